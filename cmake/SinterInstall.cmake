@@ -1,0 +1,45 @@
+# sinter::sinter, the one target that others link: libsinter.so made of the four layers, with LLVM, fmt and
+# Boost inside it. Only names of namespace sinter leave it (exports.map), so another LLVM in the same
+# process cannot clash, and who links it needs none of them.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(layers ir compiler codegen runtime)
+add_library(sinter SHARED)
+add_library(sinter::sinter ALIAS sinter)
+set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+set_target_properties(sinter PROPERTIES
+  LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  LINK_DEPENDS ${exports})
+target_compile_features(sinter INTERFACE cxx_std_20)
+target_link_options(sinter PRIVATE
+  -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions -Wl,--as-needed)
+target_link_libraries(sinter PRIVATE sinter_flags)
+foreach(layer IN LISTS layers)
+  get_target_property(type sinter_${layer} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    target_sources(sinter PRIVATE $<TARGET_OBJECTS:sinter_${layer}>)
+  endif()
+  target_link_libraries(sinter PRIVATE sinter_${layer})
+  target_include_directories(sinter
+    INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${layer}/include>)
+endforeach()
+target_include_directories(sinter INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+if(SINTER_INSTALL)
+  set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
+  install(TARGETS sinter EXPORT sinterTargets COMPONENT sinter)
+  foreach(layer IN LISTS layers)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/include/sinter
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sinter
+      FILES_MATCHING PATTERN *.h PATTERN *.def)
+  endforeach()
+  install(EXPORT sinterTargets FILE sinterConfig.cmake NAMESPACE sinter::
+    DESTINATION ${package_dir} COMPONENT sinter)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
+    DESTINATION ${package_dir} COMPONENT sinter)
+endif()

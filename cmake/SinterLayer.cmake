@@ -1,0 +1,22 @@
+# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries…): one layer of sinter as a static library of
+# every .cpp under its folder. A layer that has no source yet is an interface.
+function(sinter_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;LINK")
+  set(target sinter_${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(APPEND sources ${layer_SOURCES})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(${target} PRIVATE sinter_flags PUBLIC ${layer_LINK})
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${layer_LINK})
+    set(scope INTERFACE)
+  endif()
+  # The root for internal headers ("ir/node.h"), include/ for public ones (<sinter/graph.h>).
+  target_include_directories(${target} ${scope}
+    ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  target_compile_features(${target} ${scope} cxx_std_20)
+endfunction()

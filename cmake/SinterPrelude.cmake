@@ -1,0 +1,22 @@
+# sinter_embed_prelude(<variable>): turns the device code of codegen/device into prelude_text.cpp at
+# build time and puts that file's path into the variable. Files that do not exist are left out.
+function(sinter_embed_prelude variable)
+  set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
+  set(shared types.cuh math.cuh reduce.cuh)
+  set(cuda cuda_primitives.cuh ${shared})
+  set(host host_api.h host_primitives.h ${shared})
+
+  file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h)
+  set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
+  list(JOIN cuda "," cuda_list)
+  list(JOIN host "," host_list)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCUDA=${cuda_list} -DHOST=${host_list}
+            -DOUTPUT=${output} -P ${script}
+    DEPENDS ${present} ${script}
+    COMMENT "Embedding the prelude"
+    VERBATIM)
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()

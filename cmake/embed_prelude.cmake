@@ -1,0 +1,61 @@
+# Run by cmake -P: joins the files of the prelude for each device and writes them as C++ string
+# literals. Arguments: FOLDER, CUDA and HOST (comma-separated file names), OUTPUT.
+cmake_minimum_required(VERSION 3.25)
+
+# Appends to `result` one device's text: the files in order, without the lines that only matter while
+# each is a header of its own (#pragma once, #include "…").
+function(join_files result names)
+  set(text "")
+  string(REPLACE "," ";" names "${names}")
+  foreach(name IN LISTS names)
+    if(NOT EXISTS ${FOLDER}/${name})
+      continue()
+    endif()
+    file(READ ${FOLDER}/${name} part)
+    string(REGEX REPLACE "(^|\n)[ \t]*#[ \t]*pragma once[^\n]*" "\\1" part "${part}")
+    string(REGEX REPLACE "(^|\n)[ \t]*#[ \t]*include[ \t]*\"[^\n]*" "\\1" part "${part}")
+    string(APPEND text "${part}\n")
+  endforeach()
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Literals have a guaranteed limit of 64 KiB and compilers less; pieces of 8 KiB stay clear of both.
+function(to_literal result text)
+  set(piece 8192)
+  string(LENGTH "${text}" length)
+  set(literal "")
+  set(offset 0)
+  while(offset LESS length)
+    string(SUBSTRING "${text}" ${offset} ${piece} part)
+    string(APPEND literal "    R\"prelude(${part})prelude\"\n")
+    math(EXPR offset "${offset} + ${piece}")
+  endwhile()
+  if(literal STREQUAL "")
+    set(literal "    \"\"\n")
+  endif()
+  set(${result} "${literal}" PARENT_SCOPE)
+endfunction()
+
+join_files(cuda "${CUDA}")
+join_files(host "${HOST}")
+to_literal(cuda_literal "${cuda}")
+to_literal(host_literal "${host}")
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
+// Generated from codegen/device by cmake/embed_prelude.cmake.
+#include "codegen/prelude.h"
+
+namespace sinter {
+namespace {
+
+constexpr std::string_view kCuda =
+@cuda_literal@    ;
+
+constexpr std::string_view kHost =
+@host_literal@    ;
+
+}  // namespace
+
+std::string_view prelude_text(Prelude which) { return which == Prelude::cuda ? kCuda : kHost; }
+
+}  // namespace sinter
+]=])

@@ -1,0 +1,315 @@
+// The prelude's primitives for the host device: what differs between CUDA and the system's C++
+// compiler, under CUDA's names. Compiled in front of every host kernel, without any header.
+#pragma once
+
+#include "codegen/device/host_api.h"
+
+#define __device__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __global__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+using sinter_here_t = sinter::device_abi::Here;
+static const sinter::device_abi::Services* sinter_services;
+static thread_local sinter_here_t sinter_here;
+static thread_local sinter::device_abi::Block* sinter_block;
+
+#define threadIdx (sinter_here.thread)
+#define blockIdx (sinter_block->index)
+#define blockDim (sinter_block->size)
+#define gridDim (sinter_block->grid)
+
+// ---- Bits ----
+
+__device__ __forceinline__ float as_float(unsigned bits) {
+  float value;
+  __builtin_memcpy(&value, &bits, 4);
+  return value;
+}
+__device__ __forceinline__ double as_double(unsigned long long bits) {
+  double value;
+  __builtin_memcpy(&value, &bits, 8);
+  return value;
+}
+__device__ __forceinline__ unsigned bits_of(float value) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &value, 4);
+  return bits;
+}
+__device__ __forceinline__ unsigned long long bits_of(double value) {
+  unsigned long long bits;
+  __builtin_memcpy(&bits, &value, 8);
+  return bits;
+}
+template <class T>
+__device__ __forceinline__ T opaque_value(T value) {
+  asm volatile("" : "+m"(value));
+  return value;
+}
+
+// ---- Half types ----
+
+struct f16 {
+  unsigned short bits;
+};
+struct bf16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ float to_float(f16 half) {
+  const unsigned word = static_cast<unsigned>(half.bits) << 16;
+  const unsigned doubled = word + word;  // without the sign
+  // Normal numbers: exponent and fraction in place, the exponent 112 too large; inf and NaN keep an
+  // exponent of all ones because 2^112 times them overflows it.
+  const float normal = as_float((doubled >> 4) + (0xe0u << 23)) * 0x1.0p-112f;
+  // Subnormal numbers: the fraction counts steps of 2^-24 above one half.
+  const float subnormal = as_float((doubled >> 17) | (126u << 23)) - 0.5f;
+  const float magnitude = doubled < (1u << 27) ? subnormal : normal;
+  return as_float((word & 0x80000000u) | bits_of(magnitude));
+}
+__device__ __forceinline__ float to_float(bf16 half) {
+  return as_float(static_cast<unsigned>(half.bits) << 16);
+}
+__device__ __forceinline__ f16 to_f16(float value) {
+  const unsigned word = bits_of(value);
+  const unsigned doubled = word + word;
+  // Adding 2^(exponent + 13) makes the float adder round at the half's last bit, to nearest even;
+  // the product with 2^112 sends whatever a half cannot hold to infinity.
+  const float scaled = as_float(word & 0x7fffffffu) * 0x1.0p+112f * 0x1.0p-110f;
+  const unsigned exponent = doubled & 0xff000000u;
+  const unsigned bias = exponent < 0x71000000u ? 0x71000000u : exponent;
+  const unsigned rounded = bits_of(as_float((bias >> 1) + 0x07800000u) + scaled);
+  const unsigned magnitude = ((rounded >> 13) & 0x7c00u) + (rounded & 0x0fffu);
+  const unsigned sign = (word >> 16) & 0x8000u;
+  return {static_cast<unsigned short>(sign | (doubled > 0xff000000u ? 0x7e00u : magnitude))};
+}
+__device__ __forceinline__ bf16 to_bf16(float value) {
+  const unsigned word = bits_of(value);
+  const unsigned rounded = (word + 0x7fffu + ((word >> 16) & 1)) >> 16;
+  const bool is_nan = (word & 0x7fffffffu) > 0x7f800000u;
+  return {static_cast<unsigned short>(is_nan ? (word >> 16) | 0x40u : rounded)};
+}
+// Rounds to odd: the last bit becomes a sticky bit, so that a second rounding to a type with at
+// least two bits less gives what a single rounding would have given.
+__device__ __forceinline__ float sinter_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  const unsigned word = bits_of(nearest);
+  if (back == value || value != value || (word & 1)) return nearest;
+  const bool is_above = value > 0 ? back > value : back < value;  // in magnitude
+  return as_float(is_above ? word - 1 : word + 1);
+}
+__device__ __forceinline__ f16 to_f16(double value) { return to_f16(sinter_to_odd(value)); }
+__device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to_odd(value)); }
+
+// ---- Memory ----
+
+#ifdef SINTER_COUNT
+#define SINTER_TOUCH(pointer, bytes, site, is_store) \
+  sinter_services->touch(sinter_block, pointer, bytes, site, is_store)
+#else
+#define SINTER_TOUCH(pointer, bytes, site, is_store) static_cast<void>(site)
+#endif
+
+template <class T, int N>
+struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
+  T data[N];
+  __device__ __forceinline__ T& operator[](int i) { return data[i]; }
+  __device__ __forceinline__ const T& operator[](int i) const { return data[i]; }
+};
+
+// The hidden last parameter is the line of the caller: the site that accesses are counted by.
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,
+                                             int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, N * sizeof(T), site, false);
+  Vector<T, N> value;
+  __builtin_memcpy(&value, pointer + index, sizeof(value));
+  return value;
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index,
+                                                       int site = __builtin_LINE()) {
+  return load<N>(pointer, index, site);
+}
+template <class T, class Index>
+__device__ __forceinline__ T load(const T* pointer, Index index, int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, sizeof(T), site, false);
+  return pointer[index];
+}
+template <class T, class Index>
+__device__ __forceinline__ T load_streaming(const T* pointer, Index index,
+                                            int site = __builtin_LINE()) {
+  return load(pointer, index, site);
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value,
+                                      int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, N * sizeof(T), site, true);
+  __builtin_memcpy(pointer + index, &value, sizeof(value));
+}
+template <class T, class Index>
+__device__ __forceinline__ void store(T* pointer, Index index, T value,
+                                      int site = __builtin_LINE()) {
+  SINTER_TOUCH(pointer + index, sizeof(T), site, true);
+  pointer[index] = value;
+}
+template <class T>
+__device__ __forceinline__ T load_workspace(const T* pointer, long long index,
+                                            int site = __builtin_LINE()) {
+  return load(pointer, index, site);
+}
+template <class T>
+__device__ __forceinline__ void store_workspace(T* pointer, long long index, T value,
+                                                int site = __builtin_LINE()) {
+  store(pointer, index, value, site);
+}
+
+// ---- Threads of a block ----
+
+// Other threads run on this OS thread while one waits, so it says again who it is when it wakes.
+__device__ __forceinline__ void block_barrier() {
+  const sinter_here_t here = sinter_here;
+  sinter_services->block_barrier(sinter_block);
+  sinter_here = here;
+}
+template <class T>
+__device__ __forceinline__ T warp_xor(T value, int lane_mask) {
+  static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= sinter::device_abi::kExchangeBytes,
+                "a lane hands over 4 to 32 bytes");
+  const sinter_here_t here = sinter_here;
+  auto& slots = here.warp->slots[here.warp->phase & 1];
+  __builtin_memcpy(slots[here.lane], &value, sizeof(T));
+  sinter_services->warp_meet(sinter_block);
+  sinter_here = here;
+  const unsigned partner = here.lane ^ static_cast<unsigned>(lane_mask);
+  __builtin_memcpy(&value, slots[partner < here.warp->lanes ? partner : here.lane], sizeof(T));
+  return value;
+}
+__device__ __forceinline__ unsigned char* shared_memory() { return sinter_block->shared; }
+
+__device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
+  block_barrier();
+  if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+    const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
+    if (is_last) __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
+    sinter_block->arrived_last = is_last;
+  }
+  block_barrier();
+  return sinter_block->arrived_last;
+}
+
+// ---- Functions of the C library ----
+
+extern "C" {
+#define SINTER_UNARY(name) \
+  float name##f(float);    \
+  double name(double);
+#define SINTER_BINARY(name)     \
+  float name##f(float, float);  \
+  double name(double, double);
+SINTER_UNARY(exp) SINTER_UNARY(exp2) SINTER_UNARY(expm1)
+SINTER_UNARY(log) SINTER_UNARY(log2) SINTER_UNARY(log10) SINTER_UNARY(log1p)
+SINTER_UNARY(sqrt) SINTER_UNARY(cbrt) SINTER_UNARY(fabs)
+SINTER_UNARY(floor) SINTER_UNARY(ceil) SINTER_UNARY(trunc) SINTER_UNARY(rint) SINTER_UNARY(round)
+SINTER_UNARY(sin) SINTER_UNARY(cos) SINTER_UNARY(tan)
+SINTER_UNARY(asin) SINTER_UNARY(acos) SINTER_UNARY(atan)
+SINTER_UNARY(sinh) SINTER_UNARY(cosh) SINTER_UNARY(tanh)
+SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh)
+SINTER_UNARY(erf) SINTER_UNARY(erfc) SINTER_UNARY(lgamma)
+SINTER_BINARY(pow) SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(atan2)
+SINTER_BINARY(hypot) SINTER_BINARY(copysign) SINTER_BINARY(fmin) SINTER_BINARY(fmax)
+SINTER_BINARY(nextafter)
+float fmaf(float, float, float);
+double fma(double, double, double);
+long double sqrtl(long double);
+}
+#undef SINTER_UNARY
+#undef SINTER_BINARY
+
+__device__ __forceinline__ float rsqrtf(float value) {
+  return static_cast<float>(1.0 / sqrt(static_cast<double>(value)));
+}
+__device__ __forceinline__ double rsqrt(double value) {
+  return static_cast<double>(1.0L / sqrtl(static_cast<long double>(value)));
+}
+
+// ---- How the driver finds and runs a kernel ----
+
+template <int... kIndex>
+struct SinterIndices {};
+#ifdef __clang__
+template <class, int... kIndex>
+using SinterIndicesOf = SinterIndices<kIndex...>;
+template <int kCount>
+using SinterCount = __make_integer_seq<SinterIndicesOf, int, kCount>;
+#else
+template <int kCount>
+using SinterCount = SinterIndices<__integer_pack(kCount)...>;
+#endif
+
+/// Runs the threads of one kernel: either all of a block in a loop, or one, on a fiber of its own.
+template <auto kKernel>
+struct SinterKernel;
+template <class... Parameters, void (*kKernel)(Parameters...)>
+struct SinterKernel<kKernel> {
+  static constexpr unsigned kCount = sizeof...(Parameters);
+  static constexpr unsigned kBytes[kCount + 1] = {sizeof(Parameters)..., 0};
+
+  static void run_block(void** parameters, sinter::device_abi::Block* block) {
+    run_block(parameters, block, SinterCount<kCount>());
+  }
+  static void run_thread(void** parameters, sinter::device_abi::Block* block, unsigned thread) {
+    run_thread(parameters, block, thread, SinterCount<kCount>());
+  }
+
+ private:
+  template <int... kIndex>
+  __device__ __forceinline__ static void run_block(void** parameters,
+                                                   sinter::device_abi::Block* block,
+                                                   SinterIndices<kIndex...>) {
+    loop(block, *static_cast<Parameters*>(parameters[kIndex])...);
+  }
+  __device__ __forceinline__ static void loop(sinter::device_abi::Block* block,
+                                              Parameters... parameters) {
+    sinter_block = block;
+    const auto [width, height, depth] = block->size;
+    for (unsigned z = 0; z < depth; ++z)
+      for (unsigned y = 0; y < height; ++y)
+        for (unsigned x = 0; x < width; ++x) {
+          sinter_here = {{x, y, z}, 0, block->warps};
+          kKernel(parameters...);
+        }
+  }
+  template <int... kIndex>
+  __device__ __forceinline__ static void run_thread(void** parameters,
+                                                    sinter::device_abi::Block* block,
+                                                    unsigned thread, SinterIndices<kIndex...>) {
+    constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
+    const auto [width, height, depth] = block->size;
+    sinter_block = block;
+    sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
+                   thread % kWarpSize,
+                   block->warps + thread / kWarpSize};
+    kKernel(*static_cast<Parameters*>(parameters[kIndex])...);
+  }
+};
+
+static const sinter_here_t* sinter_where() { return &sinter_here; }
+
+#ifdef SINTER_COUNT
+#define SINTER_COUNTS true
+#else
+#define SINTER_COUNTS false
+#endif
+
+// The host compiler appends, for each kernel, SINTER_KERNEL(entry, threads, has_barrier).
+#define SINTER_KERNEL(entry, threads, has_barrier)                                                \
+  extern "C" __attribute__((visibility("default"), used))                                         \
+  const sinter::device_abi::KernelInfo sinter_kernel_##entry = {                                  \
+      sinter::device_abi::kVersion,      #entry,                                                  \
+      threads,                           has_barrier,                                             \
+      SINTER_COUNTS,                     SinterKernel<&entry>::kCount,                            \
+      SinterKernel<&entry>::kBytes,      has_barrier ? nullptr : SinterKernel<&entry>::run_block, \
+      has_barrier ? SinterKernel<&entry>::run_thread : nullptr,                                   \
+      sinter_where,                      &sinter_services};

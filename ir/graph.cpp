@@ -1,0 +1,250 @@
+#include "sinter/graph.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "ir/node.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  // The finaliser of MurmurHash3, over a running sum: cheap, and good enough to avoid long probes.
+  hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 33);
+}
+
+std::uint64_t mix(std::uint64_t hash, Extent extent) {
+  hash = mix(hash, static_cast<std::uint64_t>(extent.number()));
+  return mix(hash, reinterpret_cast<std::uintptr_t>(extent.expression()));
+}
+
+std::uint64_t bits(const Literal& literal) {
+  if (literal.kind != Literal::Kind::real) return static_cast<std::uint64_t>(literal.integer);
+  std::uint64_t result = 0;
+  std::memcpy(&result, &literal.real, sizeof result);
+  return result;
+}
+
+std::uint64_t hash_of(const NodeDraft& draft) {
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(draft.op) * 0x9e3779b97f4a7c15ULL,
+                           static_cast<std::uint64_t>(draft.dtype));
+  for (const Node* operand : draft.operands) hash = mix(hash, operand->hash + operand->id);
+  for (const Attribute& attribute : draft.attributes) {
+    hash = mix(hash, static_cast<std::uint64_t>(attribute.integer));
+    hash = mix(hash, static_cast<std::uint64_t>(attribute.dtype));
+    hash = mix(hash, bits(attribute.literal));
+    hash = mix(hash, attribute.extent);
+    for (const std::int64_t value : attribute.integers)
+      hash = mix(hash, static_cast<std::uint64_t>(value));
+    for (const Extent extent : attribute.extents) hash = mix(hash, extent);
+  }
+  return hash;
+}
+
+bool equal(const Attribute& a, const Attribute& b) {
+  return a.integer == b.integer && a.dtype == b.dtype && same_bits(a.literal, b.literal) &&
+         a.extent == b.extent && std::ranges::equal(a.integers, b.integers) &&
+         std::ranges::equal(a.extents, b.extents);
+}
+
+}  // namespace
+
+bool same_bits(const Literal& a, const Literal& b) {
+  return a.kind == b.kind && bits(a) == bits(b);
+}
+
+double as_real(const Literal& literal) {
+  return literal.kind == Literal::Kind::real ? literal.real : static_cast<double>(literal.integer);
+}
+
+bool GraphData::Unique::isEqual(const Node& draft, const Node* node) {
+  if (node == getEmptyKey() || node == getTombstoneKey()) return false;
+  return draft.hash == node->hash && draft.op == node->op && draft.dtype == node->dtype &&
+         std::ranges::equal(draft.operands, node->operands) &&
+         std::ranges::equal(draft.shape, node->shape) &&
+         std::ranges::equal(draft.attributes, node->attributes, equal);
+}
+
+const Node* GraphData::make(const NodeDraft& draft, Location location) {
+  const Node candidate{.hash = hash_of(draft),
+                       .op = draft.op,
+                       .dtype = draft.dtype,
+                       .id = static_cast<std::uint32_t>(nodes.size()),
+                       .operands = draft.operands,
+                       .shape = draft.shape,
+                       .attributes = draft.attributes};
+  if (const auto found = unique_.find_as(candidate); found != unique_.end()) return *found;
+
+  Node* node = new (arena_.Allocate<Node>()) Node(candidate);
+  node->operands = copy(draft.operands);
+  // Most results have the shape of an operand: then the shape is shared, and its equality is cheap.
+  const Node* same_shape = nullptr;
+  for (const Node* operand : draft.operands)
+    if (operand->shape.data() == draft.shape.data() && operand->rank() == node->rank())
+      same_shape = operand;
+  if (!same_shape) node->shape = copy(draft.shape);
+  if (!draft.attributes.empty()) {
+    std::span<Attribute> attributes(arena_.Allocate<Attribute>(draft.attributes.size()),
+                                    draft.attributes.size());
+    std::ranges::copy(draft.attributes, attributes.begin());
+    for (Attribute& attribute : attributes) {
+      attribute.integers = copy(attribute.integers);
+      attribute.extents = copy(attribute.extents);
+    }
+    node->attributes = attributes;
+  }
+  nodes.push_back(node);
+  locations_.push_back(location);
+  unique_.insert(node);
+  return node;
+}
+
+std::string to_string(Location location) {
+  const std::string_view path = location.file;
+  const std::size_t slash = path.rfind('/');
+  return fmt::format("{}:{}", slash == path.npos ? path : path.substr(slash + 1), location.line);
+}
+
+std::string GraphData::place(const Node* node) const { return to_string(location(node)); }
+
+std::string_view GraphData::label(const Node* node) const {
+  const auto found = labels_.find(node);
+  return found == labels_.end() ? std::string_view{} : found->second;
+}
+
+void GraphData::set_label(const Node* node, std::string_view label) {
+  labels_[node] = keep(label);
+}
+
+const char* GraphData::keep(std::string_view text) {
+  char* place = arena_.Allocate<char>(text.size() + 1);
+  std::memcpy(place, text.data(), text.size());
+  place[text.size()] = '\0';
+  return place;
+}
+
+std::string type_text(const Node& node) {
+  return std::string(name(node.dtype)) + to_string(node.shape);
+}
+
+DType Tensor::dtype() const { return node_->dtype; }
+std::span<const Extent> Tensor::shape() const { return node_->shape; }
+Tensor Tensor::label(std::string_view name) const {
+  graph_->set_label(node_, name);
+  return *this;
+}
+
+Graph::Graph(std::string_view name) : data_(std::make_unique<GraphData>(name)) {}
+Graph::Graph(std::unique_ptr<GraphData> data) : data_(std::move(data)) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+
+std::string_view Graph::name() const { return data_->name; }
+
+Extent Graph::extent(std::string_view name) { return data_->extents->symbol(name); }
+
+namespace {
+
+void check_new_input(const GraphData& data, std::string_view name, Location location) {
+  if (name.empty())
+    throw UserError(fmt::format("input: the name is empty; give it one (recorded at {})",
+                                to_string(location)));
+  for (const InputInfo& input : data.inputs)
+    if (input.name == name)
+      throw UserError(fmt::format(
+          "input {}: the graph {} has an input of this name already (recorded at {}); take another "
+          "name (recorded at {})",
+          name, data.name, data.place(input.node), to_string(location)));
+}
+
+void check_owner(const GraphData& data, const Operand& operand, std::string_view what) {
+  if (operand.is_literal())
+    throw UserError(fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})",
+                                what, to_string(operand.location)));
+  if (operand.tensor.graph() != &data)
+    throw UserError(fmt::format("{}: the value belongs to graph {}, not to {} (recorded at {})",
+                                what, operand.tensor.graph()->name, data.name,
+                                to_string(operand.location)));
+}
+
+}  // namespace
+
+Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOptions options,
+                    const char* file, int line) {
+  const Location location{file, line};
+  check_new_input(*data_, name, location);
+  if (shape.size() > kMaxRank)
+    throw UserError(fmt::format("input {}: rank {} is more than {} (recorded at {})", name,
+                                shape.size(), kMaxRank, to_string(location)));
+  for (const Extent extent : shape)
+    if (extent.is_number() && extent.number() < 0)
+      throw UserError(fmt::format("input {}: {} has a negative extent (recorded at {})", name,
+                                  to_string(shape), to_string(location)));
+  if (!options.strides.empty() && options.strides.size() != shape.size())
+    throw UserError(fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})",
+                                name, options.strides.size(), to_string(options.strides),
+                                shape.size(), to_string(shape), to_string(location)));
+  const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())},
+                                  {.extents = options.strides}};
+  const Node* node = data_->make(
+      {.op = Op::input, .dtype = dtype, .operands = {}, .shape = shape, .attributes = attributes},
+      location);
+  data_->inputs.push_back(
+      {.name = std::string(name), .node = node, .low = options.low, .high = options.high});
+  data_->set_label(node, name);
+  return tensor(*data_, node);
+}
+
+Tensor Graph::scalar(std::string_view name, DType dtype, const char* file, int line) {
+  const Location location{file, line};
+  check_new_input(*data_, name, location);
+  const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())}};
+  const Node* node = data_->make(
+      {.op = Op::scalar, .dtype = dtype, .operands = {}, .shape = {}, .attributes = attributes},
+      location);
+  data_->inputs.push_back({.name = std::string(name), .node = node});
+  data_->set_label(node, name);
+  return tensor(*data_, node);
+}
+
+void Graph::output(std::string_view name, Operand value) {
+  check_owner(*data_, value, fmt::format("output {}", name));
+  for (const OutputInfo& output : data_->outputs)
+    if (output.name == name)
+      throw UserError(fmt::format(
+          "output {}: the graph {} has an output of this name already (recorded at {}); take "
+          "another name (recorded at {})",
+          name, data_->name, to_string(output.location), to_string(value.location)));
+  data_->outputs.push_back(
+      {.name = std::string(name), .node = value.tensor.node(), .location = value.location});
+  if (data_->label(value.tensor.node()).empty()) data_->set_label(value.tensor.node(), name);
+}
+
+void Graph::update(Operand parameter, Operand value) {
+  check_owner(*data_, parameter, "update");
+  check_owner(*data_, value, "update");
+  const Node* target = parameter.tensor.node();
+  const Node* source = value.tensor.node();
+  const std::string place = to_string(parameter.location);
+  if (target->op != Op::input)
+    throw UserError(fmt::format("update: {} is not an input; only an input array can be written in "
+                                "place (recorded at {})",
+                                info(target->op).name, place));
+  if (target->dtype != source->dtype || !std::ranges::equal(target->shape, source->shape))
+    throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
+                                data_->label(target), type_text(*target), type_text(*source),
+                                place));
+  for (const UpdateInfo& update : data_->updates)
+    if (update.parameter == target)
+      throw UserError(fmt::format("update {}: it is updated already (recorded at {}); one update per "
+                                  "input (recorded at {})",
+                                  data_->label(target), to_string(update.location), place));
+  data_->updates.push_back({.parameter = target, .value = source, .location = parameter.location});
+}
+
+}  // namespace sinter

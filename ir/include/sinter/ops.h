@@ -1,0 +1,78 @@
+// The recording functions: every row of the op table, the structural ops, and the composites.
+#pragma once
+
+#include <string_view>
+
+#include "sinter/graph.h"
+
+namespace sinter {
+
+/// Whether a reduction leaves its axes behind with extent 1.
+enum class Keep : bool { no, yes };
+inline constexpr Keep keep = Keep::yes;
+
+// Elementwise: numpy broadcasting; a number takes the compute type of the other operands.
+// clang-format off
+#define UNARY(NAME, ...) Tensor NAME(Operand a);
+#define BINARY(NAME, ...) Tensor NAME(Operand a, Operand b);
+#define TERNARY(NAME, ...) Tensor NAME(Operand a, Operand b, Operand c);
+#include "sinter/ops.def"
+// clang-format on
+
+inline Tensor operator-(Operand a) { return neg(a); }
+inline Tensor operator+(Operand a, Operand b) { return add(a, b); }
+inline Tensor operator-(Operand a, Operand b) { return sub(a, b); }
+inline Tensor operator*(Operand a, Operand b) { return mul(a, b); }
+inline Tensor operator/(Operand a, Operand b) { return div(a, b); }
+inline Tensor operator<(Operand a, Operand b) { return lt(a, b); }
+inline Tensor operator<=(Operand a, Operand b) { return le(a, b); }
+inline Tensor operator>(Operand a, Operand b) { return gt(a, b); }
+inline Tensor operator>=(Operand a, Operand b) { return ge(a, b); }
+
+// Reductions over `axes` (negative ones count from the end; none: all axes).
+Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);   // integers and bool give i64
+Tensor max(Operand x, Axes axes = {}, Keep keep = Keep::no);
+Tensor min(Operand x, Axes axes = {}, Keep keep = Keep::no);
+Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
+Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
+Tensor argmax(Operand x, int axis, Keep keep = Keep::no);      // i64
+
+/// Variance and mean over the same axes; the variance never uses E[x²] − E[x]².
+struct VarMean {
+  Tensor var;
+  Tensor mean;
+};
+VarMean var_mean(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
+
+// Structural ops: index maps, no arithmetic.
+Tensor cast(Operand x, DType to);
+Tensor reshape(Operand x, Extents shape);                       // one extent may be -1
+Tensor permute(Operand x, Axes axes);
+Tensor broadcast_to(Operand x, Extents shape);
+Tensor slice(Operand x, int axis, Extent begin, Extent end, int step = 1);
+Tensor concat(std::span<const Operand> parts, int axis);
+Tensor concat(std::initializer_list<Operand> parts, int axis);
+/// x's slices along `axis` at `indices`: shape x[:axis] + indices + x[axis+1:]. Negative indices
+/// wrap, others are clamped.
+Tensor take(Operand x, Operand indices, int axis);
+/// x[…, indices[…, i, …], …]; the shapes agree in every other axis.
+Tensor take_along_axis(Operand x, Operand indices, int axis);
+
+// Sources need a Graph.
+Tensor full(Graph& graph, Extents shape, Literal value, DType dtype,
+            const char* file = __builtin_FILE(), int line = __builtin_LINE());
+Tensor full(Graph& graph, Extents shape, double value, DType dtype,
+            const char* file = __builtin_FILE(), int line = __builtin_LINE());
+Tensor iota(Graph& graph, Extent extent, std::int64_t start = 0, std::int64_t step = 1,
+            DType dtype = i64, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+// Composites: functions written in ops.
+Tensor reciprocal(Operand x);
+Tensor square(Operand x);
+Tensor relu(Operand x);
+Tensor sigmoid(Operand x);
+Tensor gelu(Operand x);                                         // by erf
+Tensor softmax(Operand x, int axis = -1);
+Tensor log_softmax(Operand x, int axis = -1);
+
+}  // namespace sinter

@@ -1,0 +1,132 @@
+// The inside of a Graph: immutable, arena-owned, uniqued nodes and what is kept beside them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/adt.h"
+#include "ir/extent.h"
+#include "ir/op.h"
+#include "sinter/graph.h"
+
+namespace sinter {
+
+/// The value of one attribute; which field counts is in the op's row.
+struct Attribute {
+  std::int64_t integer = 0;  ///< integer, or boolean
+  DType dtype = DType::f32;
+  Literal literal = {};
+  Extent extent = {};
+  std::span<const std::int64_t> integers = {};
+  std::span<const Extent> extents = {};
+};
+
+/// One op applied. Never changes; equal nodes of a graph are the same node.
+struct Node {
+  std::uint64_t hash = 0;
+  Op op = Op::input;
+  DType dtype = DType::f32;
+  std::uint32_t id = 0;  ///< order of recording: operands have smaller ids
+  std::span<const Node* const> operands;
+  std::span<const Extent> shape;
+  std::span<const Attribute> attributes;  ///< one for each in info(op).attributes
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  const Node* operand(std::size_t i) const { return operands[i]; }
+};
+
+struct InputInfo {
+  std::string name;
+  const Node* node = nullptr;  ///< Op::input or Op::scalar
+  std::optional<double> low = {};
+  std::optional<double> high = {};
+};
+
+struct OutputInfo {
+  std::string name;
+  const Node* node = nullptr;
+  Location location = {};
+};
+
+/// `value` is written into `parameter` once everything has read its old contents.
+struct UpdateInfo {
+  const Node* parameter = nullptr;
+  const Node* value = nullptr;
+  Location location = {};
+};
+
+/// What a node is before it has a place in the arena.
+struct NodeDraft {
+  Op op;
+  DType dtype;
+  std::span<const Node* const> operands;
+  std::span<const Extent> shape;
+  std::span<const Attribute> attributes = {};
+};
+
+struct GraphData {
+  explicit GraphData(std::string_view name) : name(name) {}
+
+  std::string name;
+  std::shared_ptr<ExtentTable> extents = std::make_shared<ExtentTable>();
+  std::vector<const Node*> nodes;  ///< by id
+  std::vector<InputInfo> inputs;   ///< in the order of declaration, scalars too
+  std::vector<OutputInfo> outputs;
+  std::vector<UpdateInfo> updates;
+
+  /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
+  const Node* make(const NodeDraft& draft, Location location);
+
+  Location location(const Node* node) const { return locations_[node->id]; }
+  /// `model.cpp:42`: the last part of the path.
+  std::string place(const Node* node) const;
+  /// The user's name for the value, or "".
+  std::string_view label(const Node* node) const;
+  void set_label(const Node* node, std::string_view label);
+  /// A copy of `text` that lives as long as the graph.
+  const char* keep(std::string_view text);
+
+  template <class T>
+  std::span<const T> copy(std::span<const T> values) {
+    if (values.empty()) return {};
+    T* place = arena_.Allocate<T>(values.size());
+    std::uninitialized_copy(values.begin(), values.end(), place);
+    return {place, values.size()};
+  }
+
+ private:
+  struct Unique {
+    static inline const Node* getEmptyKey() { return nullptr; }
+    static inline const Node* getTombstoneKey() {
+      return reinterpret_cast<const Node*>(std::uintptr_t{1});
+    }
+    static unsigned getHashValue(const Node* node) { return static_cast<unsigned>(node->hash); }
+    static unsigned getHashValue(const Node& node) { return static_cast<unsigned>(node.hash); }
+    static bool isEqual(const Node* a, const Node* b) { return a == b; }
+    static bool isEqual(const Node& draft, const Node* node);
+  };
+
+  llvm::BumpPtrAllocator arena_;
+  llvm::DenseSet<const Node*, Unique> unique_;
+  std::vector<Location> locations_;  ///< by id
+  llvm::DenseMap<const Node*, const char*> labels_;
+};
+
+/// `model.cpp:42`: the last part of the path.
+std::string to_string(Location location);
+/// `f32[rows, 4096]`
+std::string type_text(const Node& node);
+/// Same kind and bits.
+bool same_bits(const Literal& a, const Literal& b);
+/// `literal` as a double.
+double as_real(const Literal& literal);
+
+/// The inverse of Tensor's constructor, for code that makes nodes.
+inline Tensor tensor(GraphData& graph, const Node* node) { return {node, &graph}; }
+
+}  // namespace sinter

@@ -1,0 +1,166 @@
+#include "ir/op.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_map>
+
+#include "ir/node.h"
+#include "sinter/error.h"
+#include "sinter/ops.h"
+
+namespace sinter {
+
+namespace {
+
+// The oracle's helpers. They stand apart from the prelude's on purpose: an oracle made from the
+// same text cannot catch a wrong formula.
+long double maximum(long double a, long double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nanl("");
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+long double minimum(long double a, long double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nanl("");
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t wrapping_sub(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+std::int64_t wrapping_neg(std::int64_t a) { return wrapping_sub(0, a); }
+std::int64_t wrapping_abs(std::int64_t a) { return a < 0 ? wrapping_neg(a) : a; }
+
+AttributeKind kind_of(std::string_view text) {
+  constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {
+      {"integer", AttributeKind::integer},   {"boolean", AttributeKind::boolean},
+      {"dtype", AttributeKind::dtype},       {"literal", AttributeKind::literal},
+      {"extent", AttributeKind::extent},     {"integers", AttributeKind::integers},
+      {"extents", AttributeKind::extents},
+  };
+  for (const auto& [name, kind] : kKinds)
+    if (name == text) return kind;
+  throw InternalError(fmt::format("op table: no attribute kind {}", text));
+}
+
+/// "name:kind name:kind=default …"
+std::vector<AttributeInfo> parse_attributes(std::string_view text) {
+  std::vector<AttributeInfo> result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view item = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t colon = item.find(':');
+    const std::size_t equals = std::min(item.find('='), item.size());
+    result.push_back(
+        {.name = item.substr(0, colon),
+         .kind = kind_of(item.substr(colon + 1, equals - colon - 1)),
+         .default_text = equals < item.size() ? item.substr(equals + 1) : std::string_view{}});
+  }
+  return result;
+}
+
+/// All reductions share these; argmax names its one axis `axis`.
+std::string_view reduction_attributes(Op op) {
+  switch (op) {
+    case Op::argmax: return "axis:integer keep:boolean=false";
+    case Op::var:
+      return "axes:integers correction:integer=0 keep:boolean=false order:integers=[]";
+    default: return "axes:integers keep:boolean=false order:integers=[]";
+  }
+}
+
+// clang-format off
+#define OPERANDS1(T) [[maybe_unused]] const T a = operands[0];
+#define OPERANDS2(T) OPERANDS1(T) [[maybe_unused]] const T b = operands[1];
+#define OPERANDS3(T) OPERANDS2(T) [[maybe_unused]] const T c = operands[2];
+#define LIST(...) {__VA_ARGS__}
+#define ROW(ARITY, NAME, TYPES, TRAITS, INPUTS, CUDA, CUDA_INTEGER, HOST, HOST_INTEGER, VJP, ULP, DOC)      \
+  OpInfo{.op = Op::NAME, .kind = OpKind::elementwise, .name = #NAME, .arity = ARITY,                        \
+         .types = TypeRule::TYPES, .traits = TRAITS, .inputs = Inputs::INPUTS,                              \
+         .cuda = CUDA, .cuda_integer = CUDA_INTEGER,                                                        \
+         .host = [](std::span<const long double> operands) -> long double {                                 \
+           OPERANDS##ARITY(long double) return static_cast<long double>(HOST); },                           \
+         .host_integer = [](std::span<const std::int64_t> operands) -> std::int64_t {                       \
+           OPERANDS##ARITY(std::int64_t) return static_cast<std::int64_t>(HOST_INTEGER); },                 \
+         .vjp = [](std::span<const Tensor> operands, [[maybe_unused]] Tensor y, Tensor g) {                 \
+           OPERANDS##ARITY(Tensor)                                                                          \
+           [[maybe_unused]] const Tensor zero = g * 0.0;                                                    \
+           const Tensor cotangents[] = LIST VJP;                                                            \
+           static_assert(std::size(cotangents) == ARITY, #NAME ": one cotangent per operand");              \
+           return std::vector<Tensor>(std::begin(cotangents), std::end(cotangents)); },                     \
+         .ulp = ULP, .state = {}, .attributes = {}, .doc = DOC},
+#define UNARY(...) ROW(1, __VA_ARGS__)
+#define BINARY(...) ROW(2, __VA_ARGS__)
+#define TERNARY(...) ROW(3, __VA_ARGS__)
+#define PLAIN(KIND, NAME, ARITY, TYPES, STATE, ATTRIBUTES, DOC)                                             \
+  OpInfo{.op = Op::NAME, .kind = OpKind::KIND, .name = #NAME, .arity = ARITY, .types = TypeRule::TYPES,     \
+         .traits = None, .inputs = Inputs::Any, .cuda = {}, .cuda_integer = {}, .host = nullptr,            \
+         .host_integer = nullptr, .vjp = nullptr, .ulp = 0, .state = STATE,                                 \
+         .attributes = parse_attributes(ATTRIBUTES), .doc = DOC},
+#define REDUCTION(NAME, TYPES, STATE, DOC) PLAIN(reduction, NAME, 1, TYPES, STATE, reduction_attributes(Op::NAME), DOC)
+#define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, DOC)
+#define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, DOC)
+
+const std::vector<OpInfo>& table() {
+  static const std::vector<OpInfo> rows = {
+#include "sinter/ops.def"
+  };
+  return rows;
+}
+#undef ROW
+#undef PLAIN
+#undef LIST
+#undef OPERANDS1
+#undef OPERANDS2
+#undef OPERANDS3
+// clang-format on
+
+}  // namespace
+
+bool AttributeInfo::required() const { return default_text.empty(); }
+
+const OpInfo& info(Op op) { return table()[static_cast<std::size_t>(op)]; }
+
+std::span<const OpInfo> op_table() { return table(); }
+
+const OpInfo* find_op(std::string_view name) {
+  static const std::unordered_map<std::string_view, const OpInfo*> by_name = [] {
+    std::unordered_map<std::string_view, const OpInfo*> map;
+    for (const OpInfo& row : table()) map.emplace(row.name, &row);
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+const Attribute& attribute(const Node& node, std::string_view name) {
+  const std::vector<AttributeInfo>& schema = info(node.op).attributes;
+  for (std::size_t i = 0; i < schema.size(); ++i)
+    if (schema[i].name == name) return node.attributes[i];
+  throw InternalError(fmt::format("op {} has no attribute {}", info(node.op).name, name));
+}
+
+std::span<const std::int64_t> reduced_axes(const Node& node) {
+  if (node.op == Op::argmax) return {&node.attributes[0].integer, 1};
+  return attribute(node, "axes").integers;
+}
+
+std::vector<std::int64_t> reduction_order(const Node& node) {
+  const std::span<const std::int64_t> axes = reduced_axes(node);
+  if (node.op != Op::argmax) {
+    const std::span<const std::int64_t> order = attribute(node, "order").integers;
+    if (!order.empty()) return {order.begin(), order.end()};
+  }
+  return {axes.begin(), axes.end()};
+}
+
+bool keeps_axes(const Node& node) { return attribute(node, "keep").integer != 0; }
+
+}  // namespace sinter

@@ -1,0 +1,108 @@
+// The op table as a plain struct: everything that code asks about an op is asked of `info(op)`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sinter/graph.h"
+
+namespace sinter {
+
+// clang-format off
+#define UNARY(NAME, ...) NAME,
+#define BINARY(NAME, ...) NAME,
+#define TERNARY(NAME, ...) NAME,
+#define REDUCTION(NAME, ...) NAME,
+#define STRUCTURAL(NAME, ...) NAME,
+#define SOURCE(NAME, ...) NAME,
+enum class Op : std::uint8_t {
+#include "sinter/ops.def"
+};
+// clang-format on
+
+enum class OpKind : std::uint8_t { elementwise, reduction, structural, source };
+
+/// Which dtypes an op takes and what it gives.
+enum class TypeRule : std::uint8_t {
+  Float,    ///< floating operands of one dtype, same result
+  Number,   ///< floating or integer operands of one dtype, same result
+  Compare,  ///< operands of one dtype, bool result
+  Logical,  ///< bool operands, bool result
+  Where,    ///< bool, then two operands of one dtype, which is the result's
+};
+
+/// Algebra that holds for every value, the special ones included. A bit set.
+enum Traits : std::uint8_t { None = 0, Commutative = 1 };
+
+/// What property tests may feed an op.
+enum class Inputs : std::uint8_t {
+  Any,       ///< any number
+  Small,     ///< |x| <= 4
+  Positive,  ///< x > 0, away from 0
+  NonZero,   ///< away from 0
+  Fraction,  ///< away from whole numbers
+  Distinct,  ///< operands away from one another
+};
+
+enum class AttributeKind : std::uint8_t {
+  integer,
+  boolean,
+  dtype,
+  literal,
+  extent,
+  integers,
+  extents
+};
+
+struct AttributeInfo {
+  std::string_view name;
+  AttributeKind kind;
+  std::string_view default_text;  ///< as in the text form; empty: must be given (lists: empty)
+  bool required() const;
+};
+
+struct OpInfo {
+  Op op;
+  OpKind kind;
+  std::string_view name;
+  int arity;  ///< operands of an elementwise op; -1: see the recording function
+  TypeRule types;
+  std::uint8_t traits;
+  Inputs inputs;
+  std::string_view cuda;          ///< elementwise on floats; a format string
+  std::string_view cuda_integer;  ///< elementwise on integers and bool
+  long double (*host)(std::span<const long double> operands);
+  std::int64_t (*host_integer)(std::span<const std::int64_t> operands);
+  std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);
+  int ulp;
+  std::string_view state;  ///< reductions: the prelude's accumulator; empty: simplified away
+  std::vector<AttributeInfo> attributes;
+  std::string_view doc;
+};
+
+/// The row of `op`.
+const OpInfo& info(Op op);
+/// Every row, in the order of the table.
+std::span<const OpInfo> op_table();
+/// The row called `name`.
+const OpInfo* find_op(std::string_view name);
+
+inline bool is_elementwise(Op op) { return info(op).kind == OpKind::elementwise; }
+inline bool is_reduction(Op op) { return info(op).kind == OpKind::reduction; }
+inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
+inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
+
+struct Attribute;
+struct Node;
+/// The attribute called `name`; asking for one that the op does not have is a bug.
+const Attribute& attribute(const Node& node, std::string_view name);
+/// The reduced axes of a reduction, ascending.
+std::span<const std::int64_t> reduced_axes(const Node& node);
+/// The reduced axes from the outermost to the innermost level of the reduction tree.
+std::vector<std::int64_t> reduction_order(const Node& node);
+bool keeps_axes(const Node& node);
+
+}  // namespace sinter

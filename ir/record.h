@@ -1,0 +1,46 @@
+// What the recording functions share: finding the graph, broadcasting, and messages with places.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/adt.h"
+#include "ir/node.h"
+#include "ir/op.h"
+#include "sinter/error.h"
+#include "sinter/ops.h"
+
+namespace sinter {
+
+using ShapeVector = llvm::SmallVector<Extent, 6>;
+using AxesVector = llvm::SmallVector<std::int64_t, 6>;
+
+/// Throws UserError: `op: message (recorded at model.cpp:42)`.
+[[noreturn]] void fail(std::string_view op, std::string_view message, Location location);
+
+/// The graph that all tensors among `operands` belong to.
+GraphData& graph_of(std::string_view op, std::span<const Operand> operands);
+
+/// The one graph of `x`, which must be a Tensor.
+GraphData& graph_of(std::string_view op, const Operand& x);
+
+/// `axis` counted from the front; throws unless -rank <= axis < rank.
+std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x, Location location);
+
+/// Numpy broadcasting of the operands' shapes; throws the user's error where they do not fit.
+ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,
+                             Location location);
+
+/// The node of a number in `dtype` (i.e. rounded to it); throws where it has no value there.
+const Node* constant(GraphData& graph, std::string_view op, const Literal& literal, DType dtype,
+                     Location location);
+
+/// Any elementwise op; what UNARY, BINARY and TERNARY rows of the table expand to.
+Tensor record_elementwise(Op op, std::span<const Operand> operands);
+
+/// True for a number that the user wrote as an operand: it may have the compute type of a half.
+inline bool is_constant(const Node& node) { return node.op == Op::constant; }
+
+}  // namespace sinter
