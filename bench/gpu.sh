@@ -62,9 +62,10 @@ step gpu_tests 600 $bin/sinter_gpu_tests --gtest_output="json:$logs/gpu_tests.js
 step digits 300 $bin/digits
 step bandwidth 300 $bin/bandwidth_bench \
   --benchmark_out="$logs/bandwidth.json" --benchmark_out_format=json
+check=("$(sanitizer)" --tool memcheck --error-exitcode 99)
+step memcheck_hello 120 "${check[@]}" $bin/hello
 # The tests whose names say Memcheck are small runs of one kernel of each shape.
-step memcheck 300 "$(sanitizer)" --tool memcheck --error-exitcode 99 \
-  $bin/sinter_gpu_tests --gtest_filter='*Memcheck*'
+step memcheck_tests 300 "${check[@]}" $bin/sinter_gpu_tests --gtest_filter='*Memcheck*'
 
 # --- what came out ------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ bandwidth_rows() {
   echo "## compute-sanitizer"
   echo
   echo '```'
-  tail -n 5 "$logs/memcheck.log"
+  tail -n 5 "$logs/memcheck_hello.log" "$logs/memcheck_tests.log"
   echo '```'
 } >"$out/report.md"
 

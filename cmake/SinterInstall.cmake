@@ -16,6 +16,9 @@ set_target_properties(sinter PROPERTIES
 target_compile_features(sinter INTERFACE cxx_std_20)
 target_link_options(sinter PRIVATE
   -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,-Bsymbolic-functions -Wl,--as-needed)
+if(NOT SINTER_SANITIZE)  # a sanitizer's runtime comes with the program
+  target_link_options(sinter PRIVATE -Wl,--no-undefined)
+endif()
 target_link_libraries(sinter PRIVATE sinter_flags)
 foreach(layer IN LISTS layers)
   get_target_property(type sinter_${layer} TYPE)

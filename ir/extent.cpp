@@ -65,6 +65,8 @@ ExtentTerm multiply(const ExtentTerm& a, const ExtentTerm& b) {
 
 /// term / divisor if the divisor's coefficient and atoms divide it.
 std::optional<ExtentTerm> divide(const ExtentTerm& term, const ExtentTerm& divisor) {
+  // The one quotient of 64-bit numbers that does not fit in 64 bits.
+  if (divisor.coefficient == -1) checked(term.coefficient, -1, '*');
   if (term.coefficient % divisor.coefficient != 0) return std::nullopt;
   ExtentTerm result{.atoms = term.atoms, .coefficient = term.coefficient / divisor.coefficient};
   for (const ExtentAtom* atom : divisor.atoms) {
@@ -80,12 +82,28 @@ std::string to_string(const ExtentAtom& atom) {
   return fmt::format("floor_div({}, {})", to_string(atom.numerator), to_string(atom.divisor));
 }
 
-std::string to_string(const ExtentTerm& term) {
-  std::string text;
-  for (const ExtentAtom* atom : term.atoms)
-    text += (text.empty() ? "" : " * ") + to_string(*atom);
-  if (text.empty()) return fmt::format("{}", term.coefficient);
-  return term.coefficient == 1 ? text : fmt::format("{} * {}", text, term.coefficient);
+/// The product of a term's atoms. In the order of the alphabet, not of creation, so that a text
+/// says the same whichever symbol it mentions first.
+std::string to_string(const std::vector<const ExtentAtom*>& atoms) {
+  std::vector<std::string> names;
+  for (const ExtentAtom* atom : atoms) names.push_back(to_string(*atom));
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, " * "));
+}
+
+bool is_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && std::ranges::all_of(text, fits);
+}
+
+/// The sum of the sizes of all atoms in `extent`.
+int size_of(Extent extent) {
+  int size = 1;
+  for (const ExtentTerm& term : terms_of(extent))
+    for (const ExtentAtom* atom : term.atoms) size += atom->size;
+  return size;
 }
 
 }  // namespace
@@ -103,16 +121,32 @@ bool ExtentTable::Less::operator()(const std::unique_ptr<ExtentExpression>& a,
 }
 
 Extent ExtentTable::symbol(std::string_view name) {
-  for (const ExtentAtom* atom : symbols_)
-    if (atom->name == name) return intern({{.atoms = {atom}, .coefficient = 1}});
+  const auto known = symbol_by_name_.find(name);
+  if (known != symbol_by_name_.end())
+    return intern({{.atoms = {known->second}, .coefficient = 1}});
+  if (!is_name(name) || name == "floor_div" || name == "inf" || name == "nan" || name == "true" ||
+      name == "false")
+    throw UserError(fmt::format("extent '{}': a symbol's name is letters, digits and _ and none of "
+                                "floor_div, inf, nan, true, false",
+                                name));
   // Symbols come first in the order of atoms, so that their id is also their place in `symbols_`.
-  atoms_.push_back(std::make_unique<ExtentAtom>(
-      ExtentAtom{.id = static_cast<int>(symbols_.size()), .name = std::string(name), .numerator = {}, .divisor = {}}));
+  atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{
+      .id = static_cast<int>(symbols_.size()), .name = std::string(name), .numerator = {}, .divisor = {}}));
   symbols_.push_back(atoms_.back().get());
+  symbol_by_name_.emplace(symbols_.back()->name, symbols_.back());
   return intern({{.atoms = {symbols_.back()}, .coefficient = 1}});
 }
 
 Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
+  // Real shapes stay far below; without a limit a small program could ask for endless expressions.
+  constexpr std::size_t kMaxTerms = 64;
+  constexpr std::size_t kMaxDegree = 32;
+  const bool is_simple = std::ranges::all_of(
+      terms, [](const ExtentTerm& term) { return term.atoms.size() <= kMaxDegree; });
+  if (terms.size() > kMaxTerms || !is_simple)
+    throw UserError(fmt::format("an extent is a sum of {} products, too complicated a shape; at most "
+                                "{} products of {} symbols each are possible",
+                                terms.size(), kMaxTerms, kMaxDegree));
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
@@ -120,13 +154,25 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
 }
 
 const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
-  for (const auto& atom : atoms_)
-    if (atom->name.empty() && atom->numerator == numerator && atom->divisor == divisor)
-      return atom.get();
+  const auto bits = [](Extent extent, bool expression) {
+    return expression ? reinterpret_cast<std::uintptr_t>(extent.expression())
+                      : static_cast<std::uintptr_t>(extent.number());
+  };
+  const std::array<std::uintptr_t, 4> parts = {bits(numerator, false), bits(numerator, true),
+                                               bits(divisor, false), bits(divisor, true)};
+  const auto known = quotient_by_parts_.find(parts);
+  if (known != quotient_by_parts_.end()) return known->second;
+  constexpr int kMaxSize = 256;
+  const int size = size_of(numerator) + size_of(divisor);
+  if (size > kMaxSize)
+    throw UserError(fmt::format("an extent divides an extent of {} parts, too complicated a shape; "
+                                "at most {} are possible",
+                                size, kMaxSize));
   constexpr int kAfterSymbols = 1 << 20;
   const int id = kAfterSymbols + static_cast<int>(atoms_.size());
-  atoms_.push_back(std::make_unique<ExtentAtom>(
-      ExtentAtom{.id = id, .name = {}, .numerator = numerator, .divisor = divisor}));
+  atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{
+      .id = id, .name = {}, .numerator = numerator, .divisor = divisor, .size = size}));
+  quotient_by_parts_.emplace(parts, atoms_.back().get());
   return atoms_.back().get();
 }
 
@@ -157,6 +203,9 @@ Extent operator*(Extent a, Extent b) {
 
 std::optional<Extent> divide_exactly(Extent a, Extent b) {
   if (a.is(0)) return Extent(0);
+  if (a.is_number() && b.is_number() && b.number() > 0)
+    return a.number() % b.number() == 0 ? std::optional<Extent>(a.number() / b.number())
+                                        : std::nullopt;
   const std::vector<ExtentTerm> divisors = terms_of(b);
   if (divisors.empty()) return std::nullopt;
   if (a == b) return Extent(1);
@@ -171,14 +220,38 @@ std::optional<Extent> divide_exactly(Extent a, Extent b) {
 }
 
 Extent floor_div(Extent a, Extent divisor) {
+  if (divisor.is_number() && divisor.number() <= 0)
+    throw UserError(fmt::format("floor_div({}, {}): the divisor must be above 0", to_string(a),
+                                to_string(divisor)));
   if (divisor.is(1)) return a;
   if (a.is_number() && divisor.is_number()) {
     const std::int64_t quotient = a.number() / divisor.number();
     return quotient - (a.number() % divisor.number() < 0 ? 1 : 0);
   }
   if (std::optional<Extent> exact = divide_exactly(a, divisor)) return *exact;
+  // floor((q × d + r) / d) = q + floor(r / d): only what does not divide stays under the quotient.
+  const std::vector<ExtentTerm> divisors = terms_of(divisor);
+  std::vector<ExtentTerm> whole;
+  std::vector<ExtentTerm> rest;
+  for (const ExtentTerm& term : terms_of(a)) {
+    const std::optional<ExtentTerm> part =
+        divisors.size() == 1 ? divide(term, divisors[0]) : std::nullopt;
+    (part ? whole : rest).push_back(part ? *part : term);
+    if (part || !term.atoms.empty() || !divisor.is_number()) continue;
+    const Extent floor = floor_div(Extent(term.coefficient), divisor);
+    rest.back().coefficient -= floor.number() * divisor.number();
+    if (!floor.is(0)) whole.push_back({.atoms = {}, .coefficient = floor.number()});
+  }
   ExtentTable* table = table_of(a, divisor);
-  return table->intern({{.atoms = {table->quotient(a, divisor)}, .coefficient = 1}});
+  const Extent outside = make(table, std::move(whole));
+  const Extent inside = make(table, std::move(rest));
+  if (provably_nonnegative(inside) && provably_less(inside, divisor)) return outside;
+  // floor(floor(x / a) / b) = floor(x / (a × b)).
+  const std::vector<ExtentTerm> terms = terms_of(inside);
+  if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
+      terms[0].atoms[0]->name.empty())
+    return outside + floor_div(terms[0].atoms[0]->numerator, terms[0].atoms[0]->divisor * divisor);
+  return outside + make(table, {{.atoms = {table->quotient(inside, divisor)}, .coefficient = 1}});
 }
 
 Extent ceil_div(Extent a, std::int64_t divisor) { return floor_div(a + (divisor - 1), divisor); }
@@ -206,14 +279,16 @@ std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values
 bool provably_nonnegative(Extent extent) {
   if (extent.is_number()) return extent.number() >= 0;
   std::int64_t at_ones = 0;
+  bool overflows = false;
   for (const ExtentTerm& term : extent.expression()->terms) {
     // A quotient may be 0 where its numerator is small, so only its nonnegativity is used.
     const bool has_quotient =
         std::ranges::any_of(term.atoms, [](const ExtentAtom* atom) { return atom->name.empty(); });
     if (!term.atoms.empty() && term.coefficient < 0) return false;
-    if (!has_quotient) at_ones += term.coefficient;
+    if (!has_quotient)
+      overflows |= __builtin_add_overflow(at_ones, term.coefficient, &at_ones);
   }
-  return at_ones >= 0;
+  return !overflows && at_ones >= 0;
 }
 
 bool provably_less(Extent a, Extent b) { return provably_nonnegative(b - a - Extent(1)); }
@@ -232,23 +307,30 @@ std::int64_t known_divisor(Extent extent) {
 
 std::string to_string(Extent extent) {
   if (extent.is_number()) return fmt::format("{}", extent.number());
-  std::string text;
-  const std::vector<ExtentTerm>& terms = extent.expression()->terms;
-  auto append = [&](const ExtentTerm& term) {
-    if (text.empty()) {
-      text = to_string(term);
-      return;
-    }
-    const bool negative = term.coefficient < 0;
-    ExtentTerm magnitude = term;
-    if (negative) magnitude.coefficient = -magnitude.coefficient;
-    text += (negative ? " - " : " + ") + to_string(magnitude);
+  struct Part {
+    std::string atoms;
+    std::int64_t coefficient;
   };
-  // The constant stands first in the canonical order and last in the text.
-  for (const ExtentTerm& term : terms)
-    if (!term.atoms.empty()) append(term);
-  for (const ExtentTerm& term : terms)
-    if (term.atoms.empty()) append(term);
+  std::vector<Part> parts;
+  for (const ExtentTerm& term : extent.expression()->terms)
+    parts.push_back({.atoms = to_string(term.atoms), .coefficient = term.coefficient});
+  // Products by the alphabet; the constant, which has no atoms, stands last.
+  std::ranges::sort(parts, [](const Part& a, const Part& b) {
+    if (a.atoms.empty() || b.atoms.empty()) return !a.atoms.empty();
+    return a.atoms < b.atoms;
+  });
+  std::string text;
+  for (const Part& part : parts) {
+    // The smallest number has no positive counterpart, so its sign stays on it.
+    const bool minus = !text.empty() && part.coefficient < 0 && part.coefficient != INT64_MIN;
+    if (!text.empty()) text += minus ? " - " : " + ";
+    const std::int64_t coefficient = minus ? -part.coefficient : part.coefficient;
+    text += part.atoms;
+    if (part.atoms.empty())
+      text += fmt::format("{}", coefficient);
+    else if (coefficient != 1)
+      text += fmt::format(" * {}", coefficient);
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 // Extent expressions from the inside: canonical polynomials over symbols, interned per graph.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ struct ExtentAtom {
   std::string name;  ///< of a symbol; empty for a quotient
   Extent numerator;
   Extent divisor;
+  int size = 1;  ///< symbols and quotients that it is made of, itself included
 };
 
 /// coefficient × product of atoms (sorted by id, repeated for powers).
@@ -46,11 +48,12 @@ class ExtentTable {
   ExtentTable(const ExtentTable&) = delete;
   ExtentTable& operator=(const ExtentTable&) = delete;
 
-  /// The symbol `name`, made at its first use.
+  /// The symbol `name`, made at its first use. Throws UserError unless it is letters, digits and _.
   Extent symbol(std::string_view name);
   /// The symbols in order of creation; their ids index `evaluate`'s values.
   std::span<const ExtentAtom* const> symbols() const { return symbols_; }
 
+  /// Throws UserError where the expression outgrows what a shape can mean (kMaxTerms, …).
   Extent intern(std::vector<ExtentTerm> terms);
   const ExtentAtom* quotient(Extent numerator, Extent divisor);
 
@@ -62,6 +65,8 @@ class ExtentTable {
   std::set<std::unique_ptr<ExtentExpression>, Less> expressions_;
   std::vector<std::unique_ptr<ExtentAtom>> atoms_;
   std::vector<const ExtentAtom*> symbols_;
+  std::map<std::string_view, const ExtentAtom*> symbol_by_name_;
+  std::map<std::array<std::uintptr_t, 4>, const ExtentAtom*> quotient_by_parts_;
 };
 
 /// The terms of any extent, a number included.

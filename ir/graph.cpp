@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
-#include "ir/node.h"
+#include "ir/record.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -69,14 +70,27 @@ bool GraphData::Unique::isEqual(const Node& draft, const Node* node) {
          std::ranges::equal(draft.attributes, node->attributes, equal);
 }
 
+namespace {
+
+Node candidate_of(const NodeDraft& draft, std::size_t id) {
+  return {.hash = hash_of(draft),
+          .op = draft.op,
+          .dtype = draft.dtype,
+          .id = static_cast<std::uint32_t>(id),
+          .operands = draft.operands,
+          .shape = draft.shape,
+          .attributes = draft.attributes};
+}
+
+}  // namespace
+
+const Node* GraphData::find(const NodeDraft& draft) const {
+  const auto found = unique_.find_as(candidate_of(draft, nodes.size()));
+  return found == unique_.end() ? nullptr : *found;
+}
+
 const Node* GraphData::make(const NodeDraft& draft, Location location) {
-  const Node candidate{.hash = hash_of(draft),
-                       .op = draft.op,
-                       .dtype = draft.dtype,
-                       .id = static_cast<std::uint32_t>(nodes.size()),
-                       .operands = draft.operands,
-                       .shape = draft.shape,
-                       .attributes = draft.attributes};
+  const Node candidate = candidate_of(draft, nodes.size());
   if (const auto found = unique_.find_as(candidate); found != unique_.end()) return *found;
 
   Node* node = new (arena_.Allocate<Node>()) Node(candidate);
@@ -150,16 +164,16 @@ Extent Graph::extent(std::string_view name) { return data_->extents->symbol(name
 
 namespace {
 
-void check_new_input(const GraphData& data, std::string_view name, Location location) {
+void check_new_input(GraphData& data, std::string_view name, Location location) {
   if (name.empty())
     throw UserError(fmt::format("input: the name is empty; give it one (recorded at {})",
                                 to_string(location)));
-  for (const InputInfo& input : data.inputs)
-    if (input.name == name)
-      throw UserError(fmt::format(
-          "input {}: the graph {} has an input of this name already (recorded at {}); take another "
-          "name (recorded at {})",
-          name, data.name, data.place(input.node), to_string(location)));
+  if (data.has_input(std::string(name)))
+    throw UserError(fmt::format(
+        "input {}: the graph {} has an input of this name already (recorded at {}); take another "
+        "name (recorded at {})",
+        name, data.name, data.place(std::ranges::find(data.inputs, name, &InputInfo::name)->node),
+        to_string(location)));
 }
 
 void check_owner(const GraphData& data, const Operand& operand, std::string_view what) {
@@ -185,6 +199,7 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
     if (extent.is_number() && extent.number() < 0)
       throw UserError(fmt::format("input {}: {} has a negative extent (recorded at {})", name,
                                   to_string(shape), to_string(location)));
+  check_size(fmt::format("input {}", name), shape, location);
   if (!options.strides.empty() && options.strides.size() != shape.size())
     throw UserError(fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})",
                                 name, options.strides.size(), to_string(options.strides),
@@ -214,12 +229,16 @@ Tensor Graph::scalar(std::string_view name, DType dtype, const char* file, int l
 
 void Graph::output(std::string_view name, Operand value) {
   check_owner(*data_, value, fmt::format("output {}", name));
-  for (const OutputInfo& output : data_->outputs)
-    if (output.name == name)
-      throw UserError(fmt::format(
-          "output {}: the graph {} has an output of this name already (recorded at {}); take "
-          "another name (recorded at {})",
-          name, data_->name, to_string(output.location), to_string(value.location)));
+  if (name.empty())
+    throw UserError(fmt::format("output: the name is empty; give it one (recorded at {})",
+                                to_string(value.location)));
+  if (data_->has_output(std::string(name)))
+    throw UserError(fmt::format(
+        "output {}: the graph {} has an output of this name already (recorded at {}); take another "
+        "name (recorded at {})",
+        name, data_->name,
+        to_string(std::ranges::find(data_->outputs, name, &OutputInfo::name)->location),
+        to_string(value.location)));
   data_->outputs.push_back(
       {.name = std::string(name), .node = value.tensor.node(), .location = value.location});
   if (data_->label(value.tensor.node()).empty()) data_->set_label(value.tensor.node(), name);
@@ -239,11 +258,12 @@ void Graph::update(Operand parameter, Operand value) {
     throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
                                 data_->label(target), type_text(*target), type_text(*source),
                                 place));
-  for (const UpdateInfo& update : data_->updates)
-    if (update.parameter == target)
-      throw UserError(fmt::format("update {}: it is updated already (recorded at {}); one update per "
-                                  "input (recorded at {})",
-                                  data_->label(target), to_string(update.location), place));
+  if (data_->has_update(target))
+    throw UserError(fmt::format(
+        "update {}: it is updated already (recorded at {}); one update per input (recorded at {})",
+        data_->label(target),
+        to_string(std::ranges::find(data_->updates, target, &UpdateInfo::parameter)->location),
+        place));
   data_->updates.push_back({.parameter = target, .value = source, .location = parameter.location});
 }
 

@@ -73,7 +73,7 @@ bool is_single(const Index& index, IndexAtom::Kind kind) {
          index.terms[0].atom->kind == kind;
 }
 
-std::optional<Extent> upper_bound(const IndexAtom& atom) {
+std::optional<Extent> largest_of(const IndexAtom& atom) {
   if (atom.kind != IndexAtom::Kind::quotient) return atom.divisor - Extent(1);
   const std::optional<Extent> top = upper_bound(atom.numerator);
   if (!top) return std::nullopt;
@@ -81,6 +81,20 @@ std::optional<Extent> upper_bound(const IndexAtom& atom) {
   if (const std::optional<Extent> exact = divide_exactly(*top + Extent(1), atom.divisor))
     return *exact - Extent(1);
   return floor_div(*top, atom.divisor);
+}
+
+std::uint64_t axes_of(const Index& index) {
+  std::uint64_t axes = 0;
+  for (const IndexTerm& term : index.terms) axes |= term.atom->axes;
+  return axes;
+}
+
+void fill_facts(IndexAtom& atom) {
+  const bool is_axis = atom.kind == IndexAtom::Kind::axis;
+  atom.axes = is_axis ? std::uint64_t{1} << atom.axis : axes_of(atom.numerator);
+  for (const Index& at : atom.at) atom.axes |= axes_of(at);
+  atom.has_indirect = atom.kind == IndexAtom::Kind::indirect || has_indirect(atom.numerator);
+  atom.largest = largest_of(atom);
 }
 
 /// Replaces c·d·⌊x / d⌋ + c·(x mod d) by c·x where both stand in `index`.
@@ -113,12 +127,14 @@ const IndexAtom* IndexSpace::intern(IndexAtom atom) {
         known->tensor == atom.tensor && known->numerator == atom.numerator && known->at == atom.at)
       return known.get();
   atom.id = static_cast<int>(atoms_.size());
+  fill_facts(atom);
   atoms_.push_back(std::make_unique<IndexAtom>(std::move(atom)));
   return atoms_.back().get();
 }
 
 Index IndexSpace::add_axis(Extent extent) {
   const int number = axis_count();
+  ensure(number < 64, "an index space has more than 64 axes");
   axes_.push_back(intern({.kind = IndexAtom::Kind::axis, .axis = number, .divisor = extent}));
   return axis(number);
 }
@@ -245,7 +261,7 @@ std::optional<Extent> upper_bound(const Index& index) {
   for (const IndexTerm& term : index.terms) {
     if (provably_nonnegative(term.coefficient * Extent(-1))) continue;  // at least 0 is taken off
     if (!provably_nonnegative(term.coefficient)) return std::nullopt;
-    const std::optional<Extent> top = upper_bound(*term.atom);
+    const std::optional<Extent> top = term.atom->largest;
     if (!top) return std::nullopt;
     result = result + term.coefficient * *top;
   }
@@ -264,19 +280,11 @@ bool provably_within(const Index& index, Extent bound) {
   return low && high && provably_nonnegative(*low) && provably_less(*high, bound);
 }
 
-bool depends_on(const Index& index, int axis) {
-  return std::ranges::any_of(index.terms, [&](const IndexTerm& term) {
-    const IndexAtom& atom = *term.atom;
-    if (atom.kind == IndexAtom::Kind::axis) return atom.axis == axis;
-    return depends_on(atom.numerator, axis) ||
-           std::ranges::any_of(atom.at, [&](const Index& at) { return depends_on(at, axis); });
-  });
-}
+bool depends_on(const Index& index, int axis) { return (axes_of(index) >> axis & 1) != 0; }
 
 bool has_indirect(const Index& index) {
-  return std::ranges::any_of(index.terms, [](const IndexTerm& term) {
-    return term.atom->kind == IndexAtom::Kind::indirect || has_indirect(term.atom->numerator);
-  });
+  return std::ranges::any_of(index.terms,
+                             [](const IndexTerm& term) { return term.atom->has_indirect; });
 }
 
 std::optional<Extent> coefficient_of(const Index& index, int axis) {

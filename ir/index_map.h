@@ -47,6 +47,12 @@ struct IndexAtom {
   Extent divisor;               ///< of an axis: its extent
   const Node* tensor = nullptr;  ///< of an indirect: the indices …
   std::vector<Index> at;         ///< … and where they are read
+
+  // Known once and for all when the atom is made: atoms share atoms, so that asking all the way
+  // down could take time exponential in the length of a chain of views.
+  std::uint64_t axes = 0;          ///< bit a: axis a occurs in it
+  bool has_indirect = false;       ///< it is, or is made of, an indirect
+  std::optional<Extent> largest;   ///< the largest value it can take, where that is known
 };
 
 /// Owns the axes and atoms that a set of Index values is made of.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/adt.h"
@@ -69,6 +70,21 @@ struct NodeDraft {
   std::span<const Attribute> attributes = {};
 };
 
+/// What is in a field of a growing list's items, so that a new one is checked in constant time.
+template <class Key>
+class KeyIndex {
+ public:
+  template <class Item>
+  bool contains(const std::vector<Item>& list, Key Item::* field, const Key& key) {
+    for (; indexed_ < list.size(); ++indexed_) keys_.insert(list[indexed_].*field);
+    return keys_.contains(key);
+  }
+
+ private:
+  std::unordered_set<Key> keys_;
+  std::size_t indexed_ = 0;
+};
+
 struct GraphData {
   explicit GraphData(std::string_view name) : name(name) {}
 
@@ -81,8 +97,25 @@ struct GraphData {
 
   /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
   const Node* make(const NodeDraft& draft, Location location);
+  /// The node of `draft` if it was made; else nullptr.
+  const Node* find(const NodeDraft& draft) const;
+
+  bool has_input(const std::string& name) {
+    return input_names_.contains(inputs, &InputInfo::name, name);
+  }
+  bool has_output(const std::string& name) {
+    return output_names_.contains(outputs, &OutputInfo::name, name);
+  }
+  bool has_update(const Node* parameter) {
+    return updated_.contains(updates, &UpdateInfo::parameter, parameter);
+  }
 
   Location location(const Node* node) const { return locations_[node->id]; }
+  Location location_at(std::size_t id) const { return locations_[id]; }
+  /// Gives the nodes from `first` on the place `location`.
+  void set_locations(std::size_t first, Location location) {
+    for (std::size_t id = first; id < locations_.size(); ++id) locations_[id] = location;
+  }
   /// `model.cpp:42`: the last part of the path.
   std::string place(const Node* node) const;
   /// The user's name for the value, or "".
@@ -115,6 +148,9 @@ struct GraphData {
   llvm::DenseSet<const Node*, Unique> unique_;
   std::vector<Location> locations_;  ///< by id
   llvm::DenseMap<const Node*, const char*> labels_;
+  KeyIndex<std::string> input_names_;
+  KeyIndex<std::string> output_names_;
+  KeyIndex<const Node*> updated_;
 };
 
 /// `model.cpp:42`: the last part of the path.

@@ -71,8 +71,8 @@ std::string_view reduction_attributes(Op op) {
   switch (op) {
     case Op::argmax: return "axis:integer keep:boolean=false";
     case Op::var:
-      return "axes:integers correction:integer=0 keep:boolean=false order:integers=[]";
-    default: return "axes:integers keep:boolean=false order:integers=[]";
+      return "axes:integers=[] correction:integer=0 keep:boolean=false order:integers=[]";
+    default: return "axes:integers=[] keep:boolean=false order:integers=[]";
   }
 }
 

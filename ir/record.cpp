@@ -41,6 +41,19 @@ std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
   return axis < 0 ? axis + rank : axis;
 }
 
+void check_size(std::string_view op, std::span<const Extent> shape, Location location) {
+  // Far below 2^63 so that strides and byte offsets cannot overflow either.
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  std::int64_t size = 1;
+  for (const Extent extent : shape) {
+    if (!extent.is_number()) continue;
+    if (extent.is(0)) return;
+    if (extent.number() > kMost / size)
+      fail(op, fmt::format("{} has more than 2^60 elements", to_string(shape)), location);
+    size *= extent.number();
+  }
+}
+
 ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,
                              Location location) {
   ShapeVector result(operands[0]->shape.begin(), operands[0]->shape.end());
@@ -54,7 +67,8 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
       if (!so_far.is(1))
         fail(op,
              fmt::format("{} and {} do not broadcast: axis {} is {} and {}",
-                         to_string(operands[n - 1]->shape), to_string(shape), shift + axis,
+                         to_string(n == 1 ? operands[0]->shape : std::span<const Extent>(result)),
+                         to_string(shape), shift + axis,
                          to_string(so_far), to_string(shape[axis])),
              location);
       so_far = shape[axis];
@@ -70,6 +84,7 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
     // One form per value: 1, 1.0 and true are the same constant of a floating dtype.
     double real = as_real(literal);
     if (dtype == f32) real = static_cast<float>(real);
+    if (std::isnan(real)) real = std::numeric_limits<double>::quiet_NaN();
     value.literal = {.kind = Literal::Kind::real, .integer = 0, .real = real};
   } else {
     const bool fits = literal.kind != Literal::Kind::real ||
@@ -175,6 +190,7 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands) {
   if (same)
     return tensor(graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = widest->shape}, location));
   const ShapeVector shape = broadcast_shapes(row.name, nodes, location);
+  check_size(row.name, shape, location);
   return tensor(graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = shape}, location));
 }
 

@@ -1,6 +1,7 @@
 // What the recording functions share: finding the graph, broadcasting, and messages with places.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,30 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
 
 /// Any elementwise op; what UNARY, BINARY and TERNARY rows of the table expand to.
 Tensor record_elementwise(Op op, std::span<const Operand> operands);
+
+/// What a reduction may be told beyond its axes.
+struct ReductionOptions {
+  Keep keep = Keep::no;
+  std::optional<int> correction = {};  ///< of var
+  /// The nesting of the axes, outermost first, where it is not to follow from the operand's strides.
+  std::optional<std::span<const std::int64_t>> order = {};
+};
+
+/// Any reduction; what sum, max, … expand to.
+Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> axes,
+                        const ReductionOptions& options);
+
+/// `x`'s shape without `axes`, or with extent 1 there.
+ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep);
+
+/// How many elements a slice takes.
+Extent slice_length(Extent begin, Extent end, std::int64_t step);
+
+/// `extent` as a number of rank 0.
+Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location);
+
+/// Throws UserError where an array of `shape` has more than 2^60 elements for certain.
+void check_size(std::string_view op, std::span<const Extent> shape, Location location);
 
 /// True for a number that the user wrote as an operand: it may have the compute type of a half.
 inline bool is_constant(const Node& node) { return node.op == Op::constant; }

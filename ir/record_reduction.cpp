@@ -25,6 +25,24 @@ AxesVector checked_axes(std::string_view op, const Node& x, std::span<const std:
   return result;
 }
 
+/// `order` as a node keeps it: empty for ascending.
+AxesVector checked_order(std::string_view op, const Node& x, std::span<const std::int64_t> order,
+                         std::span<const std::int64_t> axes, Location location) {
+  AxesVector result;
+  for (const std::int64_t axis : order) result.push_back(checked_axis(op, axis, x, location));
+  AxesVector sorted = result;
+  std::ranges::sort(sorted);
+  if (!order.empty() && !std::ranges::equal(sorted, axes))
+    fail(op,
+         fmt::format("the order [{}] must name the axes [{}], each once", fmt::join(order, ", "),
+                     fmt::join(axes, ", ")),
+         location);
+  if (std::ranges::is_sorted(result)) result.clear();
+  return result;
+}
+
+}  // namespace
+
 ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep) {
   ShapeVector shape;
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -36,8 +54,8 @@ ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Kee
   return shape;
 }
 
-Tensor reduce(Op op, const Operand& x, std::span<const std::int64_t> axes, Keep keep,
-              std::optional<int> correction = {}) {
+Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> axes,
+                        const ReductionOptions& options) {
   const OpInfo& row = info(op);
   GraphData& graph = graph_of(row.name, x);
   const Node* node = x.tensor.node();
@@ -49,15 +67,17 @@ Tensor reduce(Op op, const Operand& x, std::span<const std::int64_t> axes, Keep 
     fail(row.name, fmt::format("axis {} of {} is empty and has no largest element", checked[0],
                                type_text(*node)),
          x.location);
-  const ShapeVector shape = reduced_shape(*node, checked, keep);
-  const AxesVector order = tree_order(*node, checked);
+  const ShapeVector shape = reduced_shape(*node, checked, options.keep);
+  const AxesVector order =
+      options.order ? checked_order(row.name, *node, *options.order, checked, x.location)
+                    : tree_order(*node, checked);
   llvm::SmallVector<Attribute, 4> attributes;
   if (op == Op::argmax)
     attributes.push_back({.integer = checked[0]});
   else
     attributes.push_back({.integers = checked});
-  if (correction) attributes.push_back({.integer = *correction});
-  attributes.push_back({.integer = keep == Keep::yes});
+  if (options.correction) attributes.push_back({.integer = *options.correction});
+  attributes.push_back({.integer = options.keep == Keep::yes});
   if (op != Op::argmax) attributes.push_back({.integers = order});
   DType dtype = node->dtype;
   if (op == Op::argmax || (op == Op::sum && !is_floating(dtype))) dtype = i64;
@@ -69,18 +89,16 @@ Tensor reduce(Op op, const Operand& x, std::span<const std::int64_t> axes, Keep 
                                   x.location));
 }
 
-}  // namespace
-
-Tensor sum(Operand x, Axes axes, Keep keep) { return reduce(Op::sum, x, axes, keep); }
-Tensor max(Operand x, Axes axes, Keep keep) { return reduce(Op::max, x, axes, keep); }
-Tensor min(Operand x, Axes axes, Keep keep) { return reduce(Op::min, x, axes, keep); }
-Tensor mean(Operand x, Axes axes, Keep keep) { return reduce(Op::mean, x, axes, keep); }
+Tensor sum(Operand x, Axes axes, Keep keep) { return record_reduction(Op::sum, x, axes, {.keep = keep}); }
+Tensor max(Operand x, Axes axes, Keep keep) { return record_reduction(Op::max, x, axes, {.keep = keep}); }
+Tensor min(Operand x, Axes axes, Keep keep) { return record_reduction(Op::min, x, axes, {.keep = keep}); }
+Tensor mean(Operand x, Axes axes, Keep keep) { return record_reduction(Op::mean, x, axes, {.keep = keep}); }
 Tensor var(Operand x, Axes axes, int correction, Keep keep) {
-  return reduce(Op::var, x, axes, keep, correction);
+  return record_reduction(Op::var, x, axes, {.keep = keep, .correction = correction});
 }
 Tensor argmax(Operand x, int axis, Keep keep) {
   const std::int64_t axes[] = {axis};
-  return reduce(Op::argmax, x, axes, keep);
+  return record_reduction(Op::argmax, x, axes, {.keep = keep});
 }
 
 VarMean var_mean(Operand x, Axes axes, int correction, Keep keep) {

@@ -26,6 +26,14 @@ void check_rank(std::string_view op, std::size_t rank, Location location) {
     fail(op, fmt::format("the result has rank {}, more than {}", rank, kMaxRank), location);
 }
 
+void check_shape(std::string_view op, std::span<const Extent> shape, Location location) {
+  check_rank(op, shape.size(), location);
+  for (const Extent extent : shape)
+    if (extent.is_number() && extent.number() < 0)
+      fail(op, fmt::format("{} has a negative extent", to_string(shape)), location);
+  check_size(op, shape, location);
+}
+
 /// Replaces the one -1 in `shape` by what is left of `total`.
 ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Location location) {
   ShapeVector result(shape.begin(), shape.end());
@@ -105,7 +113,7 @@ Tensor permute(Operand x, Axes axes) {
 Tensor broadcast_to(Operand x, Extents shape) {
   GraphData& graph = graph_of("broadcast_to", x);
   const Node* node = x.tensor.node();
-  check_rank("broadcast_to", shape.size(), x.location);
+  check_shape("broadcast_to", shape, x.location);
   const auto refuse = [&] {
     fail("broadcast_to",
          fmt::format("{} does not broadcast to {}", to_string(node->shape), to_string(shape)),
@@ -119,6 +127,11 @@ Tensor broadcast_to(Operand x, Extents shape) {
   const Attribute attribute = {.extents = shape};
   return make(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1},
               x.location);
+}
+
+Extent slice_length(Extent begin, Extent end, std::int64_t step) {
+  const Extent length = ceil_div(end - begin, step);
+  return length.is_number() && length.number() < 0 ? Extent(0) : length;
 }
 
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
@@ -137,8 +150,7 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   };
   const Extent first = from_front(begin);
   const Extent last = from_front(end);
-  Extent length = ceil_div(last - first, step);
-  if (length.is_number() && length.number() < 0) length = 0;
+  const Extent length = slice_length(first, last, step);
   if (first.is(0) && length == extent) return x.tensor;
   ShapeVector shape(node->shape.begin(), node->shape.end());
   shape[static_cast<std::size_t>(checked)] = length;
@@ -172,6 +184,7 @@ Tensor concat(std::span<const Operand> parts, int axis) {
     shape[checked] = shape[checked] + part.shape[checked];
   }
   if (nodes.size() == 1) return tensor(graph, nodes[0]);
+  check_size("concat", shape, location);
   const Attribute attribute = {.integer = static_cast<std::int64_t>(checked)};
   return make(graph, Op::concat, first.dtype, nodes, shape, {&attribute, 1}, location);
 }
@@ -204,6 +217,7 @@ Tensor take(Operand x, Operand indices, int axis) {
   shape.append(nodes[1]->shape.begin(), nodes[1]->shape.end());
   shape.append(nodes[0]->shape.begin() + checked + 1, nodes[0]->shape.end());
   check_rank("take", shape.size(), x.location);
+  check_size("take", shape, x.location);
   const Attribute attribute = {.integer = checked};
   return make(graph, Op::take, nodes[0]->dtype, nodes, shape, {&attribute, 1}, x.location);
 }
@@ -233,7 +247,7 @@ Tensor take_along_axis(Operand x, Operand indices, int axis) {
 
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype, const char* file, int line) {
   const Location location{file, line};
-  check_rank("full", shape.size(), location);
+  check_shape("full", shape, location);
   // Rounded to its dtype like any recorded value; a number that has none there is refused.
   const Node* number = constant(graph.data(), "full", value, dtype, location);
   const Attribute attributes[] = {
@@ -254,7 +268,15 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, 
          location);
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = start}, {.integer = step}, {.dtype = dtype}};
+  if (extent.is_number() && extent.number() < 0)
+    fail("iota", fmt::format("the extent {} is negative", extent.number()), location);
   return make(graph.data(), Op::iota, dtype, {}, {&extent, 1}, attributes, location);
+}
+
+Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location) {
+  if (dtype == boolean) fail("size", "the dtype is bool; it must be a number's", location);
+  const Attribute attributes[] = {{.extent = extent}, {.dtype = dtype}};
+  return make(graph, Op::size, dtype, {}, {}, attributes, location);
 }
 
 }  // namespace sinter

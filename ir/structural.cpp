@@ -123,7 +123,10 @@ std::optional<ViewOfInput> view_of_input(IndexSpace& space, const Node& node) {
   std::vector<Index> index;
   for (const Extent extent : node.shape) index.push_back(space.add_axis(extent));
   const Node* at = &node;
-  while (at->op != Op::input) {
+  // A longer chain is no everyday view, and walking it for every reduction would take its toll.
+  constexpr int kLongest = 32;
+  for (int length = 0; at->op != Op::input; ++length) {
+    if (length == kLongest) return std::nullopt;
     const bool is_view = at->op == Op::reshape || at->op == Op::permute || at->op == Op::slice ||
                          at->op == Op::broadcast_to;
     if (!is_view) return std::nullopt;

@@ -158,7 +158,7 @@ enum CUlaunchAttributeID : unsigned {
   CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
 };
 
-union CUlaunchAttributeValue {
+union alignas(8) CUlaunchAttributeValue {
   char pad[64];
   int cooperative;
   struct {

@@ -35,6 +35,7 @@ struct Here {
   Index3 thread;
   unsigned lane;
   Warp* warp;
+  Block* block;
 };
 
 /// What kernels ask of the driver. Functions that find a fault do not return.

@@ -9,15 +9,13 @@
 #define __global__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 
-using sinter_here_t = sinter::device_abi::Here;
 static const sinter::device_abi::Services* sinter_services;
-static thread_local sinter_here_t sinter_here;
-static thread_local sinter::device_abi::Block* sinter_block;
+static thread_local sinter::device_abi::Here sinter_here;
 
 #define threadIdx (sinter_here.thread)
-#define blockIdx (sinter_block->index)
-#define blockDim (sinter_block->size)
-#define gridDim (sinter_block->grid)
+#define blockIdx (sinter_here.block->index)
+#define blockDim (sinter_here.block->size)
+#define gridDim (sinter_here.block->grid)
 
 // ---- Bits ----
 
@@ -106,7 +104,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 
 #ifdef SINTER_COUNT
 #define SINTER_TOUCH(pointer, bytes, site, is_store) \
-  sinter_services->touch(sinter_block, pointer, bytes, site, is_store)
+  sinter_services->touch(sinter_here.block, pointer, bytes, site, is_store)
 #else
 #define SINTER_TOUCH(pointer, bytes, site, is_store) static_cast<void>(site)
 #endif
@@ -169,34 +167,35 @@ __device__ __forceinline__ void store_workspace(T* pointer, long long index, T v
 
 // Other threads run on this OS thread while one waits, so it says again who it is when it wakes.
 __device__ __forceinline__ void block_barrier() {
-  const sinter_here_t here = sinter_here;
-  sinter_services->block_barrier(sinter_block);
+  const sinter::device_abi::Here here = sinter_here;
+  sinter_services->block_barrier(here.block);
   sinter_here = here;
 }
 template <class T>
 __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   static_assert(sizeof(T) % 4 == 0 && sizeof(T) <= sinter::device_abi::kExchangeBytes,
                 "a lane hands over 4 to 32 bytes");
-  const sinter_here_t here = sinter_here;
+  const sinter::device_abi::Here here = sinter_here;
   auto& slots = here.warp->slots[here.warp->phase & 1];
   __builtin_memcpy(slots[here.lane], &value, sizeof(T));
-  sinter_services->warp_meet(sinter_block);
+  sinter_services->warp_meet(here.block);
   sinter_here = here;
   const unsigned partner = here.lane ^ static_cast<unsigned>(lane_mask);
   __builtin_memcpy(&value, slots[partner < here.warp->lanes ? partner : here.lane], sizeof(T));
   return value;
 }
-__device__ __forceinline__ unsigned char* shared_memory() { return sinter_block->shared; }
+__device__ __forceinline__ unsigned char* shared_memory() { return sinter_here.block->shared; }
 
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   block_barrier();
+  sinter::device_abi::Block* const block = sinter_here.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
     if (is_last) __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
-    sinter_block->arrived_last = is_last;
+    block->arrived_last = is_last;
   }
   block_barrier();
-  return sinter_block->arrived_last;
+  return block->arrived_last;
 }
 
 // ---- Functions of the C library ----
@@ -257,59 +256,70 @@ struct SinterKernel<kKernel> {
   static constexpr unsigned kBytes[kCount + 1] = {sizeof(Parameters)..., 0};
 
   static void run_block(void** parameters, sinter::device_abi::Block* block) {
-    run_block(parameters, block, SinterCount<kCount>());
+    unpack_block(parameters, block, SinterCount<kCount>());
   }
   static void run_thread(void** parameters, sinter::device_abi::Block* block, unsigned thread) {
-    run_thread(parameters, block, thread, SinterCount<kCount>());
+    unpack_thread(parameters, block, thread, SinterCount<kCount>());
   }
 
  private:
   template <int... kIndex>
-  __device__ __forceinline__ static void run_block(void** parameters,
-                                                   sinter::device_abi::Block* block,
-                                                   SinterIndices<kIndex...>) {
+  __device__ __forceinline__ static void unpack_block(void** parameters,
+                                                      sinter::device_abi::Block* block,
+                                                      SinterIndices<kIndex...>) {
     loop(block, *static_cast<Parameters*>(parameters[kIndex])...);
   }
   __device__ __forceinline__ static void loop(sinter::device_abi::Block* block,
                                               Parameters... parameters) {
-    sinter_block = block;
     const auto [width, height, depth] = block->size;
     for (unsigned z = 0; z < depth; ++z)
       for (unsigned y = 0; y < height; ++y)
         for (unsigned x = 0; x < width; ++x) {
-          sinter_here = {{x, y, z}, 0, block->warps};
+          sinter_here = {{x, y, z}, 0, block->warps, block};
           kKernel(parameters...);
         }
   }
   template <int... kIndex>
-  __device__ __forceinline__ static void run_thread(void** parameters,
-                                                    sinter::device_abi::Block* block,
-                                                    unsigned thread, SinterIndices<kIndex...>) {
+  __device__ __forceinline__ static void unpack_thread(void** parameters,
+                                                       sinter::device_abi::Block* block,
+                                                       unsigned thread,
+                                                       SinterIndices<kIndex...>) {
     constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
     const auto [width, height, depth] = block->size;
-    sinter_block = block;
     sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
                    thread % kWarpSize,
-                   block->warps + thread / kWarpSize};
+                   block->warps + thread / kWarpSize,
+                   block};
     kKernel(*static_cast<Parameters*>(parameters[kIndex])...);
   }
 };
 
-static const sinter_here_t* sinter_where() { return &sinter_here; }
+static const sinter::device_abi::Here* sinter_where() { return &sinter_here; }
 
+template <auto kKernel, bool kHasBarrier>
+constexpr sinter::device_abi::KernelInfo sinter_kernel_info(const char* entry, unsigned threads) {
+  using Kernel = SinterKernel<kKernel>;
+  sinter::device_abi::KernelInfo info{};
+  info.version = sinter::device_abi::kVersion;
+  info.entry = entry;
+  info.threads = threads;
+  info.has_barrier = kHasBarrier;
 #ifdef SINTER_COUNT
-#define SINTER_COUNTS true
-#else
-#define SINTER_COUNTS false
+  info.counts = true;
 #endif
+  info.parameter_count = Kernel::kCount;
+  info.parameter_bytes = Kernel::kBytes;
+  if constexpr (kHasBarrier)
+    info.run_thread = Kernel::run_thread;
+  else
+    info.run_block = Kernel::run_block;
+  info.here = sinter_where;
+  info.services = &sinter_services;
+  return info;
+}
 
 // The host compiler appends, for each kernel, SINTER_KERNEL(entry, threads, has_barrier).
-#define SINTER_KERNEL(entry, threads, has_barrier)                                                \
-  extern "C" __attribute__((visibility("default"), used))                                         \
-  const sinter::device_abi::KernelInfo sinter_kernel_##entry = {                                  \
-      sinter::device_abi::kVersion,      #entry,                                                  \
-      threads,                           has_barrier,                                             \
-      SINTER_COUNTS,                     SinterKernel<&entry>::kCount,                            \
-      SinterKernel<&entry>::kBytes,      has_barrier ? nullptr : SinterKernel<&entry>::run_block, \
-      has_barrier ? SinterKernel<&entry>::run_thread : nullptr,                                   \
-      sinter_where,                      &sinter_services};
+#define SINTER_KERNEL(entry, threads, has_barrier)                        \
+  extern "C" __attribute__((visibility("default"), used))                 \
+  constexpr sinter::device_abi::KernelInfo sinter_kernel_##entry =        \
+      sinter_kernel_info<&entry, has_barrier>(#entry, threads);

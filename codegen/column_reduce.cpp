@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/reduction_loops.h"
+#include "codegen/shapes.h"
+
+namespace sinter {
+
+namespace {
+
+class ColumnWriter {
+ public:
+  explicit ColumnWriter(KernelWriter& writer)
+      : writer_(writer),
+        body_(writer.body),
+        schedule_(writer.schedule),
+        plan_(plan_tree(writer, 1)) {}
+
+  void write() {
+    writer_.vector_axis = body_.parallel_axes - 1;
+    declare_shape();
+    declare_columns();
+    const int passes = body_.passes();
+    for (int pass = 0; pass < passes; ++pass) {
+      writer_.write_row_values(pass);
+      write_pass(pass);
+    }
+    int last = passes;
+    for (const Value& value : body_.values) last = std::max(last, value.stage);
+    for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+    writer_.write_row_stores(
+        live_.empty() ? "Shape::along() == 0" : live_ + " && Shape::along() == 0", {});
+  }
+
+ private:
+  int columns() const { return schedule_.threads / schedule_.threads_per_row; }
+
+  void declare_shape() {
+    writer_.out.line(fmt::format("using Shape = ColumnShape<{}, {}, {}, {}, {}>;", columns(),
+                                 plan_.lanes, schedule_.groups, plan_.tree.accumulators,
+                                 schedule_.vector));
+    writer_.source.has_barrier = true;
+    declare_exchange(writer_,
+                     std::int64_t{schedule_.threads} * schedule_.vector * widest_state(writer_));
+    if (!plan_.is_fixed)
+      writer_.declare_index(
+          "chunks",
+          writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts)));
+  }
+
+  void declare_columns() {
+    const Extent inner = body_.space.extent(body_.parallel_axes - 1);
+    const std::int64_t per_block = std::int64_t{columns()} * schedule_.vector;
+    const Extent across = ceil_div(inner, per_block);
+    std::vector<int> outer(static_cast<std::size_t>(body_.parallel_axes - 1));
+    std::iota(outer.begin(), outer.end(), 0);
+    Extent outer_size = 1;
+    for (const int axis : outer) outer_size = outer_size * body_.space.extent(axis);
+    writer_.source.grid = outer_size * across;
+
+    std::string block = fmt::format("static_cast<{}>(blockIdx.x)", writer_.index_type());
+    if (!outer.empty()) {
+      const std::string blocks = atomic(writer_.text(across));
+      writer_.declare_axes(
+          writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)), outer, "outer");
+      block = fmt::format("({} % {})", block, blocks);
+    }
+    const std::string own = fmt::format("{} * {} + Shape::column() * {}", block, per_block,
+                                        schedule_.vector);
+    const bool may_be_outside = !inner.is_number() || inner.number() % per_block != 0;
+    if (!may_be_outside) {
+      writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", own);
+      return;
+    }
+    // Threads past the last column do its work along, for the barriers' sake, and store nothing.
+    writer_.declare_index("wanted_column", own);
+    live_ = "live";
+    const std::string last = writer_.text(inner - Extent(schedule_.vector));
+    writer_.out.line(fmt::format("const bool live = wanted_column <= {};", last));
+    writer_.axis_names[body_.parallel_axes - 1] =
+        writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
+  }
+
+  void write_pass(int pass) {
+    const std::vector<std::vector<bool>> needed = values_needed(body_);
+    const Sinks sinks{
+        .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
+        .stores = stores_of_pass(body_, pass),
+        .kept = {}};
+    if (sinks.reductions.empty() && sinks.stores.empty()) return;
+    writer_.store_condition = sinks.stores.empty() ? "" : live_;
+    write_tile_loops(
+        writer_, plan_, false,
+        [&](const std::string& accumulator) {
+          write_chunk(needed[static_cast<std::size_t>(pass)], sinks, accumulator);
+        },
+        [&](const std::string& part) {
+          for (const int reduction : sinks.reductions)
+            writer_.out.line(
+                fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
+        });
+    writer_.store_condition.clear();
+    for (const int index : sinks.reductions) finish_reduction(index);
+  }
+
+  void write_chunk(const std::vector<bool>& values, const Sinks& sinks,
+                   const std::string& accumulator) {
+    const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+    const auto rows = [&] {
+      writer_.out.unrolled("r", std::to_string(kChunk), [&] {
+        const std::string chunk =
+            start == "0" ? "Shape::chunk(tile)" : fmt::format("({} + Shape::chunk(tile))", start);
+        writer_.axis_names[body_.reduced_axis()] =
+            writer_.declare_index("along", fmt::format("{} * {} + r", kChunk, chunk));
+        const auto row = [&] {
+          writer_.write_tile(values, sinks,
+                             {.count = {}, .accumulator = accumulator, .index = "along"});
+        };
+        if (plan_.whole_extent)
+          row();
+        else
+          writer_.out.block(fmt::format("if (along < {})", writer_.text(body_.reduced_size())), row);
+      });
+    };
+    if (plan_.whole_parts)
+      rows();
+    else
+      writer_.out.block(fmt::format("if (Shape::chunk(tile) < {})", chunks_text(plan_)), rows);
+  }
+
+  std::string tree_name(int index) const {
+    return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+  }
+
+  void finish_reduction(int index) {
+    const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
+    const std::string name = writer_.name_for(reduction.node);
+    const std::string tree = tree_name(index);
+    const std::string states = tree + "_states";
+    writer_.out.line(
+        fmt::format("{} {}[{}];", writer_.state_type(reduction), states, schedule_.vector));
+    writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states));
+    writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
+                                 schedule_.vector, name));
+    writer_.out.directive("#pragma unroll");
+    writer_.out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule_.vector, name,
+                                 plan_.tree.extent == 0 ? empty_result(reduction)
+                                                        : states + "[k].result()"));
+    writer_.set_result(reduction, schedule_.vector == 1 ? name + "[0]" : name + "[k]");
+  }
+
+  KernelWriter& writer_;
+  const Body& body_;
+  const Schedule& schedule_;
+  TreePlan plan_;
+  std::string live_;
+};
+
+}  // namespace
+
+void write_column_reduce(KernelWriter& writer) { ColumnWriter(writer).write(); }
+
+}  // namespace sinter

@@ -1,0 +1,221 @@
+// The prelude's primitives for CUDA: what differs between NVRTC and the host device's compiler. No
+// header is included, so that a cold kernel compiles in tens of milliseconds.
+#pragma once
+
+// ---- Bits ----
+
+__device__ __forceinline__ float as_float(unsigned bits) { return __uint_as_float(bits); }
+__device__ __forceinline__ double as_double(unsigned long long bits) {
+  return __longlong_as_double(static_cast<long long>(bits));
+}
+__device__ __forceinline__ unsigned bits_of(float value) { return __float_as_uint(value); }
+__device__ __forceinline__ unsigned long long bits_of(double value) {
+  return static_cast<unsigned long long>(__double_as_longlong(value));
+}
+
+// The compiler cannot fold through these: tanhf(literal) must give what tanhf(variable) gives.
+__device__ __forceinline__ float opaque_value(float value) {
+  asm volatile("" : "+f"(value));
+  return value;
+}
+__device__ __forceinline__ double opaque_value(double value) {
+  asm volatile("" : "+d"(value));
+  return value;
+}
+
+// ---- Half types ----
+
+struct f16 {
+  unsigned short bits;
+};
+struct bf16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ float to_float(f16 half) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half.bits));
+  return value;
+}
+__device__ __forceinline__ float to_float(bf16 half) {
+  return as_float(static_cast<unsigned>(half.bits) << 16);
+}
+__device__ __forceinline__ f16 to_f16(float value) {
+  f16 half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
+  return half;
+}
+__device__ __forceinline__ bf16 to_bf16(float value) {
+  bf16 half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
+  return half;
+}
+__device__ __forceinline__ f16 to_f16(double value) {
+  f16 half;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(half.bits) : "d"(value));
+  return half;
+}
+// Rounded to odd on the way: the last bit is sticky, so that the second rounding is the only one.
+__device__ __forceinline__ bf16 to_bf16(double value) {
+  const float towards_zero = __double2float_rz(value);
+  const bool is_exact = static_cast<double>(towards_zero) == value || value != value;
+  return to_bf16(as_float(bits_of(towards_zero) | (is_exact ? 0u : 1u)));
+}
+
+// ---- Largest and smallest ----
+
+// From sm_80 on, one instruction that propagates NaN and orders -0 below +0.
+__device__ __forceinline__ float maximum(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ float minimum(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
+// ---- Memory ----
+
+template <class T, int N>
+struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
+  T data[N];
+  __device__ __forceinline__ T& operator[](int i) { return data[i]; }
+  __device__ __forceinline__ const T& operator[](int i) const { return data[i]; }
+};
+
+// One memory access of `Bytes`.
+template <int Bytes>
+struct Word;
+template <>
+struct Word<16> {
+  using Type = uint4;
+};
+template <>
+struct Word<8> {
+  using Type = uint2;
+};
+template <>
+struct Word<4> {
+  using Type = unsigned;
+};
+template <>
+struct Word<2> {
+  using Type = unsigned short;
+};
+template <>
+struct Word<1> {
+  using Type = unsigned char;
+};
+
+// A vector as the fewest accesses.
+template <class T, int N>
+union Words {
+  static constexpr int kBytes = N * static_cast<int>(sizeof(T));
+  static constexpr int kWord = kBytes > 16 ? 16 : kBytes;
+  using Type = typename Word<kWord>::Type;
+  Type words[kBytes / kWord];
+  Vector<T, N> vector;
+  __device__ __forceinline__ Words() {}
+};
+
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
+  Words<T, N> value;
+  const auto* from = reinterpret_cast<const typename Words<T, N>::Type*>(pointer + index);
+#pragma unroll
+  for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i) value.words[i] = from[i];
+  return value.vector;
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index) {
+  Words<T, N> value;
+  const auto* from = reinterpret_cast<const typename Words<T, N>::Type*>(pointer + index);
+#pragma unroll
+  for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i)
+    value.words[i] = __ldcs(from + i);
+  return value.vector;
+}
+template <class T, class Index>
+__device__ __forceinline__ T load(const T* pointer, Index index) {
+  return pointer[index];
+}
+template <class T, class Index>
+__device__ __forceinline__ T load_streaming(const T* pointer, Index index) {
+  return load_streaming<1>(pointer, index)[0];
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value) {
+  Words<T, N> from;
+  from.vector = value;
+  auto* to = reinterpret_cast<typename Words<T, N>::Type*>(pointer + index);
+#pragma unroll
+  for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i) to[i] = from.words[i];
+}
+template <class T, class Index>
+__device__ __forceinline__ void store(T* pointer, Index index, T value) {
+  pointer[index] = value;
+}
+
+// Scratch memory that blocks share within a launch: never through L1, which is not coherent.
+template <class T>
+__device__ __forceinline__ T load_workspace(const T* pointer, long long index) {
+  static_assert(sizeof(T) % 4 == 0, "states are made of words");
+  union {
+    unsigned words[sizeof(T) / 4];
+    T value;
+  } result;
+  const unsigned* from = reinterpret_cast<const unsigned*>(pointer + index);
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) result.words[i] = __ldcg(from + i);
+  return result.value;
+}
+template <class T>
+__device__ __forceinline__ void store_workspace(T* pointer, long long index, T value) {
+  union {
+    unsigned words[sizeof(T) / 4];
+    T value;
+  } from;
+  from.value = value;
+  unsigned* to = reinterpret_cast<unsigned*>(pointer + index);
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) __stcg(to + i, from.words[i]);
+}
+
+// ---- Threads of a block ----
+
+__device__ __forceinline__ void block_barrier() { __syncthreads(); }
+
+template <class T>
+__device__ __forceinline__ T warp_xor(T value, int lane_mask) {
+  static_assert(sizeof(T) % 4 == 0, "a lane hands over whole words");
+  union {
+    unsigned words[sizeof(T) / 4];
+    T value;
+  } exchanged;
+  exchanged.value = value;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i)
+    exchanged.words[i] = __shfl_xor_sync(0xffffffffu, exchanged.words[i], lane_mask);
+  return exchanged.value;
+}
+
+__device__ __forceinline__ unsigned char* shared_memory() {
+  extern __shared__ uint4 sinter_shared[];
+  return reinterpret_cast<unsigned char*>(sinter_shared);
+}
+
+// True in exactly the block that arrives last; every block's workspace stores are visible to it.
+__device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
+  __threadfence();
+  __syncthreads();
+  int is_last = 0;
+  if (threadIdx.x == 0) {
+    is_last = atomicAdd(ticket, 1u) + 1 == blocks;
+    if (is_last) *ticket = 0;  // for the next launch
+  }
+  is_last = __syncthreads_or(is_last);
+  __threadfence();
+  return is_last != 0;
+}

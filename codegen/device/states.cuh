@@ -1,0 +1,94 @@
+// What a reduction accumulates in: an identity, one more element, and the join of two.
+#pragma once
+
+template <class T>
+struct Sum {
+  static constexpr bool kCommutes = true;
+  T value;
+  // -0 and not +0: only -0 leaves every number as it is.
+  static __device__ __forceinline__ Sum identity() { return {static_cast<T>(-0.0f)}; }
+  __device__ __forceinline__ void add(T element, long long) { value = value + element; }
+  static __device__ __forceinline__ Sum join(Sum a, Sum b) { return {a.value + b.value}; }
+  __device__ __forceinline__ T result() const { return value; }
+};
+template <>
+struct Sum<long long> {
+  static constexpr bool kCommutes = true;
+  long long value;
+  static __device__ __forceinline__ Sum identity() { return {0}; }
+  __device__ __forceinline__ void add(long long element, long long) {
+    value = wrapping_add(value, element);
+  }
+  static __device__ __forceinline__ Sum join(Sum a, Sum b) {
+    return {wrapping_add(a.value, b.value)};
+  }
+  __device__ __forceinline__ long long result() const { return value; }
+};
+
+template <class T>
+struct Max {
+  static constexpr bool kCommutes = true;
+  T value;
+  static __device__ __forceinline__ Max identity() { return {Ends<T>::lowest()}; }
+  __device__ __forceinline__ void add(T element, long long) { value = maximum(value, element); }
+  static __device__ __forceinline__ Max join(Max a, Max b) { return {maximum(a.value, b.value)}; }
+  __device__ __forceinline__ T result() const { return value; }
+};
+
+template <class T>
+struct Min {
+  static constexpr bool kCommutes = true;
+  T value;
+  static __device__ __forceinline__ Min identity() { return {Ends<T>::highest()}; }
+  __device__ __forceinline__ void add(T element, long long) { value = minimum(value, element); }
+  static __device__ __forceinline__ Min join(Min a, Min b) { return {minimum(a.value, b.value)}; }
+  __device__ __forceinline__ T result() const { return value; }
+};
+
+/// The first NaN, else the first of the largest. Compares by value: -0 equals +0.
+template <class T>
+struct ArgMax {
+  static constexpr bool kCommutes = true;
+  T value;
+  long long index;
+  static __device__ __forceinline__ ArgMax identity() {
+    return {Ends<T>::lowest(), Ends<long long>::highest()};
+  }
+  __device__ __forceinline__ void add(T element, long long at) {
+    *this = join(*this, {element, at});
+  }
+  static __device__ __forceinline__ ArgMax join(ArgMax a, ArgMax b) {
+    const bool a_is_nan = a.value != a.value;
+    const bool b_is_nan = b.value != b.value;
+    const bool ties = a_is_nan ? b_is_nan : a.value == b.value;
+    const bool a_wins = ties ? a.index < b.index : a_is_nan || (!b_is_nan && a.value > b.value);
+    return a_wins ? a : b;
+  }
+  __device__ __forceinline__ long long result() const { return index; }
+};
+
+/// Sum of squared deviations from the mean: Welford's update, and Chan's formula for the join.
+template <class T>
+struct Welford {
+  static constexpr bool kCommutes = false;
+  T count;
+  T mean;
+  T deviations;
+  static __device__ __forceinline__ Welford identity() { return {0, 0, 0}; }
+  __device__ __forceinline__ void add(T element, long long) {
+    count = count + 1;
+    const T before = element - mean;
+    mean = mean + before / count;
+    deviations = deviations + before * (element - mean);
+  }
+  static __device__ __forceinline__ Welford join(Welford a, Welford b) {
+    if (b.count == 0) return a;
+    if (a.count == 0) return b;
+    const T count = a.count + b.count;
+    const T apart = b.mean - a.mean;
+    const T share = b.count / count;
+    return {count, a.mean + apart * share,
+            a.deviations + b.deviations + apart * apart * (a.count * share)};
+  }
+  __device__ __forceinline__ T result() const { return deviations; }
+};

@@ -1,0 +1,90 @@
+// Vectors that end early, and conversions between what memory holds and what is computed with.
+#pragma once
+
+// On the host device a load or store is counted by the line it stands on: helpers hand that on.
+#ifdef __CUDACC__
+#define SINTER_SITE
+#define SINTER_HERE
+#else
+#define SINTER_SITE , int site = __builtin_LINE()
+#define SINTER_HERE , site
+#endif
+
+/// The first `count` of N elements; the others are zero.
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_some(const T* pointer, Index index,
+                                                  int count SINTER_SITE) {
+  if (count == N) return load<N>(pointer, index SINTER_HERE);
+  Vector<T, N> value{};
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (i < count) value[i] = load(pointer, index + i SINTER_HERE);
+  return value;
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ void store_some(T* pointer, Index index, const Vector<T, N>& value,
+                                           int count SINTER_SITE) {
+  if (count == N) {
+    store<N>(pointer, index, value SINTER_HERE);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (i < count) store(pointer, index + i, value[i] SINTER_HERE);
+}
+
+/// N elements `step` apart, of which the first `count` exist.
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_apart(const T* pointer, Index index, Index step,
+                                                   int count SINTER_SITE) {
+  Vector<T, N> value{};
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (i < count) value[i] = load(pointer, index + i * step SINTER_HERE);
+  return value;
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
+                                            const Vector<T, N>& value, int count SINTER_SITE) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (i < count) store(pointer, index + i * step, value[i] SINTER_HERE);
+}
+
+// A value of a half type is computed with as the float that it is equal to.
+__device__ __forceinline__ float from_memory(f16 value) { return to_float(value); }
+__device__ __forceinline__ float from_memory(bf16 value) { return to_float(value); }
+template <class T>
+__device__ __forceinline__ T from_memory(T value) {
+  return value;
+}
+
+template <class To>
+struct Convert;  // from what is computed with to what memory holds
+template <>
+struct Convert<f16> {
+  template <class T>
+  static __device__ __forceinline__ f16 from(T value) {
+    return to_f16(value);
+  }
+};
+template <>
+struct Convert<bf16> {
+  template <class T>
+  static __device__ __forceinline__ bf16 from(T value) {
+    return to_bf16(value);
+  }
+};
+template <class To, class T>
+__device__ __forceinline__ To to_memory(T value) {
+  if constexpr (sizeof(To) == 2)
+    return Convert<To>::from(value);
+  else
+    return value;
+}
+
+/// `value` rounded to a half type, as the float that the result is equal to.
+template <class Half, class T>
+__device__ __forceinline__ float rounded(T value) {
+  return to_float(Convert<Half>::from(value));
+}

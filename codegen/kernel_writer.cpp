@@ -1,0 +1,192 @@
+#include "codegen/kernel_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/structural.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+Body body_of(const Kernel& kernel) {
+  std::vector<const Node*> stores;
+  for (const Store& store : kernel.stores) stores.push_back(store.node);
+  BodyAnswer answer =
+      build_body({.nodes = kernel.nodes, .stores = stores}, [&](const Node* node) {
+        return std::string(info(node->op).name) + "_" + std::to_string(node->id);
+      });
+  ensure(static_cast<bool>(answer), "kernel " + kernel.name + " has no body: " + answer.why_not);
+  return collapse_axes(std::move(answer.body));
+}
+
+}  // namespace
+
+KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                           std::string_view entry)
+    : program(program),
+      kernel(kernel),
+      schedule(schedule),
+      body(body_of(kernel)),
+      value_names_(program.graph->data()) {
+  index_type_ = fits_32_bits(program) ? "int" : "long long";
+  texts_.resize(body.values.size());
+  is_kept_.resize(body.values.size());
+  moves_.resize(body.values.size());
+  source.entry = entry;
+  source.threads = schedule.threads;
+  names_.take(entry);
+}
+
+// --- text ---------------------------------------------------------------------------------------
+
+IndexWriter KernelWriter::index_writer(bool at_element) {
+  return {.c_type = index_type_,
+          .axis = [this, at_element](int axis) {
+            const std::string& name = axis_names.at(axis);
+            return at_element && axis == vector_axis && schedule.vector > 1 ? name + " + k" : name;
+          },
+          .symbol = [this](const ExtentAtom& atom) {
+            std::string& name = symbols_[atom.id];
+            if (name.empty()) name = names_.take(atom.name);
+            return name;
+          },
+          .indirect = [this](const IndexAtom& atom) {
+            return operand_text(body.indirect.lookup(&atom));
+          }};
+}
+
+std::string KernelWriter::text(Extent extent) { return index_writer(false).text(extent); }
+
+std::string KernelWriter::text(const Index& index, bool at_element) {
+  return index_writer(at_element).text(index);
+}
+
+std::string KernelWriter::declare_index(std::string_view name, const std::string& expression) {
+  out.line(fmt::format("const {} {} = {};", index_type_, name, expression));
+  return std::string(name);
+}
+
+void KernelWriter::declare_axes(const std::string& linear, std::span<const int> axes,
+                                std::string_view prefix) {
+  if (axes.empty()) return;
+  std::string rest = linear;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const std::string extent = atomic(text(body.space.extent(axes[i])));
+    const std::string name = axes.size() == 1 ? std::string(prefix) : fmt::format("{}_{}", prefix, i);
+    axis_names[axes[i]] = name;
+    if (axes.size() == 1 && name == rest) return;
+    declare_index(name, i == 0 ? rest : fmt::format("{} % {}", atomic(rest), extent));
+    rest = fmt::format("{} / {}", rest.find('/') == rest.npos ? rest : "(" + rest + ")", extent);
+  }
+}
+
+std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
+  std::string name = value_names_.of(node);
+  if (name.empty()) name = std::string(info(node->op).name);
+  return names_.take(name + std::string(suffix));
+}
+
+std::string KernelWriter::buffer_name(int buffer, bool is_store) {
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+  std::map<int, std::string>& known = is_store ? outputs_ : inputs_;
+  // A buffer that is both read and written is one parameter: two would claim not to overlap.
+  const bool is_updated =
+      std::ranges::any_of(kernel.stores, [&](const Store& store) { return store.buffer == buffer; }) &&
+      std::ranges::any_of(body.values, [&](const Value& value) {
+        return value.kind == Value::Kind::load && program.buffer_of.lookup(value.node) == buffer;
+      });
+  std::map<int, std::string>& home = is_updated ? outputs_ : known;
+  std::string& name = home[buffer];
+  if (name.empty())
+    name = names_.take(memory.name + (is_updated ? "_io" : is_store ? "_out" : "_in"));
+  return name;
+}
+
+// --- reductions ---------------------------------------------------------------------------------
+
+std::string KernelWriter::state_type(const BodyReduction& reduction) const {
+  const DType operand = reduction.node->operand(0)->dtype;
+  return fmt::format("{}<{}>", info(reduction.node->op).state, compute_c_type(operand));
+}
+
+int KernelWriter::state_bytes(const BodyReduction& reduction) const {
+  const int size = size_of(info(reduction.node->operand(0)->dtype).compute);
+  switch (reduction.node->op) {
+    case Op::argmax: return 16;
+    case Op::welford: return 3 * size;
+    default: return size;
+  }
+}
+
+void KernelWriter::set_result(const BodyReduction& reduction, std::string text) {
+  texts_[static_cast<std::size_t>(reduction.result)] = std::move(text);
+}
+
+// --- the whole kernel ---------------------------------------------------------------------------
+
+void KernelWriter::add_argument(Argument argument, std::string declaration) {
+  extra_.emplace_back(std::move(argument), std::move(declaration));
+}
+
+std::string KernelWriter::head_comment() const {
+  std::string text = fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
+                                 name(kernel.kind), to_string(schedule));
+  for (const Node* node : kernel.nodes)
+    text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
+  for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
+  text += fmt::format("// reproduce: sinter dump {}.sinter --stage source --kernel {}\n",
+                      graph().name, kernel.name);
+  return text;
+}
+
+std::string KernelWriter::signature() {
+  std::vector<std::string> parameters;
+  const auto add = [&](Argument argument, const std::string& name) {
+    parameters.push_back(fmt::format("{} {}", argument.c_type, name));
+    source.arguments.push_back(std::move(argument));
+  };
+  const auto add_buffer = [&](int buffer, const std::string& name, bool is_const) {
+    const std::string_view type = info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
+    add({.kind = Argument::Kind::buffer,
+         .index = buffer,
+         .extent = 0,
+         .c_type = fmt::format("{}{}* __restrict__", is_const ? "const " : "", type)},
+        name);
+  };
+  for (const auto& [buffer, name] : inputs_) add_buffer(buffer, name, true);
+  for (const auto& [buffer, name] : outputs_) add_buffer(buffer, name, false);
+  for (const auto& [place, name] : scalars_) {
+    const DType dtype = graph().inputs[static_cast<std::size_t>(place)].node->dtype;
+    add({.kind = Argument::Kind::scalar,
+         .index = place,
+         .extent = 0,
+         .c_type = fmt::format("const {}", info(dtype).c_name)},
+        name);
+  }
+  for (const auto& [id, name] : symbols_)
+    add({.kind = Argument::Kind::extent,
+         .index = 0,
+         .extent = graph().extents->symbol(
+             graph().extents->symbols()[static_cast<std::size_t>(id)]->name),
+         .c_type = fmt::format("const {}", index_type_)},
+        name);
+  for (auto& [argument, name] : extra_) add(std::move(argument), name);
+  std::string text = fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}(",
+                                 schedule.threads, source.entry);
+  const std::string indent(source.entry.size() + 1, ' ');
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    text += (i == 0 ? "" : ",\n" + indent) + parameters[i];
+  return text + ") {\n";
+}
+
+Source KernelWriter::finish() {
+  std::string head = head_comment();
+  std::string parameters = signature();
+  source.text = head + parameters + out.text() + "}\n";
+  return std::move(source);
+}
+
+}  // namespace sinter

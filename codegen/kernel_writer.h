@@ -1,0 +1,132 @@
+// What the files of all kernel shapes share: parameters, names, and statements for values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/expression.h"
+#include "codegen/names.h"
+#include "codegen/source.h"
+#include "codegen/source_writer.h"
+#include "compiler/access.h"
+#include "compiler/kernel.h"
+#include "compiler/schedule_kernel.h"
+#include "ir/print.h"
+
+namespace sinter {
+
+/// What becomes of values that one tile computes.
+struct Sinks {
+  std::vector<int> reductions;  ///< indices into Body::reductions
+  std::vector<int> stores;      ///< indices into Body::stores
+  std::vector<int> kept;        ///< values saved in arrays over part and tile
+};
+
+/// One vector of consecutive positions along the vector axis, as a thread works on it.
+struct Tile {
+  std::string count;        ///< variable with the number of positions that exist; empty: all do
+  std::string accumulator;  ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
+  std::string index;        ///< position on the reduced axis of element `k`, for argmax
+  bool loads_done = false;  ///< kept loads were made in a loop of their own
+};
+
+/// Writes one kernel. A shape fills in the axes, then writes loops and tiles, then calls `finish`.
+class KernelWriter {
+ public:
+  KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
+               std::string_view entry);
+
+  // What the shapes set before they write values.
+  int vector_axis = -1;                 ///< the axis that a Vector runs along; -1: none
+  std::map<int, std::string> axis_names;
+  std::string row_count;                ///< as Tile::count, for values of a row of columns
+
+  std::string store_condition;          ///< variable that says whether a tile's stores happen
+
+  // --- text -------------------------------------------------------------------------------------
+  /// An extent or index as an expression; symbols in it become parameters.
+  std::string text(Extent extent);
+  std::string text(const Index& index, bool at_element);
+  /// `int` or `long long`.
+  std::string_view index_type() const { return index_type_; }
+  /// `const int NAME = EXPRESSION;`, the name made free.
+  std::string declare_index(std::string_view name, const std::string& expression);
+  /// Splits `linear`, the name of a number, into variables for `axes` (row-major).
+  void declare_axes(const std::string& linear, std::span<const int> axes, std::string_view prefix);
+
+  // --- values -----------------------------------------------------------------------------------
+  /// Statements for `values` at one tile, and their sinks. `in_row`: the values are kept as
+  /// variables of the row rather than of a tile.
+  void write_tile(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);
+  /// Loads of `kept` values that are loads, into their arrays.
+  void write_kept_loads(std::span<const int> kept, const Tile& tile);
+  /// Values that do not vary along the reduced axis and are ready after `stage` passes.
+  void write_row_values(int stage);
+  /// Stores of row values; `condition` says which thread writes.
+  void write_row_stores(const std::string& condition, const std::string& count);
+  /// Declares the array that keeps `value` between passes.
+  void declare_kept(int value, int parts, int tiles);
+  /// From now on the result of a reduction is written as `text`.
+  void set_result(const BodyReduction& reduction, std::string text);
+  const std::string& result_text(const BodyReduction& reduction) const {
+    return texts_[static_cast<std::size_t>(reduction.result)];
+  }
+  /// A free name for what belongs to `node`.
+  std::string name_for(const Node* node, std::string_view suffix = "");
+  /// `Max<float>`
+  std::string state_type(const BodyReduction& reduction) const;
+  int state_bytes(const BodyReduction& reduction) const;
+  /// True if a value moves along the vector axis.
+  bool moves(int value) const { return moves_[static_cast<std::size_t>(value)]; }
+
+  void add_argument(Argument argument, std::string declaration);
+  Source finish();
+
+  const Program& program;
+  const Kernel& kernel;
+  const Schedule& schedule;
+  Body body;
+  SourceWriter out{1};
+  Source source;
+
+ private:
+  enum class Access : std::uint8_t { scalar, vector, apart, element };
+  struct LoadForm {
+    Access access;
+    std::string step;
+  };
+
+  const GraphData& graph() const { return program.graph->data(); }
+  IndexWriter index_writer(bool at_element);
+  std::string buffer_name(int buffer, bool is_store);
+  std::string operand_text(int value);
+  std::string value_expression(int value);
+  LoadForm load_form(const Value& value);
+  std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
+  std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
+  void write_scalar(int value);
+  void write_vector_load(int value, const std::string& count, const std::string& destination);
+  void write_element(int value, bool keep);
+  void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
+  bool is_wide_aligned(const Index& at, DType dtype, int buffer);
+  void count_load(const Value& value);
+  void find_moving_values();
+  std::string head_comment() const;
+  std::string signature();
+
+  std::string_view index_type_ = "int";
+  std::string count_;  ///< Tile::count of the tile that is being written
+  NameSet names_;
+  ValueNames value_names_;
+  std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
+  std::vector<bool> moves_;
+  std::vector<bool> is_kept_;
+  std::map<int, std::string> inputs_;   ///< buffer → parameter
+  std::map<int, std::string> outputs_;
+  std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
+  std::map<int, std::string> symbols_;  ///< symbol id → parameter
+  std::vector<std::pair<Argument, std::string>> extra_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,57 @@
+#include "codegen/names.h"
+
+#include <fmt/format.h>
+
+#include "ir/op.h"
+#include "ir/print.h"
+
+namespace sinter {
+
+bool is_reserved(std::string_view name) {
+  static const std::unordered_set<std::string_view> words = {
+      // C++
+      "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
+      "case", "catch", "char", "class", "compl", "concept", "const", "consteval", "constexpr",
+      "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast",
+      "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto",
+      "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+      "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
+      "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static",
+      "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
+      "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+      "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+      // CUDA and the C library's macros
+      "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "NULL", "INFINITY", "NAN", "EOF",
+      "linux", "unix", "i386",
+      // The prelude and what emitted kernels declare themselves
+      "f16", "bf16", "Vector", "Word", "Words", "Exchange", "RowShape", "RowReduction",
+      "ColumnShape", "ColumnReduction", "Shape", "Sum", "Max", "Min", "ArgMax", "Welford", "Ends",
+      "Unsigned", "Convert", "load", "load_some", "load_apart", "load_streaming", "store",
+      "store_some", "store_apart", "to_float", "to_f16", "to_bf16", "to_memory", "from_memory",
+      "rounded", "to_integer", "wrapped_index", "opaque_value", "maximum", "minimum",
+      "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg", "wrapping_abs", "as_float",
+      "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier", "warp_xor",
+      "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",
+      "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count", "first",
+      "row", "column", "along", "size", "inside", "workspace", "tickets"};
+  if (words.contains(name)) return true;
+  // Functions of the C library: `exp` and `expf`.
+  if (name.ends_with('f') && is_reserved(name.substr(0, name.size() - 1))) return true;
+  static const std::unordered_set<std::string_view> functions = {
+      "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "fabs",
+      "abs", "floor", "ceil", "trunc", "rint", "round", "sin", "cos", "tan", "asin", "acos", "atan",
+      "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "pow", "fmod",
+      "remainder", "atan2", "hypot", "copysign", "fmin", "fmax", "nextafter", "fma", "min", "max"};
+  return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("__");
+}
+
+std::string NameSet::take(std::string_view wanted) {
+  std::string name = legal_name(wanted);
+  if (is_reserved(name)) name += '_';
+  if (taken_.insert(name).second) return name;
+  for (int number = 2;; ++number)
+    if (std::string numbered = fmt::format("{}_{}", name, number); taken_.insert(numbered).second)
+      return numbered;
+}
+
+}  // namespace sinter

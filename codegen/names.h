@@ -1,0 +1,23 @@
+// Names of values, parameters and axes in emitted source: the user's own where they are legal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace sinter {
+
+/// Hands out names that are legal, not reserved, and different from one another.
+class NameSet {
+ public:
+  /// `wanted` if it is free, else with the smallest number that makes it so.
+  std::string take(std::string_view wanted);
+
+ private:
+  std::unordered_set<std::string> taken_;
+};
+
+/// True for words that C++, CUDA or the prelude use.
+bool is_reserved(std::string_view name);
+
+}  // namespace sinter

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "codegen/shapes.h"
+
+namespace sinter {
+
+namespace {
+
+/// Every axis but the last, which vectors run along.
+std::vector<int> outer_axes(const Body& body) {
+  std::vector<int> axes(static_cast<std::size_t>(std::max(body.parallel_axes - 1, 0)));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+/// Names the axes at the vector that starts at element `first` of the space.
+void declare_position(KernelWriter& writer, const std::string& first) {
+  const Body& body = writer.body;
+  if (body.parallel_axes == 0) return;
+  if (body.parallel_axes == 1) {
+    writer.axis_names[0] = first;
+    return;
+  }
+  const std::string extent = atomic(writer.text(body.space.extent(body.parallel_axes - 1)));
+  writer.axis_names[body.parallel_axes - 1] =
+      writer.declare_index("column", fmt::format("{} % {}", first, extent));
+  const std::vector<int> outer = outer_axes(body);
+  if (outer.size() == 1)
+    writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
+  else
+    writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
+}
+
+}  // namespace
+
+void write_pointwise(KernelWriter& writer) {
+  const Schedule& schedule = writer.schedule;
+  const Body& body = writer.body;
+  const std::string type(writer.index_type());
+  const Extent size = body.parallel_size();
+  const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
+  writer.source.grid = ceil_div(size, per_block);
+  writer.vector_axis = body.parallel_axes - 1;
+
+  const std::string size_text = writer.text(size);
+  // With several axes the vector divides the last one, so that none straddles two rows.
+  const bool may_end = body.parallel_axes == 1 &&
+                       divisor_of(size, writer.program.facts) % schedule.vector != 0;
+  const bool may_be_outside = !size.is_number() || size.number() % per_block != 0;
+  Sinks sinks;
+  sinks.stores.resize(body.stores.size());
+  std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+  const std::vector<bool> all(body.values.size(), true);
+
+  const auto one_vector = [&](const std::string& first) {
+    Tile tile{.count = {}, .accumulator = {}, .index = {}};
+    if (may_end) {
+      tile.count = "count";
+      writer.declare_index("count", fmt::format("minimum({0}({1}), {2} - {3})", type,
+                                                schedule.vector, atomic(size_text), first));
+    }
+    declare_position(writer, first);
+    writer.write_tile(all, sinks, tile);
+  };
+
+  const std::string block = type == "int" ? "static_cast<int>(blockIdx.x)" : "static_cast<long long>(blockIdx.x)";
+  const std::string thread = "static_cast<int>(threadIdx.x)";
+  if (schedule.unroll == 1) {
+    const std::string scale = schedule.vector == 1 ? "" : fmt::format("{} * ", schedule.vector);
+    const std::string position = fmt::format("{} * {} + {}", block, schedule.threads, thread);
+    writer.declare_index("first", scale.empty() ? position : fmt::format("{}({})", scale, position));
+    if (may_be_outside) writer.out.line(fmt::format("if (first >= {}) return;", size_text));
+    one_vector("first");
+    return;
+  }
+  writer.declare_index("start", fmt::format("{} * {} + {} * {}", block, per_block, thread,
+                                            schedule.vector));
+  writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
+    writer.declare_index("first", fmt::format("start + u * {}", schedule.threads * schedule.vector));
+    if (!may_be_outside) {
+      one_vector("first");
+      return;
+    }
+    writer.out.block(fmt::format("if (first < {})", size_text), [&] { one_vector("first"); });
+  });
+}
+
+}  // namespace sinter

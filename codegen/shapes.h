@@ -1,0 +1,18 @@
+// The kernel shapes: each answers, in one file, how blocks and threads map to the iteration space and
+// what the loops over it are.
+#pragma once
+
+#include "codegen/kernel_writer.h"
+
+namespace sinter {
+
+/// No reduction: each thread computes `unroll` vectors.
+void write_pointwise(KernelWriter& writer);
+/// The reduced axis is walked by the threads of a row.
+void write_row_reduce(KernelWriter& writer);
+/// Threads stand side by side on an axis that stays and walk the reduced axis together.
+void write_column_reduce(KernelWriter& writer);
+/// The parts of a row are dealt out to blocks; the last one that ends joins them.
+void write_full_reduce(KernelWriter& writer);
+
+}  // namespace sinter

@@ -1,0 +1,48 @@
+// An emitted kernel as the runtime sees it: text, and how to launch it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sinter/dtype.h"
+#include "sinter/shape.h"
+
+namespace sinter {
+
+/// One parameter of an emitted kernel, in order.
+struct Argument {
+  enum class Kind : std::uint8_t {
+    buffer,     ///< pointer to Program::buffers[index]
+    scalar,     ///< the value of the run-time scalar whose place among the graph's inputs is `index`
+    extent,     ///< the value of `extent`, as int or long long
+    workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory of this launch alone
+    tickets,    ///< pointer to `Source::tickets` unsigned counters that are 0 before and after
+  };
+  Kind kind = Kind::buffer;
+  int index = 0;
+  Extent extent = 0;
+  std::string c_type;  ///< `const float*`, `int`, …
+};
+
+/// What the launch is predicted to move, for concrete sizes: evaluate the extents.
+struct Traffic {
+  Extent bytes_read = 0;
+  Extent bytes_written = 0;
+};
+
+/// CUDA C++ text of one kernel and its launch rule.
+struct Source {
+  std::string entry;
+  std::string text;  ///< one `extern "C" __global__` function; the prelude goes in front
+  std::vector<Argument> arguments;
+  Extent grid = 1;   ///< blocks (x); 0 blocks: do not launch
+  int threads = 0;
+  std::int64_t shared_bytes = 0;
+  Extent workspace_bytes = 0;
+  Extent tickets = 0;
+  bool has_barrier = false;  ///< block barriers or shuffles
+  Traffic traffic;
+};
+
+}  // namespace sinter

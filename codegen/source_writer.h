@@ -1,0 +1,42 @@
+// Text of a source file: lines, indented by the blocks they stand in.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace sinter {
+
+/// Collects lines. Blocks nest by calls, so braces always match.
+class SourceWriter {
+ public:
+  explicit SourceWriter(int depth = 0) : depth_(depth) {}
+
+  /// One line at the current indentation. An empty one stays empty.
+  void line(std::string_view text);
+  /// A line without indentation: `#pragma unroll`.
+  void directive(std::string_view text);
+  /// `head {`, what `body` writes, `}`.
+  void block(std::string_view head, std::invocable auto body) {
+    line(std::string(head) + " {");
+    ++depth_;
+    body();
+    --depth_;
+    line("}");
+  }
+  /// A loop over 0 … count - 1 that the compiler unrolls.
+  void unrolled(std::string_view variable, std::string_view count, std::invocable auto body) {
+    directive("#pragma unroll");
+    const std::string name(variable);
+    block("for (int " + name + " = 0; " + name + " < " + std::string(count) + "; ++" + name + ")",
+          body);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  int depth_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,418 @@
+// Statements for the values of a body: loads, ops, and what a tile or a row does with them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/kernel_writer.h"
+#include "codegen/literal.h"
+#include "ir/structural.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+void KernelWriter::find_moving_values() {
+  if (vector_axis < 0) return;
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    bool moves = depends_on(value.at, vector_axis);
+    for (const Condition& condition : value.conditions)
+      moves = moves || depends_on(condition.at, vector_axis);
+    for (const int operand : value.operands) moves = moves || this->moves(operand);
+    // What has been reduced over the vector axis is the same along it.
+    if (value.kind == Value::Kind::reduced) moves = vector_axis != body.reduced_axis();
+    moves_[i] = moves;
+  }
+}
+
+// --- how a value is written ---------------------------------------------------------------------
+
+std::string KernelWriter::operand_text(int value) {
+  const auto at = static_cast<std::size_t>(value);
+  if (!texts_[at].empty()) return texts_[at];
+  const Value& v = body.values[at];
+  switch (v.kind) {
+    case Value::Kind::literal:
+      return c_literal(attribute(*v.node, "value").literal, info(v.dtype).compute == DType::f32 &&
+                                                                    v.node->op == Op::constant
+                                                                ? DType::f32
+                                                                : v.dtype);
+    case Value::Kind::scalar: {
+      const auto place = static_cast<int>(attribute(*v.node, "index").integer);
+      std::string& name = scalars_[place];
+      if (name.empty())
+        name = names_.take(graph().inputs[static_cast<std::size_t>(place)].name);
+      return is_half(v.dtype) ? fmt::format("to_float({})", name) : name;
+    }
+    default: break;
+  }
+  throw InternalError(fmt::format("value {} of kernel {} is used before it is computed", value,
+                                  kernel.name));
+}
+
+std::string KernelWriter::value_expression(int value) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  if (v.kind == Value::Kind::number) {
+    const std::string number = text(v.at, true);
+    if (is_half(v.dtype)) return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
+    return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);
+  }
+  if (v.kind == Value::Kind::select) {
+    std::string result = operand_text(v.operands.back());
+    for (std::size_t i = v.conditions.size(); i-- > 0;)
+      result = fmt::format("{} ? {} : {}", condition_text({v.conditions[i]}, true),
+                           operand_text(v.operands[i]), result);
+    return result;
+  }
+  std::vector<std::string> operands;
+  for (const int operand : v.operands) operands.push_back(operand_text(operand));
+  return op_text(*v.node, operands);
+}
+
+std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,
+                                         bool at_element) {
+  std::string result;
+  const auto add = [&](const std::string& part) { result += (result.empty() ? "" : " && ") + part; };
+  for (const Condition& condition : conditions) {
+    const std::string place = atomic(text(condition.at, at_element));
+    if (!condition.begin.is(0)) add(fmt::format("{} >= {}", place, text(condition.begin)));
+    add(fmt::format("{} < {}", place, text(condition.end)));
+  }
+  return "(" + result + ")";
+}
+
+// --- loads --------------------------------------------------------------------------------------
+
+bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer) {
+  const int size = size_of(dtype);
+  const int widest = std::min(schedule.vector * size, 16);
+  const bool is_bound =
+      program.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::temporary;
+  if (is_bound && program.facts.alignment < widest) return false;
+  return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
+}
+
+KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
+  if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
+  const bool is_conditional_within =
+      std::ranges::any_of(value.conditions, [&](const Condition& condition) {
+        return depends_on(condition.at, vector_axis);
+      });
+  const std::optional<Extent> step = coefficient_of(value.at, vector_axis);
+  if (!step || is_conditional_within) return {Access::element, {}};
+  const int buffer = program.buffer_of.lookup(value.node);
+  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer))
+    return {Access::vector, {}};
+  return {Access::apart, text(*step)};
+}
+
+std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
+                                    const std::string& count) {
+  const std::string memory = buffer_name(program.buffer_of.lookup(value.node), false);
+  const std::string at = text(value.at, form.access == Access::element || form.access == Access::scalar);
+  const std::string some = count.empty() ? "" : ", " + count;
+  switch (form.access) {
+    case Access::vector:
+      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? "" : "_some", schedule.vector,
+                         memory, at, some);
+    case Access::apart:
+      return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
+                         count.empty() ? std::to_string(schedule.vector) : count);
+    case Access::scalar:
+    case Access::element: break;
+  }
+  return fmt::format("load({}, {})", memory, at);
+}
+
+void KernelWriter::count_load(const Value& value) {
+  source.traffic.bytes_read =
+      source.traffic.bytes_read + touched_elements(body, value) * Extent(size_of(value.dtype));
+}
+
+namespace {
+
+/// A loaded element as what is computed with.
+std::string computed(DType dtype, const std::string& element) {
+  return is_half(dtype) ? "to_float(" + element + ")" : element;
+}
+
+}  // namespace
+
+/// One element, for a value that stands still along the vector axis, or at element k of it.
+void KernelWriter::write_scalar(int value) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const std::string name = name_for(v.node);
+  const std::string_view type = compute_c_type(v.dtype);
+  if (v.kind != Value::Kind::load) {
+    out.line(fmt::format("const {} {} = {};", type, name, value_expression(value)));
+  } else {
+    std::string loaded = computed(v.dtype, load_call(v, {Access::element, {}}, {}));
+    // Past the end of a vector that ends early there is nothing to load.
+    const bool may_end = !count_.empty() && moves(value);
+    std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
+    if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
+    if (!guard.empty())
+      loaded = fmt::format("{} ? {} : static_cast<{}>(0)", guard, loaded, type);
+    out.line(fmt::format("const {} {} = {};", type, name, loaded));
+    count_load(v);
+  }
+  texts_[static_cast<std::size_t>(value)] = name;
+}
+
+void KernelWriter::write_vector_load(int value, const std::string& count,
+                                     const std::string& destination) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const LoadForm form = load_form(v);
+  const std::string call = load_call(v, form, count);
+  const std::string_view type = info(v.dtype).c_name;
+  count_load(v);
+  std::string name = destination;
+  if (name.empty()) {
+    name = name_for(v.node);
+    const std::string vector = fmt::format("Vector<{}, {}>", type, schedule.vector);
+    if (v.conditions.empty()) {
+      out.line(fmt::format("const {} {} = {};", vector, name, call));
+    } else {
+      out.line(fmt::format("{} {}{{}};", vector, name));
+      out.line(fmt::format("if {} {} = {};", condition_text(v.conditions, false), name, call));
+    }
+    texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
+    return;
+  }
+  if (!v.conditions.empty())
+    out.line(fmt::format("if {} {} = {};", condition_text(v.conditions, false), name, call));
+  else
+    out.line(fmt::format("{} = {};", name, call));
+}
+
+// --- tiles --------------------------------------------------------------------------------------
+
+void KernelWriter::declare_kept(int value, int parts, int tiles) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const std::string name = name_for(v.node);
+  const bool is_load = v.kind == Value::Kind::load;
+  const std::string_view type = is_load ? info(v.dtype).c_name : compute_c_type(v.dtype);
+  const std::string parts_text = parts > 1 ? fmt::format("[{}]", parts) : "";
+  // Filled with zeros, so that what lies past the end of a row is never read unset.
+  out.line(fmt::format("Vector<{}, {}> {}{}[{}]{};", type, schedule.vector, name, parts_text, tiles,
+                       tiles * parts <= 64 ? "{}" : ""));
+  is_kept_[static_cast<std::size_t>(value)] = true;
+  const std::string place = fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : "");
+  texts_[static_cast<std::size_t>(value)] =
+      is_load ? computed(v.dtype, place + "[k]") : place + "[k]";
+}
+
+void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile) {
+  for (const int value : kept) {
+    const Value& v = body.values[static_cast<std::size_t>(value)];
+    if (v.kind != Value::Kind::load || load_form(v).access == Access::element) continue;
+    std::string place = texts_[static_cast<std::size_t>(value)];
+    place = place.substr(place.find('(') == place.npos ? 0 : place.find('(') + 1);
+    write_vector_load(value, tile.count, place.substr(0, place.find("[k]")));
+  }
+}
+
+void KernelWriter::write_element(int value, bool keep) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  if (!keep) {
+    write_scalar(value);
+    return;
+  }
+  // The array's element takes the value as it is in memory if it is a load.
+  const std::string& place = texts_[static_cast<std::size_t>(value)];
+  if (v.kind != Value::Kind::load) {
+    out.line(fmt::format("{} = {};", place, value_expression(value)));
+    return;
+  }
+  std::string element = place;
+  if (const std::size_t open = place.find('('); open != place.npos)
+    element = place.substr(open + 1, place.size() - open - 2);
+  std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
+  if (!count_.empty())
+    guard = fmt::format("(k < {}{}{})", count_, guard.empty() ? "" : " && ", guard);
+  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if " + guard + " ", element,
+                       load_call(v, {Access::element, {}}, {})));
+  count_load(v);
+}
+
+void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
+                               const std::string& count) {
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  const int buffer = kernel.stores[place].buffer;
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+  // An input that is written keeps its strides.
+  Index at = store.at;
+  if (memory.kind == Buffer::Kind::input) {
+    const std::vector<Index> index = body.space.delinearize(store.at, memory.node->shape);
+    at = address(body.space, index, strides_of(*memory.node));
+  }
+  const std::string to = buffer_name(buffer, true);
+  const std::string where = text(at, false);
+  const std::optional<Extent> step = coefficient_of(at, vector_axis);
+  const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
+  if (step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer)) {
+    out.line(count.empty()
+                 ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
+                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where, vector,
+                               count));
+  } else if (step) {
+    out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
+                         text(*step), vector, some));
+  } else {
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+      const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
+      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(at, true), vector));
+    });
+  }
+}
+
+void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sinks,
+                              const Tile& tile) {
+  find_moving_values();
+  count_ = tile.count;
+  const std::vector<std::string> before = texts_;
+  const auto wanted = [&](std::size_t value) {
+    return values[value] && (texts_[value].empty() || is_kept_[value]);
+  };
+  std::vector<int> in_loop;
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    if (!wanted(i) || value.kind == Value::Kind::literal || value.kind == Value::Kind::scalar)
+      continue;
+    const int id = static_cast<int>(i);
+    const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
+    if (is_kept_[i] && !keep) continue;  // there already
+    if (!moves(id) && schedule.vector > 1) {
+      write_scalar(id);
+    } else if (value.kind == Value::Kind::load && schedule.vector > 1 &&
+               load_form(value).access != Access::element) {
+      if (keep && tile.loads_done) continue;
+      std::string place = keep ? texts_[i] : "";
+      if (keep) {
+        place = place.substr(place.find('(') == place.npos ? 0 : place.find('(') + 1);
+        place = place.substr(0, place.find("[k]"));
+      }
+      write_vector_load(id, tile.count, place);
+    } else {
+      in_loop.push_back(id);
+    }
+  }
+
+  std::vector<std::string> results;
+  for (const int store : sinks.stores) {
+    const BodyStore& s = body.stores[static_cast<std::size_t>(store)];
+    const Buffer& memory =
+        program.buffers[static_cast<std::size_t>(kernel.stores[static_cast<std::size_t>(store)].buffer)];
+    results.push_back(names_.take(memory.name));
+    out.line(fmt::format("Vector<{}, {}> {};", info(s.node->dtype).c_name, schedule.vector,
+                         results.back()));
+  }
+
+  const auto element = [&] {
+    for (const int value : in_loop)
+      write_element(value, std::ranges::find(sinks.kept, value) != sinks.kept.end());
+    for (const int index : sinks.reductions) {
+      const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
+      const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
+      out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
+                           texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
+                           operand_text(reduction.operand),
+                           reduction.node->op == Op::argmax ? tile.index : "0"));
+    }
+    for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
+      const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
+      const DType dtype = store.node->dtype;
+      const std::string value = operand_text(store.value);
+      out.line(fmt::format("{}[k] = {};", results[i],
+                           is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value)
+                                          : value));
+    }
+  };
+  if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.stores.empty()) {
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), element);
+  }
+  const auto write_stores = [&] {
+    for (std::size_t i = 0; i < sinks.stores.size(); ++i)
+      write_store(body.stores[static_cast<std::size_t>(sinks.stores[i])], results[i], tile.count);
+  };
+  if (store_condition.empty())
+    write_stores();
+  else
+    out.block(fmt::format("if ({})", store_condition), write_stores);
+
+  count_.clear();
+  // Variables of this tile are out of scope after it; what is kept stays.
+  for (std::size_t i = 0; i < texts_.size(); ++i)
+    if (!is_kept_[i]) texts_[i] = before[i];
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+void KernelWriter::write_row_values(int stage) {
+  find_moving_values();
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    const bool is_plain = value.kind == Value::Kind::literal ||
+                          value.kind == Value::Kind::scalar || value.kind == Value::Kind::reduced;
+    if (value.varies || value.stage != stage || is_plain || !texts_[i].empty()) continue;
+    const int id = static_cast<int>(i);
+    if (!moves(id) || schedule.vector == 1) {
+      write_scalar(id);
+      continue;
+    }
+    if (value.kind == Value::Kind::load && load_form(value).access != Access::element) {
+      write_vector_load(id, row_count, {});
+      continue;
+    }
+    const std::string name = name_for(value.node);
+    out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(value.dtype), schedule.vector, name));
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+      write_scalar(id);
+      out.line(fmt::format("{}[k] = {};", name, texts_[i]));
+    });
+    texts_[i] = name + "[k]";
+  }
+}
+
+void KernelWriter::write_row_stores(const std::string& condition, const std::string& count) {
+  const auto write = [&] {
+    for (std::size_t i = 0; i < body.stores.size(); ++i) {
+      const BodyStore& store = body.stores[i];
+      if (store.varies) continue;
+      const DType dtype = store.node->dtype;
+      const auto in_memory = [&](const std::string& value) {
+        return is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+      };
+      const int buffer = kernel.stores[i].buffer;
+      const std::string value = operand_text(store.value);
+      if (!depends_on(store.at, vector_axis)) {
+        const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+        Index at = store.at;
+        if (memory.kind == Buffer::Kind::input)
+          at = address(body.space, body.space.delinearize(store.at, memory.node->shape),
+                       strides_of(*memory.node));
+        out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(at, false),
+                             in_memory(fmt::format("{}", value))));
+        continue;
+      }
+      const std::string vector =
+          names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);
+      out.line(fmt::format("Vector<{}, {}> {};", info(dtype).c_name, schedule.vector, vector));
+      out.directive("#pragma unroll");
+      out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector,
+                           in_memory(value)));
+      write_store(store, vector, count);
+    }
+  };
+  const bool any =
+      std::ranges::any_of(body.stores, [](const BodyStore& store) { return !store.varies; });
+  if (!any) return;
+  if (condition.empty())
+    write();
+  else
+    out.block(fmt::format("if ({})", condition), write);
+}
+
+}  // namespace sinter

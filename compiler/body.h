@@ -1,0 +1,107 @@
+// What one thread position of a kernel computes: values over the axes of an iteration space. Fusion
+// asks whether a body exists, cost and schedules read its accesses, codegen prints it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/adt.h"
+#include "ir/index_map.h"
+#include "ir/node.h"
+
+namespace sinter {
+
+/// `begin <= at < end`: where one operand of a concat is the one that is read.
+struct Condition {
+  Index at;
+  Extent begin;
+  Extent end;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+/// One value of the body.
+struct Value {
+  enum class Kind : std::uint8_t {
+    literal,  ///< the number in node's attributes
+    scalar,   ///< a run-time scalar
+    number,   ///< `at` as a number: iota and size
+    load,     ///< the element of node's buffer at offset `at`
+    op,       ///< an elementwise op or cast of `operands`
+    select,   ///< the operand whose condition holds (concat); the last one needs none
+    reduced,  ///< the result of a reduction over the whole reduced axis
+  };
+  Kind kind = Kind::literal;
+  const Node* node = nullptr;
+  DType dtype = DType::f32;
+  llvm::SmallVector<int, 3> operands;
+  Index at;
+  std::vector<Condition> conditions;  ///< load: all must hold; select: one per operand but the last
+  bool varies = false;                ///< along the reduced axis
+  int stage = 0;                      ///< passes over the reduced axis that must be done before it
+};
+
+/// A reduction that the kernel carries out.
+struct BodyReduction {
+  const Node* node = nullptr;
+  int operand = 0;  ///< the value that is accumulated, in pass `stage`
+  int result = 0;   ///< Value::Kind::reduced
+  int stage = 0;
+};
+
+struct BodyStore {
+  const Node* node = nullptr;
+  int value = 0;
+  Index at;             ///< element offset in a row-major array of the node's shape
+  bool varies = false;  ///< one element per position on the reduced axis, else one per row
+  int stage = 0;
+};
+
+/// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any, goes.
+struct Body {
+  IndexSpace space;
+  int parallel_axes = 0;
+  bool has_reduced_axis = false;
+  std::vector<Value> values;
+  std::vector<BodyReduction> reductions;
+  std::vector<BodyStore> stores;
+  /// The value that each indirect atom reads.
+  llvm::DenseMap<const IndexAtom*, int> indirect;
+
+  int reduced_axis() const { return has_reduced_axis ? parallel_axes : -1; }
+  Extent parallel_size() const;
+  Extent reduced_size() const {
+    return has_reduced_axis ? space.extent(parallel_axes) : Extent(1);
+  }
+  /// Passes over the reduced axis; 1 without one.
+  int passes() const;
+};
+
+/// What a body is asked to compute.
+struct BodyRequest {
+  std::span<const Node* const> nodes;   ///< computed in the kernel, by ascending id
+  std::span<const Node* const> stores;  ///< of them (or views of inputs), what is written
+};
+
+/// A body, or the reason why there is none.
+struct BodyAnswer {
+  Body body;
+  std::string why_not;
+  explicit operator bool() const { return why_not.empty(); }
+};
+
+/// The body that computes `request.nodes` and stores `request.stores`, where everything else is read
+/// from memory. `names` gives the words of messages.
+BodyAnswer build_body(const BodyRequest& request,
+                      const std::function<std::string(const Node*)>& names);
+
+/// The same body with neighbouring parallel axes merged wherever every access allows it.
+Body collapse_axes(Body body);
+
+/// True for what every kernel computes for itself rather than loads: numbers, iota, full.
+bool is_free(const Node& node);
+/// True for ops that only say where to read: reshape, permute, broadcast_to, slice.
+bool is_view(const Node& node);
+
+}  // namespace sinter

@@ -1,0 +1,98 @@
+// Merging neighbouring parallel axes: [rows, 4096] read in order is one axis of rows * 4096.
+#include <algorithm>
+
+#include "compiler/body.h"
+
+namespace sinter {
+
+namespace {
+
+/// Calls `visit` with every index expression of the body, those inside atoms included.
+void for_each_index(const Body& body, const std::function<void(const Index&)>& visit) {
+  for (const Value& value : body.values) {
+    visit(value.at);
+    for (const Condition& condition : value.conditions) visit(condition.at);
+  }
+  for (const BodyStore& store : body.stores) visit(store.at);
+  for (const auto& [atom, value] : body.indirect)
+    for (const Index& at : atom->at) visit(at);
+}
+
+/// True if a step of `axis` is always as far as walking the next axis to its end.
+bool can_merge(const Body& body, int axis) {
+  bool result = true;
+  for_each_index(body, [&](const Index& index) {
+    // Where an axis stands inside an atom, merging would only move the division there.
+    const std::optional<Extent> outer = coefficient_of(index, axis);
+    const std::optional<Extent> inner = coefficient_of(index, axis + 1);
+    result = result && outer && inner && *outer == *inner * body.space.extent(axis + 1);
+  });
+  return result;
+}
+
+class Rewriter {
+ public:
+  Rewriter(Body& body, std::span<const Index> axes, IndexSpace& space)
+      : body_(body), axes_(axes), space_(space) {}
+
+  void run() {
+    for (Value& value : body_.values) {
+      value.at = space_.substitute(value.at, axes_);
+      for (Condition& condition : value.conditions)
+        condition.at = space_.substitute(condition.at, axes_);
+    }
+    for (BodyStore& store : body_.stores) store.at = space_.substitute(store.at, axes_);
+    llvm::DenseMap<const IndexAtom*, int> indirect;
+    for (const auto& [atom, value] : body_.indirect) {
+      std::vector<Index> at;
+      for (const Index& index : atom->at) at.push_back(space_.substitute(index, axes_));
+      const Index moved = space_.indirect(atom->tensor, std::move(at), atom->divisor);
+      indirect[moved.terms[0].atom] = value;
+    }
+    body_.indirect = std::move(indirect);
+  }
+
+ private:
+  Body& body_;
+  std::span<const Index> axes_;
+  IndexSpace& space_;
+};
+
+}  // namespace
+
+Body collapse_axes(Body body) {
+  // Runs of axes that merge: first[i] is true where axis i starts a new one.
+  std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
+  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
+    const bool merges = body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1) ||
+                        can_merge(body, axis);
+    starts[static_cast<std::size_t>(axis) + 1] = !merges;
+  }
+
+  IndexSpace space;
+  std::vector<Index> axes(static_cast<std::size_t>(body.space.axis_count()));
+  int axis = 0;
+  int runs = 0;
+  while (axis < body.parallel_axes) {
+    int end = axis + 1;
+    while (end < body.parallel_axes && !starts[static_cast<std::size_t>(end)]) ++end;
+    std::vector<Extent> shape;
+    for (int i = axis; i < end; ++i) shape.push_back(body.space.extent(i));
+    const std::vector<Index> parts = [&] {
+      const Index merged = space.add_axis(product(shape));
+      return space.delinearize(merged, shape);
+    }();
+    std::ranges::copy(parts, axes.begin() + axis);
+    axis = end;
+    ++runs;
+  }
+  if (body.has_reduced_axis)
+    axes[static_cast<std::size_t>(axis)] = space.add_axis(body.space.extent(axis));
+
+  Rewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = runs;
+  return body;
+}
+
+}  // namespace sinter

@@ -1,0 +1,81 @@
+#include "compiler/cost.h"
+
+#include <algorithm>
+
+#include "compiler/access.h"
+#include "compiler/tree.h"
+
+namespace sinter {
+
+namespace {
+
+/// A row of up to this many bytes per kept value stays in the registers of one block.
+constexpr std::int64_t kResidentBytes = 64 * 1024;
+
+double bytes_of(Extent elements, DType dtype, const Facts& facts) {
+  return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
+}
+
+}  // namespace
+
+int instructions_of(Op op) {
+  switch (op) {
+    case Op::pow: return 60;
+    case Op::tanh:
+    case Op::erf: return 30;
+    case Op::exp:
+    case Op::log:
+    case Op::div:
+    case Op::sqrt:
+    case Op::rsqrt: return 12;
+    case Op::maximum:
+    case Op::minimum: return 3;
+    default: return 1;
+  }
+}
+
+bool fits_resident(const Body& body, const Facts& facts) {
+  if (!body.has_reduced_axis || body.passes() == 1) return false;
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  std::int64_t bytes = 0;
+  for (const int value : values_kept(body))
+    bytes += extent * size_of(body.values[static_cast<std::size_t>(value)].dtype);
+  return bytes <= kResidentBytes;
+}
+
+bool wants_split(const Body& body, const Target& target, const Facts& facts) {
+  if (!body.has_reduced_axis) return false;
+  const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
+  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
+  return tree.parts > 1 && rows * 2 <= target.sm_count;
+}
+
+Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
+  Cost cost;
+  const std::vector<std::vector<bool>> needed = values_needed(body);
+  const bool resident = fits_resident(body, facts);
+  const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
+  const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    int times = 1;
+    if (value.varies && !resident)
+      times = static_cast<int>(
+          std::ranges::count_if(needed, [&](const std::vector<bool>& pass) { return pass[i]; }));
+    if (value.kind == Value::Kind::load)
+      cost.bytes_read += times * bytes_of(touched_elements(body, value), value.dtype, facts);
+    if (value.kind == Value::Kind::op)
+      cost.instructions +=
+          times * instructions_of(value.node->op) * rows * (value.varies ? row : 1.0);
+  }
+  for (const BodyStore& store : body.stores)
+    cost.bytes_written += bytes_of(stored_elements(body, store), store.node->dtype, facts);
+  constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
+  constexpr double kLanesPerSm = 128;
+  const double issue_rate = target.sm_count * kLanesPerSm * kClock;
+  cost.seconds = target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
+                                                  cost.instructions / issue_rate);
+  return cost;
+}
+
+}  // namespace sinter

@@ -1,0 +1,29 @@
+// Predicted cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md §2).
+#pragma once
+
+#include "compiler/body.h"
+#include "compiler/kernel.h"
+#include "compiler/target.h"
+
+namespace sinter {
+
+struct Cost {
+  double bytes_read = 0;
+  double bytes_written = 0;
+  double instructions = 0;  ///< of single threads
+  double seconds = 0;       ///< launch + max(bytes / bandwidth, instructions / issue rate)
+};
+
+Cost cost_of(const Body& body, const Target& target, const Facts& facts);
+
+/// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to many
+/// blocks for the memory to be kept busy.
+bool wants_split(const Body& body, const Target& target, const Facts& facts);
+
+/// True if a row may stay in registers between passes: then it is read once.
+bool fits_resident(const Body& body, const Facts& facts);
+
+/// Instructions of one application of an op, roughly: what recomputing it costs.
+int instructions_of(Op op);
+
+}  // namespace sinter

@@ -1,0 +1,95 @@
+// The second IR: kernels over iteration spaces, and the program they make up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule.h"
+#include "ir/adt.h"
+#include "ir/node.h"
+#include "sinter/graph.h"
+
+namespace sinter {
+
+/// Memory that a program touches.
+struct Buffer {
+  enum class Kind : std::uint8_t {
+    input,      ///< bound by the caller; `index` counts the graph's inputs
+    output,     ///< bound by the caller; `index` counts the graph's outputs
+    temporary,  ///< in the arena
+  };
+  Kind kind = Kind::temporary;
+  int index = 0;
+  const Node* node = nullptr;  ///< whose value it holds
+  DType dtype = DType::f32;
+  Extent elements;             ///< from the first to the last one touched
+  std::string name;
+};
+
+enum class KernelKind : std::uint8_t {
+  pointwise,      ///< no reduction
+  row_reduce,     ///< the reduced axis is contiguous, or nothing is
+  column_reduce,  ///< an axis that stays is contiguous
+  full_reduce,    ///< parts of a long row in many blocks; the last one finishes
+};
+std::string_view name(KernelKind kind);
+
+/// What a kernel writes.
+struct Store {
+  const Node* node = nullptr;
+  int buffer = 0;
+};
+
+/// A fused group as IR: nodes with one iteration space.
+struct Kernel {
+  std::string name;
+  KernelKind kind = KernelKind::pointwise;
+  std::vector<const Node*> nodes;    ///< computed in here, operands first
+  std::vector<Store> stores;
+  std::vector<Extent> parallel;      ///< extents of the axes that stay
+  Extent reduced = 1;                ///< the flattened extent of the axes that go; 1: none
+  std::vector<int> depends_on;       ///< earlier kernels of the program that must be done
+  Schedule schedule;                 ///< the heuristic's choice, or the tuned one
+  std::vector<Schedule> candidates;  ///< the heuristic's choice first
+  std::vector<std::string> notes;    ///< why it is not faster, in words
+};
+
+/// Why two kernels are two.
+struct Boundary {
+  std::string producer;
+  std::string consumer;
+  std::string reason;
+};
+
+/// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes that
+/// keep to all guards are one size class and share the program's kernels.
+struct Guard {
+  Extent value;
+  std::int64_t low = 0;
+  std::int64_t high = INT64_MAX;
+  std::int64_t divisor = 1;
+  std::string reason;
+};
+
+/// What a plan may rely on.
+struct Facts {
+  std::vector<std::int64_t> symbols;  ///< the sizes it is planned for, by symbol id
+  std::int64_t alignment = 16;        ///< bytes, of every bound pointer
+  std::vector<std::int64_t> divisors = {};  ///< of each symbol, what a guard says; filled by schedule
+};
+
+/// A scheduled program: what runs, in order.
+struct Program {
+  std::shared_ptr<Graph> graph;  ///< simplified; owns the nodes
+  std::vector<Buffer> buffers;
+  llvm::DenseMap<const Node*, int> buffer_of;  ///< where a stored value or an input is read from
+  std::vector<Kernel> kernels;   ///< in an order that keeps all dependencies
+  std::vector<Boundary> boundaries;
+  std::vector<Guard> guards;
+  Facts facts;
+  int recorded_ops = 0;          ///< of the graph before simplification
+};
+
+}  // namespace sinter

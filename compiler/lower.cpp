@@ -1,0 +1,198 @@
+#include "compiler/lower.h"
+
+#include "compiler/guards.h"
+#include "compiler/lower_levels.h"
+#include "compiler/rewrite.h"
+#include "compiler/tree.h"
+#include "ir/rounding.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+Extent reduced_size(const Node& node) {
+  Extent size = 1;
+  for (const std::int64_t axis : reduced_axes(node))
+    size = size * node.operand(0)->shape[static_cast<std::size_t>(axis)];
+  return size;
+}
+
+/// What max and min of nothing are.
+Literal extreme_literal(Op op, DType dtype) {
+  const bool lowest = op == Op::max;
+  if (is_floating(dtype)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return {.kind = Literal::Kind::real, .real = lowest ? -infinity : infinity};
+  }
+  return {.kind = dtype == boolean ? Literal::Kind::boolean : Literal::Kind::integer,
+          .integer = lowest ? lowest_integer(dtype) : highest_integer(dtype)};
+}
+
+/// What lowering a graph leaves behind beside nodes.
+struct Notes {
+  std::vector<Guard> guards;
+  /// Names made from labels: given once all labels of the user's have found their nodes.
+  std::vector<std::pair<const Node*, std::string>> labels;
+};
+
+/// Lowers one recorded reduction to nodes of the same graph.
+class Lowering {
+ public:
+  Lowering(GraphData& graph, const Facts& facts, Notes& notes, const Node& node)
+      : graph_(graph),
+        facts_(facts),
+        notes_(notes),
+        node_(node),
+        location_(graph.location(&node)),
+        first_new_id_(graph.nodes.size()) {}
+
+  const Node* run() {
+    switch (node_.op) {
+      case Op::sum:
+        return cast_to(node_.dtype, sum_of(accumulated()));
+      case Op::mean:
+        return cast_to(node_.dtype, mean_of(accumulated()));
+      case Op::var:
+        return cast_to(node_.dtype, variance());
+      case Op::welford:
+        return cast_to(node_.dtype, squared_deviations());
+      case Op::argmax:
+        return argmax().node();
+      default:
+        return extreme().node();
+    }
+  }
+
+ private:
+  Operand operand(Tensor x) const { return {x, location_.file, location_.line}; }
+  Tensor operand() const { return tensor(graph_, node_.operand(0)); }
+  Keep keep() const { return keeps_axes(node_) ? Keep::yes : Keep::no; }
+
+  /// Names `x` after what is lowered, in case that has a label.
+  Tensor named(Tensor x, std::string_view suffix) {
+    const std::string_view label = graph_.label(&node_);
+    if (!label.empty() && x.node()->id >= first_new_id_)
+      notes_.labels.emplace_back(x.node(), std::string(label) + "_" + std::string(suffix));
+    return x;
+  }
+
+  const Node* cast_to(DType dtype, Tensor x) { return cast(operand(x), dtype).node(); }
+
+  /// The operand in the dtype that sums of it are carried in.
+  Tensor accumulated() {
+    return cast(operand(operand()), info(node_.operand(0)->dtype).accumulator);
+  }
+
+  Levels levels() {
+    return levels_of(operand().shape(), reduction_order(node_), facts_, notes_.guards);
+  }
+
+  Tensor reduce(Op op, Tensor x) { return reduce_levels(op, x, levels(), keep(), location_); }
+
+  Tensor filled(Literal value, DType dtype) {
+    const Attribute attributes[] = {{.extents = node_.shape}, {.literal = value}, {.dtype = dtype}};
+    return tensor(graph_, graph_.make({.op = Op::full,
+                                       .dtype = dtype,
+                                       .operands = {},
+                                       .shape = node_.shape,
+                                       .attributes = attributes},
+                                      location_));
+  }
+
+  Tensor zero(DType dtype) {
+    if (is_floating(dtype))
+      return filled({.kind = Literal::Kind::real, .real = 0.0}, dtype);
+    return filled({.kind = Literal::Kind::integer, .integer = 0}, dtype);
+  }
+
+  Tensor sum_of(Tensor x) {
+    if (reduced_size(node_).is(0))
+      return zero(x.dtype());
+    return reduce(Op::sum, x);
+  }
+
+  Tensor extreme() {
+    if (reduced_size(node_).is(0))
+      return filled(extreme_literal(node_.op, node_.dtype), node_.dtype);
+    return reduce(node_.op, operand());
+  }
+
+  Tensor argmax() {
+    if (reduced_size(node_).is(1))
+      return zero(node_.dtype);
+    return tensor(graph_, &node_);
+  }
+
+  Tensor divided(Tensor sum, Extent count) {
+    return div(operand(sum), operand(record_size(graph_, count, sum.dtype(), location_)));
+  }
+
+  Tensor mean_of(Tensor x) { return divided(named(sum_of(x), "sum"), reduced_size(node_)); }
+
+  Tensor variance() {
+    const Extent correction = attribute(node_, "correction").integer;
+    return divided(named(squared_deviations(), "squares"), reduced_size(node_) - correction);
+  }
+
+  /// The sum of (x - mean)².
+  Tensor squared_deviations() {
+    const Tensor x = accumulated();
+    if (reduced_size(node_).is(0))
+      return zero(x.dtype());
+    if (!takes_two_passes())
+      return reduce(Op::welford, x);
+    // The mean is made as `mean` makes it, so that a recorded one is shared.
+    const Tensor mean = named(mean_of(x), "mean");
+    ShapeVector kept(x.shape().begin(), x.shape().end());
+    for (const std::int64_t axis : reduced_axes(node_))
+      kept[static_cast<std::size_t>(axis)] = 1;
+    const Tensor mean_kept = reshape(operand(mean), Extents(std::span<const Extent>(kept)));
+    const Tensor deviation = named(sub(operand(x), operand(mean_kept)), "deviation");
+    return reduce(Op::sum, mul(operand(deviation), operand(deviation)));
+  }
+
+  bool takes_two_passes() {
+    // Partial results of Welford's can not be fed to another level as if they were elements.
+    if (levels().size() != 1)
+      return true;
+    const Extent count = reduced_size(node_);
+    const std::int64_t limit = kLargestTwoPassVariance;
+    const bool small = evaluate(count, facts_.symbols) <= limit;
+    add_guard(notes_.guards, {.value = count,
+                              .low = small ? 0 : limit + 1,
+                              .high = small ? limit : std::numeric_limits<std::int64_t>::max(),
+                              .reason = small ? "a variance of few elements takes two passes"
+                                              : "a variance of many elements is Welford's"});
+    return small;
+  }
+
+  GraphData& graph_;
+  const Facts& facts_;
+  Notes& notes_;
+  const Node& node_;
+  Location location_;
+  std::size_t first_new_id_;
+};
+
+}  // namespace
+
+std::vector<Guard> lower(GraphData& graph, const Facts& facts) {
+  ensure(facts.symbols.size() >= graph.extents->symbols().size(),
+         "a symbol has no value to plan for");
+  Notes notes;
+  rewrite(graph, [&](const Node* node) {
+    if (!is_reduction(node->op))
+      return node;
+    return Lowering(graph, facts, notes, *node).run();
+  });
+  for (const auto& [node, label] : notes.labels)
+    if (graph.label(node).empty())
+      graph.set_label(node, label);
+  return std::move(notes.guards);
+}
+
+}  // namespace sinter

@@ -1,0 +1,68 @@
+#include "compiler/plan.h"
+
+#include "compiler/fold.h"
+#include "compiler/fuse.h"
+#include "compiler/guards.h"
+#include "compiler/lower.h"
+#include "compiler/pass.h"
+#include "compiler/rewrite.h"
+#include "compiler/schedule_kernel.h"
+#include "compiler/simplify.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kPasses = {"lower", "fold", "simplify", "fuse",
+                                                     "schedule"};
+constexpr std::array<std::string_view, 2> kNeeded = {"lower", "schedule"};
+
+void check_has_result(const GraphData& graph) {
+  if (graph.outputs.empty() && graph.updates.empty())
+    throw UserError(
+        fmt::format("graph {} has no output and no update, so there is nothing to "
+                    "compute; call output before it is compiled",
+                    graph.name));
+}
+
+/// What the user wrote, without inputs and numbers.
+int count_ops(const GraphData& graph) {
+  return static_cast<int>(std::ranges::count_if(
+      reachable(graph), [](const Node* node) { return !is_source(node->op); }));
+}
+
+}  // namespace
+
+Program plan(const Graph& recorded, const Target& target, const Facts& facts,
+             const PlanOptions& options) {
+  check_has_result(recorded.data());
+  Passes passes(options, kPasses, kNeeded);
+  // Skipping a fusion is no fusion: a graph of kernels is still needed.
+  PlanOptions fusion = options;
+  fusion.fuse = options.fuse && !passes.is_skipped("fuse");
+
+  Graph graph = clone(recorded);
+  std::vector<Guard> guards;
+  passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
+  passes.run("fold", graph, [&] { fold(graph.data()); });
+  passes.run("simplify", graph, [&] { simplify(graph.data()); });
+
+  Program program;
+  passes.run("fuse", program, [&] { program = fuse(std::move(graph), target, facts, fusion); });
+  program.recorded_ops = count_ops(recorded.data());
+  for (Guard& guard : guards)
+    add_guard(program.guards, std::move(guard));
+  passes.run("schedule", program, [&] {
+    for (Kernel& kernel : program.kernels)
+      schedule(program, kernel, target);
+  });
+  return program;
+}
+
+}  // namespace sinter

@@ -1,0 +1,88 @@
+#include "compiler/print_program.h"
+
+#include "compiler/guards.h"
+#include "ir/print.h"
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const Program& program) : program_(program), names_(program.graph->data()) {}
+
+  std::string run() {
+    text_ = fmt::format("program {}: {} of {}\n", program_.graph->name(),
+                        count(program_.kernels.size(), "kernel"),
+                        count(static_cast<std::size_t>(program_.recorded_ops), "recorded op"));
+    for (const Kernel& kernel : program_.kernels)
+      print_kernel(kernel);
+    for (const Boundary& boundary : program_.boundaries)
+      line("boundary {} | {}: {}", boundary.producer, boundary.consumer, boundary.reason);
+    for (const Guard& guard : program_.guards)
+      line("guard {}: {}", to_string(guard), guard.reason);
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    text_ += fmt::format(format, std::forward<Arguments>(arguments)...) + "\n";
+  }
+
+  static std::string count(std::size_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  }
+
+  void print_kernel(const Kernel& kernel) {
+    const bool is_scheduled = !kernel.candidates.empty();
+    line("kernel {}: {}{}{}", kernel.name, is_scheduled ? name(kernel.kind) : "",
+         is_scheduled ? " over " : "over ", space_text(kernel));
+    for (const Node* node : kernel.nodes)
+      line("  {}: {}", statement_text(*node, names_), type_text(*node));
+    for (const Store& store : kernel.stores)
+      line("  store {} in {}", names_.of(store.node), buffer_text(store.buffer));
+    for (const int before : kernel.depends_on)
+      line("  after {}", program_.kernels[static_cast<std::size_t>(before)].name);
+    if (is_scheduled)
+      line("  schedule {}", to_string(kernel.schedule));
+    for (const Schedule& candidate : kernel.candidates)
+      if (!(candidate == kernel.schedule))
+        line("  candidate {}", to_string(candidate));
+    for (const std::string& note : kernel.notes)
+      line("  note {}", note);
+  }
+
+  /// `[rows, 64]`, or `[rows, 64] of 4096` where 4096 elements are reduced.
+  std::string space_text(const Kernel& kernel) const {
+    const std::string parallel = to_string(std::span<const Extent>(kernel.parallel));
+    if (kernel.reduced.is(1))
+      return parallel;
+    return fmt::format("{} of {}", parallel, to_string(kernel.reduced));
+  }
+
+  std::string buffer_text(int index) const {
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
+    switch (buffer.kind) {
+      case Buffer::Kind::input:
+        return fmt::format("input {}", buffer.name);
+      case Buffer::Kind::output:
+        return fmt::format("output {}", buffer.name);
+      case Buffer::Kind::temporary:
+        return fmt::format("temporary {}", buffer.name);
+    }
+    return {};
+  }
+
+  const Program& program_;
+  ValueNames names_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Program& program) { return Printer(program).run(); }
+
+}  // namespace sinter

@@ -1,0 +1,14 @@
+// The text of a program: what the dumps of the stages fuse and schedule show.
+#pragma once
+
+#include "compiler/kernel.h"
+
+#include <string>
+
+namespace sinter {
+
+/// Kernels with their statements, stores, dependencies and schedules; boundaries with their
+/// reasons; guards. Kinds and schedules are shown of kernels that have been scheduled.
+std::string print(const Program& program);
+
+}  // namespace sinter

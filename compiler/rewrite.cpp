@@ -1,0 +1,148 @@
+#include "compiler/rewrite.h"
+
+#include "sinter/error.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+namespace {
+
+bool is_bound(const Node& node) { return node.op == Op::input || node.op == Op::scalar; }
+
+void copy_label(GraphData& to, const Node* copy, const GraphData& from, const Node* node) {
+  const std::string_view label = from.label(node);
+  if (!label.empty() && to.label(copy).empty())
+    to.set_label(copy, label);
+}
+
+/// Copies nodes into another graph, operands first.
+class Copier {
+ public:
+  Copier(const GraphData& from, GraphData& to) : from_(from), to_(to), copies_(from.nodes.size()) {}
+
+  const Node* copy(const Node* node) {
+    const Node*& copy = copies_[node->id];
+    if (copy)
+      return copy;
+    llvm::SmallVector<const Node*, 4> operands;
+    for (const Node* operand : node->operands)
+      operands.push_back(copies_[operand->id]);
+    // An operand's shape is shared where the original shares it.
+    std::span<const Extent> shape = node->shape;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (node->operand(i)->shape.data() == shape.data() &&
+          node->operand(i)->rank() == node->rank())
+        shape = operands[i]->shape;
+    copy = to_.make({.op = node->op,
+                     .dtype = node->dtype,
+                     .operands = operands,
+                     .shape = shape,
+                     .attributes = node->attributes},
+                    copy_of(from_.location(node)));
+    copy_label(to_, copy, from_, node);
+    return copy;
+  }
+
+  /// File names of parsed text live in the graph that they were parsed into.
+  Location copy_of(Location location) {
+    const char*& file = files_[location.file];
+    if (!file)
+      file = to_.keep(location.file);
+    return {.file = file, .line = location.line};
+  }
+
+ private:
+  const GraphData& from_;
+  GraphData& to_;
+  std::vector<const Node*> copies_;  ///< by id
+  llvm::DenseMap<const char*, const char*> files_;
+};
+
+bool same_type(const Node& a, const Node& b) {
+  return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape);
+}
+
+}  // namespace
+
+Graph clone(const Graph& graph) {
+  const GraphData& from = graph.data();
+  auto result = std::make_unique<GraphData>(from.name);
+  result->extents = from.extents;
+  Copier copier(from, *result);
+  for (const InputInfo& input : from.inputs) {
+    result->inputs.push_back(input);
+    result->inputs.back().node = copier.copy(input.node);
+  }
+  for (const Node* node : reachable(from))
+    copier.copy(node);
+  for (const OutputInfo& output : from.outputs)
+    result->outputs.push_back({.name = output.name,
+                               .node = copier.copy(output.node),
+                               .location = copier.copy_of(output.location)});
+  for (const UpdateInfo& update : from.updates)
+    result->updates.push_back({.parameter = copier.copy(update.parameter),
+                               .value = copier.copy(update.value),
+                               .location = copier.copy_of(update.location)});
+  return Graph(std::move(result));
+}
+
+std::vector<const Node*> reachable(const GraphData& graph) {
+  std::vector<bool> needed(graph.nodes.size());
+  for (const OutputInfo& output : graph.outputs)
+    needed[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates)
+    needed[update.value->id] = true;
+  // Operands have smaller ids, so one walk downward sees every user before its operands.
+  for (std::size_t id = graph.nodes.size(); id-- > 0;)
+    if (needed[id])
+      for (const Node* operand : graph.nodes[id]->operands)
+        needed[operand->id] = true;
+  std::vector<const Node*> result;
+  for (std::size_t id = 0; id < needed.size(); ++id)
+    if (needed[id])
+      result.push_back(graph.nodes[id]);
+  return result;
+}
+
+const Node* with_operands(GraphData& graph, const Node& node,
+                          std::span<const Node* const> operands) {
+  if (std::ranges::equal(node.operands, operands))
+    return &node;
+  return graph.make({.op = node.op,
+                     .dtype = node.dtype,
+                     .operands = operands,
+                     .shape = node.shape,
+                     .attributes = node.attributes},
+                    graph.location(&node));
+}
+
+bool rewrite(GraphData& graph, const Replace& replace) {
+  const std::vector<const Node*> nodes = reachable(graph);
+  std::vector<const Node*> replacements(graph.nodes.size());  // by id
+  const auto replacement = [&](const Node* node) { return replacements[node->id]; };
+  for (const Node* node : nodes) {
+    llvm::SmallVector<const Node*, 4> operands;
+    for (const Node* operand : node->operands)
+      operands.push_back(replacement(operand));
+    const Node* result = with_operands(graph, *node, operands);
+    if (!is_bound(*node))
+      result = replace(result);
+    ensure(same_type(*node, *result), "a node was replaced by one of another type");
+    if (result != node)
+      copy_label(graph, result, graph, node);
+    replacements[node->id] = result;
+  }
+  bool changed = false;
+  for (OutputInfo& output : graph.outputs) {
+    changed |= output.node != replacement(output.node);
+    output.node = replacement(output.node);
+  }
+  for (UpdateInfo& update : graph.updates) {
+    changed |= update.value != replacement(update.value);
+    update.value = replacement(update.value);
+  }
+  return changed;
+}
+
+}  // namespace sinter

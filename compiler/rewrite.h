@@ -1,0 +1,31 @@
+// Rewriting graphs: a private copy to work on, and the sweep that replaces nodes in it.
+#pragma once
+
+#include "ir/node.h"
+#include "sinter/graph.h"
+
+#include <functional>
+#include <vector>
+
+namespace sinter {
+
+/// A copy of `graph` without the nodes that nothing needs, in an arena of its own that shares the
+/// symbols. Inputs (all of them), outputs, updates, labels and locations are kept.
+Graph clone(const Graph& graph);
+
+/// The nodes that outputs and updates need, operands first.
+std::vector<const Node*> reachable(const GraphData& graph);
+
+/// `node` with other operands of the same types; `node` itself if they are the same nodes.
+const Node* with_operands(GraphData& graph, const Node& node,
+                          std::span<const Node* const> operands);
+
+/// A node for a node: the same pointer to leave it, or one of the same dtype and shape.
+using Replace = std::function<const Node*(const Node*)>;
+
+/// One sweep, operands first: each node that outputs and updates need is given its operands'
+/// replacements and then replaced itself. A replaced node's label moves to its replacement if that
+/// has none. Inputs and scalars stay. Returns true if any output or update is another node now.
+bool rewrite(GraphData& graph, const Replace& replace);
+
+}  // namespace sinter

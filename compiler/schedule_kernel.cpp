@@ -1,0 +1,170 @@
+#include "compiler/schedule_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/access.h"
+#include "compiler/candidates.h"
+#include "compiler/cost.h"
+#include "compiler/guards.h"
+#include "compiler/tree.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+std::string_view name(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::pointwise: return "pointwise";
+    case KernelKind::row_reduce: return "row_reduce";
+    case KernelKind::column_reduce: return "column_reduce";
+    case KernelKind::full_reduce: return "full_reduce";
+  }
+  return {};
+}
+
+std::string to_string(const Schedule& schedule) {
+  std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
+  if (schedule.unroll > 1) text += fmt::format(", unroll {}", schedule.unroll);
+  if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)
+    text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,
+                        schedule.rows_per_block);
+  if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
+  if (schedule.resident) text += ", resident";
+  if (schedule.split) text += ", split";
+  return text;
+}
+
+bool fits_32_bits(const Program& program) {
+  return std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
+    return evaluate(buffer.elements, program.facts.symbols) <= kLargestIndex;
+  });
+}
+
+namespace {
+
+/// What vectors may rely on: powers of two that divide the symbols of axes behind the first.
+void find_divisors(Program& program) {
+  const std::shared_ptr<ExtentTable>& extents = program.graph->data().extents;
+  program.facts.divisors.assign(extents->symbols().size(), 1);
+  std::vector<bool> matters(extents->symbols().size(), false);
+  for (const Buffer& buffer : program.buffers)
+    for (std::size_t axis = 1; axis < buffer.node->shape.size(); ++axis)
+      for (const ExtentTerm& term : terms_of(buffer.node->shape[axis]))
+        for (const ExtentAtom* atom : term.atoms)
+          if (!atom->name.empty()) matters[static_cast<std::size_t>(atom->id)] = true;
+  for (std::size_t id = 0; id < matters.size(); ++id) {
+    const std::int64_t value = program.facts.symbols[id];
+    if (!matters[id] || value == 0) continue;
+    std::int64_t divisor = 1;
+    while (divisor < 16 && value % (divisor * 2) == 0) divisor *= 2;
+    program.facts.divisors[id] = divisor;
+    if (divisor > 1)
+      add_guard(program.guards, {.value = extents->symbol(extents->symbols()[id]->name),
+                                 .divisor = divisor,
+                                 .reason = "vectors of consecutive elements are aligned"});
+  }
+}
+
+void guard_index_type(Program& program) {
+  if (!fits_32_bits(program)) return;
+  for (const Buffer& buffer : program.buffers)
+    add_guard(program.guards,
+              {.value = buffer.elements, .high = kLargestIndex, .reason = "32-bit indices"});
+}
+
+/// The reduced extents that have this one's tree: same parts, same accumulators.
+void guard_tree(Program& program, Extent extent) {
+  if (extent.is_number()) return;
+  const std::int64_t value = evaluate(extent, program.facts.symbols);
+  const Tree tree = tree_of(value);
+  Guard guard{.value = extent, .reason = "the shape of the reduction tree"};
+  if (value == 0) {
+    guard.high = 0;
+  } else if (tree.parts > 1) {
+    guard.low = tree.parts * 4096;
+    if (tree.parts < 1024) guard.high = tree.parts * 8192 - 1;
+  } else {
+    guard.low = tree.accumulators == 1 ? 1 : tree.accumulators * 2 + 1;
+    guard.high = tree.accumulators == 512 ? 8191 : tree.accumulators * 4;
+  }
+  add_guard(program.guards, std::move(guard));
+}
+
+/// Bytes that are read along the reduced axis, and along the last axis that stays.
+struct Directions {
+  double along_rows = 0;
+  double along_columns = 0;
+};
+
+Directions directions_of(const Body& body, const Facts& facts) {
+  Directions result;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load || !value.varies) continue;
+    const double bytes =
+        static_cast<double>(evaluate(touched_elements(body, value), facts.symbols)) *
+        size_of(value.dtype);
+    const std::optional<Extent> row = coefficient_of(value.at, body.reduced_axis());
+    if (row && row->is(1)) result.along_rows += bytes;
+    if (body.parallel_axes == 0) continue;
+    const std::optional<Extent> column = coefficient_of(value.at, body.parallel_axes - 1);
+    if (column && column->is(1)) result.along_columns += bytes;
+  }
+  return result;
+}
+
+KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
+  if (!body.has_reduced_axis) return KernelKind::pointwise;
+  const Directions directions = directions_of(body, facts);
+  if (directions.along_columns > directions.along_rows) return KernelKind::column_reduce;
+  if (wants_split(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
+  return KernelKind::row_reduce;
+}
+
+void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load) continue;
+    const int axis = kernel.kind == KernelKind::row_reduce || kernel.kind == KernelKind::full_reduce
+                         ? body.reduced_axis()
+                         : body.parallel_axes - 1;
+    if (axis < 0 || !depends_on(value.at, axis)) continue;
+    const std::optional<Extent> step = coefficient_of(value.at, axis);
+    if (!step || !step->is(1))
+      kernel.notes.push_back(fmt::format(
+          "{} is read element by element: neighbouring threads find it {} elements apart",
+          info(value.node->op).name == "input" ? "an input" : std::string(info(value.node->op).name),
+          step ? to_string(*step) : "an irregular number of"));
+  }
+  if (kernel.kind != KernelKind::pointwise && body.passes() > 1 && !kernel.schedule.resident)
+    kernel.notes.push_back(fmt::format("rows of {} elements are read {} times: they do not stay in "
+                                       "registers",
+                                       evaluate(body.reduced_size(), facts.symbols),
+                                       body.passes()));
+}
+
+}  // namespace
+
+void schedule(Program& program, Kernel& kernel, const Target& target) {
+  if (program.facts.divisors.empty()) {
+    find_divisors(program);
+    guard_index_type(program);
+  }
+  std::vector<const Node*> stores;
+  for (const Store& store : kernel.stores) stores.push_back(store.node);
+  BodyAnswer answer = build_body({.nodes = kernel.nodes, .stores = stores},
+                                 [](const Node* node) { return std::string(info(node->op).name); });
+  ensure(static_cast<bool>(answer), "kernel " + kernel.name + " has no body: " + answer.why_not);
+  const Body body = collapse_axes(std::move(answer.body));
+  kernel.parallel.clear();
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    kernel.parallel.push_back(body.space.extent(axis));
+  kernel.reduced = body.reduced_size();
+  kernel.kind = kind_of(body, target, program.facts);
+  if (body.has_reduced_axis) guard_tree(program, body.reduced_size());
+  kernel.candidates = candidates(kernel.kind, body, target, program.facts);
+  ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");
+  kernel.schedule = kernel.candidates.front();
+  add_notes(kernel, body, program.facts);
+}
+
+}  // namespace sinter

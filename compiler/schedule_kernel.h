@@ -1,0 +1,17 @@
+// Scheduling: how each kernel runs on a target, and the candidates that tuning may try.
+#pragma once
+
+#include "compiler/plan.h"
+
+namespace sinter {
+
+/// Fills in kind, schedule, candidates and notes of `kernel`, and adds to `program` the guards that
+/// they rely on.
+void schedule(Program& program, Kernel& kernel, const Target& target);
+
+/// The largest 32-bit index that kernels compute with, which leaves room for the last block's threads.
+inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);
+/// True if every index of `program`'s kernels fits in 32 bits at its sizes.
+bool fits_32_bits(const Program& program);
+
+}  // namespace sinter

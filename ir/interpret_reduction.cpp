@@ -1,0 +1,241 @@
+// The oracle for reductions: each result from all elements that go into it, in long double, with
+// the error that the reduction tree may make in the accumulator.
+#include "ir/interpret_group.h"
+#include "ir/rounding.h"
+#include "ir/walk.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace sinter {
+
+namespace {
+
+constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+
+std::int64_t bit_ceil(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+}
+
+TreeDepth level_depth(std::int64_t extent) {
+  const std::int64_t chunks = (extent + 3) / 4;
+  const auto share = std::bit_floor(static_cast<std::uint64_t>(extent / 4096));
+  const std::int64_t parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(share), 1, 1024);
+  const std::int64_t per_part = std::max<std::int64_t>((chunks + parts - 1) / parts, 1);
+  const std::int64_t accumulators = std::min<std::int64_t>(512, bit_ceil(per_part));
+  const std::int64_t in_order = 4 * ((per_part + accumulators - 1) / accumulators);
+  return {.in_order = static_cast<int>(in_order),
+          .combines = std::countr_zero(static_cast<std::uint64_t>(accumulators)) +
+                      std::countr_zero(static_cast<std::uint64_t>(parts))};
+}
+
+/// Levels nest; neighbours are merged while they are small.
+TreeDepth tree_depth(const Node& node, std::span<const std::int64_t> shape) {
+  constexpr std::int64_t kLargestMergedLevel = 1 << 14;
+  const std::vector<std::int64_t> order = reduction_order(node);
+  TreeDepth depth;
+  const auto add_level = [&](std::int64_t extent) {
+    const TreeDepth level = level_depth(extent);
+    depth.in_order += level.in_order;
+    depth.combines += level.combines;
+  };
+  std::int64_t level = 1;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    const std::int64_t extent = shape[static_cast<std::size_t>(*axis)];
+    if (axis != order.rbegin() && level * extent > kLargestMergedLevel) {
+      add_level(level);
+      level = 1;
+    }
+    level *= extent;
+  }
+  add_level(level);
+  return depth;
+}
+
+/// Each of three divided by a number of the accumulator, correctly rounded.
+Interval quotient(const Interval& numerator, long double divisor, DType dtype) {
+  const auto divide = [&](long double value) -> long double {
+    const long double operands[] = {value, divisor};
+    return evaluate(info(Op::div), operands, dtype);
+  };
+  const long double value = divide(numerator.value);
+  // An undecided numerator stays undecided whatever it is divided by.
+  if (std::isnan(numerator.low) && !std::isnan(numerator.value))
+    return undecided(value);
+  return interval_around(value, divide(numerator.low), divide(numerator.high));
+}
+
+/// max, or min as the max of the negatives.
+Interval extreme_of(const Group& group, long double sign) {
+  Interval result = certain(-kInfinity);
+  bool has_undecided = false;
+  for (std::size_t i = 0; i < group.offsets.size(); ++i) {
+    const long double x = sign * group.real(i);
+    const long double bound = group.bound(i);
+    if (std::isnan(x) && std::isfinite(bound))
+      return certain(std::numeric_limits<long double>::quiet_NaN());
+    has_undecided |= std::isinf(bound);
+    if (std::isinf(bound))
+      continue;
+    result.value = std::max(result.value, x);
+    result.low = std::max(result.low, x - bound);
+    result.high = std::max(result.high, x + bound);
+  }
+  if (has_undecided)
+    return undecided(sign * result.value);
+  return {.value = sign * result.value,
+          .low = std::min(sign * result.low, sign * result.high),
+          .high = std::max(sign * result.low, sign * result.high)};
+}
+
+struct Whole {
+  std::int64_t value;
+  double bound;
+};
+
+/// The place of the first NaN, else of the first largest element.
+std::size_t place_of_largest(const Group& group) {
+  const bool real = is_floating(group.from.dtype);
+  const auto is_nan = [&](std::size_t i) { return real && std::isnan(group.real(i)); };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < group.offsets.size() && !is_nan(best); ++i) {
+    const bool greater =
+        real ? group.real(i) > group.real(best) : group.integer(i) > group.integer(best);
+    if (greater || is_nan(i))
+      best = i;
+  }
+  return best;
+}
+
+/// True if element `i` cannot take the place of the largest one, `best`.
+bool stays_behind(const Group& group, std::size_t i, std::size_t best) {
+  const bool real = is_floating(group.from.dtype);
+  if (real && std::isnan(group.real(best)) && std::isfinite(group.bound(best)))
+    return i > best || std::isfinite(group.bound(i));
+  const double reach = group.bound(i) + group.bound(best);
+  if (reach == 0)
+    return true;
+  if (!real || std::isinf(reach))
+    return false;
+  const long double highest = static_cast<long double>(group.real(i)) + reach;
+  return i < best ? highest < group.real(best) : highest <= group.real(best);
+}
+
+Whole argmax_of(const Group& group) {
+  const std::size_t best = place_of_largest(group);
+  double bound = std::isinf(group.bound(best)) ? kUndecided : 0;
+  if (!group.from.bounds.empty())
+    for (std::size_t i = 0; i < group.offsets.size(); ++i)
+      if (i != best && !stays_behind(group, i, best))
+        bound = kUndecided;
+  return {.value = static_cast<std::int64_t>(best), .bound = bound};
+}
+
+Whole reduce_integers(Op op, const Group& group, DType dtype) {
+  if (op == Op::argmax)
+    return argmax_of(group);
+  std::uint64_t sum = 0;
+  std::int64_t largest = lowest_integer(dtype);
+  std::int64_t smallest = highest_integer(dtype);
+  double bound = 0;
+  for (std::size_t i = 0; i < group.offsets.size(); ++i) {
+    const std::int64_t x = group.integer(i);
+    sum += static_cast<std::uint64_t>(x);
+    largest = std::max(largest, x);
+    smallest = std::min(smallest, x);
+    bound = std::max(bound, group.bound(i));
+  }
+  switch (op) {
+    case Op::sum:
+      return {.value = static_cast<std::int64_t>(sum), .bound = bound};
+    case Op::max:
+      return {.value = largest, .bound = bound};
+    case Op::min:
+      return {.value = smallest, .bound = bound};
+    default:
+      throw InternalError("interpret: no such reduction of integers");
+  }
+}
+
+/// The result in the accumulator's dtype.
+Interval reduce_reals(const Node& node, const Group& group) {
+  const auto count = static_cast<long double>(group.size());
+  switch (node.op) {
+    case Op::sum:
+      return sum_of(group);
+    case Op::mean:
+      return quotient(sum_of(group), round_to(group.accumulator, count), group.accumulator);
+    case Op::var: {
+      const auto correction = static_cast<long double>(attribute(node, "correction").integer);
+      return quotient(deviations_of(group), round_to(group.accumulator, count - correction),
+                      group.accumulator);
+    }
+    case Op::welford:
+      return deviations_of(group);
+    case Op::max:
+      return extreme_of(group, 1);
+    case Op::min:
+      return extreme_of(group, -1);
+    default:
+      throw InternalError("interpret: no such reduction of floats");
+  }
+}
+
+/// The offsets of all elements of `shape`, in row-major order.
+std::vector<std::int64_t> offsets_of(std::span<const std::int64_t> shape,
+                                     std::vector<std::int64_t> strides) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(element_count(shape)));
+  Walk walk(shape, {std::move(strides)});
+  for (std::int64_t& offset : offsets) {
+    offset = walk.offset(0);
+    walk.next();
+  }
+  return offsets;
+}
+
+}  // namespace
+
+Expected interpret_reduction(const Application& application) {
+  const Node& node = application.node;
+  const Expected& from = *application.operands[0];
+  const std::span<const std::int64_t> axes = reduced_axes(node);
+  const std::vector<std::int64_t> strides = row_major(from.shape);
+  std::vector<std::int64_t> kept_shape, kept_strides, reduced_shape, reduced_strides;
+  for (std::size_t axis = 0; axis < from.shape.size(); ++axis) {
+    const bool is_reduced = std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
+    (is_reduced ? reduced_shape : kept_shape).push_back(from.shape[axis]);
+    (is_reduced ? reduced_strides : kept_strides).push_back(strides[axis]);
+  }
+  const std::vector<std::int64_t> offsets = offsets_of(reduced_shape, reduced_strides);
+  const std::vector<std::int64_t> bases = offsets_of(kept_shape, kept_strides);
+  const DType accumulator = info(from.dtype).accumulator;
+  const TreeDepth depth = tree_depth(node, from.shape);
+  Expected result = make_expected(node.dtype, application.shape, true);
+  const std::int64_t cost = 30 * static_cast<std::int64_t>(offsets.size()) + 20;
+  in_parallel(result.size(), cost, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const Group group{.from = from,
+                        .base = bases[i],
+                        .offsets = offsets,
+                        .accumulator = accumulator,
+                        .depth = depth};
+      if (is_floating(node.dtype)) {
+        const Interval value = reduce_reals(node, group);
+        const Element element = to_element(rounded(value, node.dtype));
+        result.reals[i] = element.value;
+        result.bounds[i] = element.bound;
+      } else {
+        const Whole whole =
+            node.op == Op::argmax ? argmax_of(group) : reduce_integers(node.op, group, node.dtype);
+        result.integers[i] = whole.value;
+        result.bounds[i] = whole.bound;
+      }
+    }
+  });
+  drop_exact_bounds(result);
+  return result;
+}
+
+}  // namespace sinter

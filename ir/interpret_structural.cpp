@@ -1,0 +1,156 @@
+// The oracle for structural ops: elements copied from place to place, straight from each op's
+// definition. It shares nothing with the index maps that kernels are made from.
+#include "ir/interpret_ops.h"
+#include "ir/walk.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sinter {
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+void copy_element(Expected& to, std::int64_t i, const Expected& from, std::int64_t k) {
+  if (is_floating(to.dtype))
+    to.reals[static_cast<std::size_t>(i)] = from.reals[static_cast<std::size_t>(k)];
+  else
+    to.integers[static_cast<std::size_t>(i)] = from.integers[static_cast<std::size_t>(k)];
+  if (!to.bounds.empty())
+    to.bounds[static_cast<std::size_t>(i)] = from.bound(k);
+}
+
+/// result[index] = from[base + Σ index · stride] for every index of the result.
+void copy_strided(Expected& result, const Expected& from, std::int64_t base,
+                  const Numbers& strides) {
+  if (result.size() == 0)
+    return;
+  Walk walk(result.shape, {strides});
+  for (std::int64_t i = 0; i < result.size(); ++i, walk.next())
+    copy_element(result, i, from, base + walk.offset(0));
+}
+
+void broadcast(Expected& result, const Expected& from) {
+  const Numbers dense = row_major(from.shape);
+  Numbers strides(result.shape.size());
+  const std::size_t new_axes = strides.size() - dense.size();
+  for (std::size_t axis = 0; axis < dense.size(); ++axis)
+    strides[new_axes + axis] = from.shape[axis] == 1 ? 0 : dense[axis];
+  copy_strided(result, from, 0, strides);
+}
+
+void permute(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
+  const Numbers dense = row_major(from.shape);
+  Numbers strides;
+  for (const std::int64_t axis : axes)
+    strides.push_back(dense[static_cast<std::size_t>(axis)]);
+  copy_strided(result, from, 0, strides);
+}
+
+void slice(Expected& result, const Expected& from, std::size_t axis, std::int64_t begin,
+           std::int64_t step) {
+  Numbers strides = row_major(from.shape);
+  const std::int64_t base = begin * strides[axis];
+  strides[axis] *= step;
+  copy_strided(result, from, base, strides);
+}
+
+void concat(Expected& result, std::span<const Expected* const> parts, std::size_t axis) {
+  const Numbers strides = row_major(result.shape);
+  std::int64_t begin = 0;
+  for (const Expected* part : parts) {
+    Walk walk(part->shape, {strides});
+    for (std::int64_t i = 0; i < part->size(); ++i, walk.next())
+      copy_element(result, begin * strides[axis] + walk.offset(0), *part, i);
+    begin += part->shape[axis];
+  }
+}
+
+/// A negative index counts from the end; what is still out of range becomes the nearest one in it.
+std::int64_t resolve_index(std::int64_t index, std::int64_t extent) {
+  if (index < 0)
+    index += extent;
+  return std::clamp<std::int64_t>(index, 0, extent - 1);
+}
+
+/// result[index] = from[… the index with its place along `axis` read from `indices` …]. `strides`
+/// are those of `from` along the axes of the result, 0 for those that only choose an index.
+void gather(Expected& result, const Expected& from, const Expected& indices, std::size_t axis,
+            const Numbers& strides, const Numbers& index_strides) {
+  if (result.size() == 0)
+    return;
+  const std::int64_t extent = from.shape[axis];
+  const std::int64_t step = row_major(from.shape)[axis];
+  Walk walk(result.shape, {strides, index_strides});
+  for (std::int64_t i = 0; i < result.size(); ++i, walk.next()) {
+    const std::int64_t chosen = indices.integers[static_cast<std::size_t>(walk.offset(1))];
+    copy_element(result, i, from, walk.offset(0) + resolve_index(chosen, extent) * step);
+    if (indices.is_undecided(walk.offset(1)))
+      result.bounds[static_cast<std::size_t>(i)] = kUndecided;
+  }
+}
+
+/// The result's axes: those of x before `axis`, those of the indices, those of x after `axis`.
+void take(Expected& result, const Expected& x, const Expected& indices, std::size_t axis) {
+  const Numbers dense = row_major(x.shape);
+  const Numbers index_dense = row_major(indices.shape);
+  const auto split = static_cast<std::ptrdiff_t>(axis);
+  Numbers strides(dense.begin(), dense.begin() + split);
+  strides.resize(axis + index_dense.size(), 0);
+  strides.insert(strides.end(), dense.begin() + split + 1, dense.end());
+  Numbers index_strides(axis, 0);
+  index_strides.insert(index_strides.end(), index_dense.begin(), index_dense.end());
+  index_strides.resize(strides.size(), 0);
+  gather(result, x, indices, axis, strides, index_strides);
+}
+
+void take_along_axis(Expected& result, const Expected& x, const Expected& indices,
+                     std::size_t axis) {
+  Numbers strides = row_major(x.shape);
+  strides[axis] = 0;
+  gather(result, x, indices, axis, strides, row_major(indices.shape));
+}
+
+}  // namespace
+
+Expected interpret_structural(const Application& application) {
+  const Node& node = application.node;
+  const std::span<const Expected* const> operands = application.operands;
+  Expected result = make_expected(node.dtype, application.shape, has_bounds(operands));
+  const auto axis = [&] { return static_cast<std::size_t>(attribute(node, "axis").integer); };
+  const Expected& x = *operands[0];
+  switch (node.op) {
+    case Op::reshape:
+      result.reals = x.reals;
+      result.integers = x.integers;
+      result.bounds = x.bounds;
+      break;
+    case Op::permute:
+      permute(result, x, attribute(node, "axes").integers);
+      break;
+    case Op::broadcast_to:
+      broadcast(result, x);
+      break;
+    case Op::slice:
+      slice(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
+            attribute(node, "step").integer);
+      break;
+    case Op::concat:
+      concat(result, operands, axis());
+      break;
+    case Op::take:
+      take(result, x, *operands[1], axis());
+      break;
+    case Op::take_along_axis:
+      take_along_axis(result, x, *operands[1], axis());
+      break;
+    default:
+      throw InternalError("interpret: unknown structural op");
+  }
+  drop_exact_bounds(result);
+  return result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,131 @@
+#include "ir/rounding.h"
+
+#include "ir/half.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+/// True if `value` lies exactly halfway between two neighbours of `dtype`, of which `rounded` is
+/// one.
+bool is_halfway(DType dtype, long double value, double rounded) {
+  if (dtype == f32) {
+    // The quick answer for nearly all values: a tie of f32 has at most 25 bits, so as a double its
+    // last 28 are 0.
+    const double narrow = static_cast<double>(value);
+    if (static_cast<long double>(narrow) != value)
+      return false;
+    if ((std::bit_cast<std::uint64_t>(narrow) & ((1ULL << 28) - 1)) != 0)
+      return false;
+  }
+  const long double distance = std::fabs(value - static_cast<long double>(rounded));
+  if (distance == 0 || std::isnan(distance))
+    return false;
+  if (std::isinf(distance)) {
+    const long double largest = largest_finite(dtype);
+    return std::isfinite(value) && std::fabs(value) == largest + ulp_at(dtype, largest) / 2;
+  }
+  return distance == ulp_at(dtype, value) / 2;
+}
+
+/// Long double has rounded the result to a tie of `dtype`. Rounds by the side on which the true
+/// result lies, which shows when the formula is rounded downward and upward.
+double resolve_tie(const OpInfo& row, std::span<const long double> operands, long double tie,
+                   DType dtype) {
+  const int mode = std::fegetround();
+  std::fesetround(FE_DOWNWARD);
+  const long double below = row.host(operands);
+  std::fesetround(FE_UPWARD);
+  const long double above = row.host(operands);
+  std::fesetround(mode);
+  if (below == above)
+    return round_to(dtype, tie);
+  const long double infinity = std::numeric_limits<long double>::infinity();
+  return round_to(dtype, std::nextafter(tie, below == tie ? infinity : -infinity));
+}
+
+}  // namespace
+
+double round_to(DType dtype, long double value) {
+  switch (dtype) {
+    case DType::f16:
+      return f16_value(f16_bits(value));
+    case DType::bf16:
+      return bf16_value(bf16_bits(value));
+    case DType::f32:
+      return static_cast<float>(value);
+    default:
+      return static_cast<double>(value);
+  }
+}
+
+double round_as_op(DType dtype, long double value) {
+  if (!is_half(dtype))
+    return round_to(dtype, value);
+  return round_to(dtype, round_to(info(dtype).compute, value));
+}
+
+long double ulp_at(DType dtype, long double value) {
+  const DTypeInfo& row = info(dtype);
+  int exponent = row.min_exponent;
+  if (value != 0)
+    exponent = std::clamp(std::ilogb(value), row.min_exponent, row.max_exponent);
+  return std::ldexp(1.0L, exponent - (row.mantissa_bits - 1));
+}
+
+long double largest_finite(DType dtype) {
+  const DTypeInfo& row = info(dtype);
+  return std::ldexp(2.0L - std::ldexp(1.0L, 1 - row.mantissa_bits), row.max_exponent);
+}
+
+std::int64_t wrap_to(DType dtype, std::int64_t value) {
+  if (dtype == boolean)
+    return value != 0;
+  return dtype == i32 ? static_cast<std::int32_t>(value) : value;
+}
+
+std::int64_t lowest_integer(DType dtype) {
+  if (dtype == boolean)
+    return 0;
+  return dtype == i32 ? std::numeric_limits<std::int32_t>::min()
+                      : std::numeric_limits<std::int64_t>::min();
+}
+
+std::int64_t highest_integer(DType dtype) {
+  if (dtype == boolean)
+    return 1;
+  return dtype == i32 ? std::numeric_limits<std::int32_t>::max()
+                      : std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t cast_to_integer(DType dtype, long double value) {
+  if (dtype == boolean)
+    return value != 0;
+  if (std::isnan(value))
+    return 0;
+  const long double whole = std::trunc(value);
+  // The ends have no fraction, and 2^63 is exact, so these comparisons are exact too.
+  if (whole >= static_cast<long double>(highest_integer(dtype)))
+    return highest_integer(dtype);
+  if (whole <= static_cast<long double>(lowest_integer(dtype)))
+    return lowest_integer(dtype);
+  return static_cast<std::int64_t>(whole);
+}
+
+double round_result(const OpInfo& row, std::span<const long double> operands, long double result,
+                    DType dtype) {
+  const DType compute = info(dtype).compute;
+  double rounded = round_to(compute, result);
+  if (row.ulp == 0 && is_halfway(compute, result, rounded))
+    rounded = resolve_tie(row, operands, result, compute);
+  return compute == dtype ? rounded : round_to(dtype, rounded);
+}
+
+}  // namespace sinter

@@ -1,0 +1,38 @@
+// What it means for a value to have a dtype: rounding, wrapping and casting of single numbers.
+#pragma once
+
+#include "ir/op.h"
+#include "sinter/dtype.h"
+
+#include <cstdint>
+
+namespace sinter {
+
+/// `value` rounded once to the floating `dtype`, to nearest even.
+double round_to(DType dtype, long double value);
+/// `value` rounded as an op of `dtype` does it: to the compute type, then to `dtype`.
+double round_as_op(DType dtype, long double value);
+/// The distance between neighbours of floating `dtype` at `value`; the smallest one at 0.
+long double ulp_at(DType dtype, long double value);
+/// The largest finite number of floating `dtype`.
+long double largest_finite(DType dtype);
+
+/// `value` modulo 2^bits of the integer `dtype`; for bool whether it is not 0.
+std::int64_t wrap_to(DType dtype, std::int64_t value);
+/// `value` cast to an integer or bool: toward zero, NaN to 0, what is out of range to the nearest
+/// end. bool is whether it is not 0, true for NaN.
+std::int64_t cast_to_integer(DType dtype, long double value);
+/// The ends of the range of an integer dtype or bool.
+std::int64_t lowest_integer(DType dtype);
+std::int64_t highest_integer(DType dtype);
+
+/// `result`, the row's host formula at `operands`, rounded as an op of `dtype` does it. Correctly,
+/// even where a second rounding after long double's would show, if the row claims 0 ulp.
+double round_result(const OpInfo& row, std::span<const long double> operands, long double result,
+                    DType dtype);
+/// The row's value at `operands`, rounded so.
+inline double evaluate(const OpInfo& row, std::span<const long double> operands, DType dtype) {
+  return round_result(row, operands, row.host(operands), dtype);
+}
+
+}  // namespace sinter

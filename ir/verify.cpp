@@ -1,0 +1,156 @@
+#include "ir/verify.h"
+
+#include "ir/print.h"
+#include "ir/verify_node.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+void verify_extent(const GraphData& graph, Extent extent) {
+  require(extent.is_number() || extent.expression()->table == graph.extents.get(),
+          "an extent's symbols belong to another graph");
+}
+
+bool belongs(const GraphData& graph, const Node* node) {
+  return node && node->id < graph.nodes.size() && graph.nodes[node->id] == node;
+}
+
+/// Only the field that an attribute's kind uses may be set: the others would make equal nodes two.
+void verify_attribute(const GraphData& graph, const AttributeInfo& info, const Attribute& value) {
+  using enum AttributeKind;
+  const bool uses_integer = info.kind == integer || info.kind == boolean;
+  constexpr Literal kNone;
+  require((uses_integer || value.integer == 0) &&
+              (info.kind == dtype || value.dtype == DType::f32) &&
+              (info.kind == literal || same_bits(value.literal, kNone)) &&
+              (info.kind == extent || value.extent.is(0)) &&
+              (info.kind == integers || value.integers.empty()) &&
+              (info.kind == extents || value.extents.empty()),
+          "attribute {} has a value of another kind", info.name);
+  require(info.kind != boolean || value.integer == 0 || value.integer == 1,
+          "attribute {} is {}, expected 0 or 1", info.name, value.integer);
+  verify_extent(graph, value.extent);
+  for (const Extent extent : value.extents)
+    verify_extent(graph, extent);
+}
+
+void verify_common(const GraphData& graph, const Node& node, std::size_t place) {
+  require_same<std::size_t>("the id", node.id, place);
+  require(static_cast<std::size_t>(node.op) < op_table().size(), "the op is not in the table");
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    require(belongs(graph, node.operand(i)), "operand {} is no node of the graph", i);
+    require(node.operand(i)->id < node.id, "operand {} is %{}, expected a node before", i,
+            node.operand(i)->id);
+  }
+  require(node.rank() <= kMaxRank, "the rank is {}, expected at most {}", node.rank(), kMaxRank);
+  for (const Extent extent : node.shape) {
+    verify_extent(graph, extent);
+    if (extent.is_number() && extent.number() < 0)
+      broken("the shape {} has a negative extent", to_string(node.shape));
+  }
+  const std::vector<AttributeInfo>& schema = info(node.op).attributes;
+  require_same("the number of attributes", node.attributes.size(), schema.size());
+  for (std::size_t i = 0; i < schema.size(); ++i)
+    verify_attribute(graph, schema[i], node.attributes[i]);
+  const NodeDraft draft{.op = node.op,
+                        .dtype = node.dtype,
+                        .operands = node.operands,
+                        .shape = node.shape,
+                        .attributes = node.attributes};
+  require(graph.find(draft) == &node, "the node is not the unique one of its content");
+}
+
+void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
+  verify_common(graph, node, place);
+  switch (info(node.op).kind) {
+    case OpKind::elementwise:
+      return verify_elementwise(node);
+    case OpKind::reduction:
+      return verify_reduction(node);
+    case OpKind::structural:
+      return verify_structural(node);
+    case OpKind::source:
+      return verify_source(graph, node);
+  }
+}
+
+void verify_inputs(const GraphData& graph) {
+  std::unordered_set<std::string> names;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const InputInfo& input = graph.inputs[i];
+    require(belongs(graph, input.node), "input {} is no node of the graph", input.name);
+    require(input.node->op == Op::input || input.node->op == Op::scalar, "input {} is a {}",
+            input.name, info(input.node->op).name);
+    require(input.node->attributes[0].integer == static_cast<std::int64_t>(i),
+            "input {} has the index {}, expected {}", input.name, input.node->attributes[0].integer,
+            i);
+    require(!input.name.empty(), "input {} has no name", i);
+    require(names.insert(input.name).second, "two inputs are called {}", input.name);
+  }
+}
+
+void verify_results(const GraphData& graph) {
+  std::unordered_set<std::string> names;
+  for (const OutputInfo& output : graph.outputs) {
+    require(belongs(graph, output.node), "output {} is no node of the graph", output.name);
+    require(!output.name.empty(), "an output has no name");
+    require(names.insert(output.name).second, "two outputs are called {}", output.name);
+  }
+  std::unordered_set<const Node*> updated;
+  for (const UpdateInfo& update : graph.updates) {
+    require(belongs(graph, update.parameter) && belongs(graph, update.value),
+            "an update names no nodes of the graph");
+    require(update.parameter->op == Op::input, "an update writes a {}, expected an input",
+            info(update.parameter->op).name);
+    if (type_text(*update.value) != type_text(*update.parameter))
+      broken("the value of update {} is {}, expected {}", graph.label(update.parameter),
+             type_text(*update.value), type_text(*update.parameter));
+    require(updated.insert(update.parameter).second, "two updates write {}",
+            graph.label(update.parameter));
+  }
+}
+
+[[noreturn]] void throw_internal(const GraphData& graph, std::string_view subject,
+                                 const Broken& broken) {
+  throw InternalError(
+      fmt::format("sinter bug: graph {} is broken: {}: {}; please report it with the graph",
+                  graph.name, subject, broken.what));
+}
+
+}  // namespace
+
+void verify(const GraphData& graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node* node = graph.nodes[i];
+    try {
+      verify_node(graph, *node, i);
+    } catch (const Broken& broken) {
+      throw_internal(
+          graph,
+          fmt::format(
+              "%{} {} (recorded at {})", i,
+              static_cast<std::size_t>(node->op) < op_table().size() ? info(node->op).name : "?",
+              to_string(graph.location_at(i))),
+          broken);
+    } catch (const UserError& error) {
+      // Extents that no recorded graph has, such as a product beyond 64 bits.
+      throw_internal(graph, fmt::format("%{} {}", i, info(node->op).name), {error.what()});
+    }
+  }
+  try {
+    verify_inputs(graph);
+    verify_results(graph);
+  } catch (const Broken& broken) {
+    throw_internal(graph, "inputs and outputs", broken);
+  }
+}
+
+void verify(const Graph& graph) { verify(graph.data()); }
+
+}  // namespace sinter

@@ -1,0 +1,205 @@
+#include "runtime/autotune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "ir/extent.h"
+#include "runtime/tuning_data.h"
+#include "runtime/tuning_timer.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr double kLeastGain = 0.02;  // below it a faster time may be luck
+
+// The host device tells nothing about GPUs: it shows that candidates agree and how tuning works, and
+// may take a fraction of a second for that.
+constexpr std::int64_t kHostLargestSet = 8 << 20;  // bytes
+constexpr double kHostSeconds = 0.05;              // for all timed launches of a kernel
+constexpr int kHostRounds = 5;
+constexpr int kHostLaunches = 2;  // per measurement
+
+/// How much is measured.
+struct Effort {
+  int rounds = 7;
+  int launches = 32;  ///< per measurement
+  int sets = 1;
+};
+
+Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) {
+  if (device.is_host) return {.rounds = kHostRounds, .launches = kHostLaunches, .sets = 2};
+  const std::int64_t cold_bytes = 3 * device.target.l2_bytes;
+  const std::int64_t launches = (cold_bytes + set_bytes - 1) / set_bytes;
+  Effort effort{.rounds = tune == Tune::wide ? 25 : 7,
+                .launches = static_cast<int>(std::clamp<std::int64_t>(launches, 4, 32))};
+  // Large sets push one another out of L2: no more of them than that takes.
+  effort.sets = static_cast<int>(std::clamp<std::int64_t>(launches, 1, effort.launches));
+  return effort;
+}
+
+std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
+                          std::int64_t set_bytes) {
+  if (request.sources.size() < 2) return "one candidate";
+  if (evaluate(request.sources[0].grid, request.symbols) == 0) return "nothing to launch";
+  if (device.is_host && set_bytes > kHostLargestSet)
+    return fmt::format("not timed: {} MiB are much for the host device", set_bytes >> 20);
+  if (device.is_host) return {};
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(device.driver, device.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  if (static_cast<std::size_t>(set_bytes) > free / 2)
+    return fmt::format("not timed: its scratch data of {} MiB is more than half of the {} MiB free",
+                       set_bytes >> 20, free >> 20);
+  return {};
+}
+
+double quantile(std::span<const double> sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+void summarise(std::vector<double> microseconds, std::int64_t bytes, CandidateReport& candidate) {
+  if (microseconds.empty()) return;
+  std::ranges::sort(microseconds);
+  candidate.lower_quartile_us = quantile(microseconds, 0.25);
+  candidate.median_us = quantile(microseconds, 0.5);
+  candidate.upper_quartile_us = quantile(microseconds, 0.75);
+  if (candidate.median_us > 0)
+    candidate.gigabytes_per_second = static_cast<double>(bytes) / candidate.median_us / 1e3;
+}
+
+class Tuner {
+ public:
+  Tuner(DeviceState& device, const TuneRequest& request, TuneResult& result)
+      : device_(device), request_(request), result_(result) {}
+
+  void run(Tune tune) {
+    TuningData::Request data_request{.program = request_.program,
+                                     .kernel = request_.kernel,
+                                     .source = request_.sources[0],
+                                     .symbols = request_.symbols,
+                                     .alignment = request_.alignment};
+    for (const Source& source : request_.sources) {
+      data_request.workspace_bytes = std::max(
+          data_request.workspace_bytes, evaluate(source.workspace_bytes, request_.symbols));
+      data_request.tickets =
+          std::max(data_request.tickets, evaluate(source.tickets, request_.symbols));
+    }
+    const std::int64_t set_bytes = TuningData::bytes_per_set(data_request);
+    result_.summary = why_not_tuned(device_, request_, set_bytes);
+    if (!result_.summary.empty()) return;
+    const Effort effort = effort_for(device_, set_bytes, tune);
+    const Stream stream = Device(&device_).stream();
+    TuningData data(device_, data_request, effort.sets, stream.state()->handle);
+    drop_those_that_differ(data, stream.state()->handle);
+    time(data, effort, stream.state()->handle);
+  }
+
+ private:
+  bool takes_part(std::size_t i) const { return result_.candidates[i].problem.empty(); }
+
+  TimedKernel kernel(std::size_t i) const {
+    return {.source = request_.sources[i],
+            .function = request_.unit.functions[i].handle,
+            .grid = evaluate(request_.sources[i].grid, request_.symbols)};
+  }
+
+  /// Every candidate must give the bits of the default, which comes first.
+  void drop_those_that_differ(TuningData& data, CUstream stream) {
+    std::vector<std::byte> expected;
+    for (std::size_t i = 0; i < request_.sources.size(); ++i) {
+      data.restore(/*set=*/0);
+      launch_once(device_, kernel(i), data, /*set=*/0, stream);
+      std::vector<std::byte> results = data.results(/*set=*/0);
+      if (i == 0)
+        expected = std::move(results);
+      else if (!data.equal(expected, results))
+        result_.candidates[i].problem =
+            "its result differs from the default's: a bug in sinter, please report it";
+    }
+  }
+
+  void time(TuningData& data, const Effort& effort, CUstream stream) {
+    TuningTimer timer(device_, stream, effort.launches);
+    std::vector<std::optional<RepeatedLaunches>> repeated(request_.sources.size());
+    for (std::size_t i = 0; i < repeated.size(); ++i)
+      if (takes_part(i)) repeated[i].emplace(device_, kernel(i), data, effort.launches);
+    std::vector<std::vector<double>> times(repeated.size());
+    double spent = 0;
+    int rounds = 0;
+    // The first round warms up. In turns, so that a drifting clock is the same for all.
+    for (int round = 0; round <= effort.rounds; ++round) {
+      for (std::size_t i = 0; i < repeated.size(); ++i) {
+        if (!repeated[i]) continue;
+        const double microseconds = timer.measure(*repeated[i]);
+        spent += microseconds * effort.launches / 1e6;
+        if (round > 0) times[i].push_back(microseconds);
+      }
+      rounds = round;
+      if (device_.is_host && spent > kHostSeconds) break;
+    }
+    const Traffic& traffic = request_.sources[0].traffic;
+    const std::int64_t bytes = evaluate(traffic.bytes_read, request_.symbols) +
+                               evaluate(traffic.bytes_written, request_.symbols);
+    for (std::size_t i = 0; i < times.size(); ++i)
+      summarise(std::move(times[i]), bytes, result_.candidates[i]);
+    result_.chosen = choose(result_.candidates);
+    result_.summary = fmt::format("{} candidates, {} rounds of {} launches", repeated.size(), rounds,
+                                  effort.launches);
+  }
+
+  DeviceState& device_;
+  const TuneRequest& request_;
+  TuneResult& result_;
+};
+
+}  // namespace
+
+int choose(std::span<const CandidateReport> candidates) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < candidates.size(); ++i)
+    if (candidates[i].problem.empty() && candidates[i].median_us > 0 &&
+        candidates[i].median_us < candidates[best].median_us)
+      best = i;
+  const bool is_clear =
+      candidates[best].median_us <= (1 - kLeastGain) * candidates[0].median_us &&
+      candidates[best].upper_quartile_us < candidates[0].lower_quartile_us;
+  return is_clear ? static_cast<int>(best) : 0;
+}
+
+TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort) {
+  TuneResult result;
+  for (std::size_t i = 0; i < request.sources.size(); ++i)
+    result.candidates.push_back({.schedule = to_string(request.schedules[i]),
+                                 .registers = request.unit.functions[i].registers});
+  if (effort == Tune::off) {
+    result.summary = "off: the heuristic's choice";
+  } else {
+    const CurrentContext current(device);
+    Tuner(device, request, result).run(effort);
+  }
+  result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
+  return result;
+}
+
+bool TuningStore::find(const std::string& key, TuneResult& result) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = results_.find(key);
+  if (found == results_.end()) return false;
+  result = found->second;
+  return true;
+}
+
+void TuningStore::put(const std::string& key, const TuneResult& result) {
+  const std::lock_guard lock(mutex_);
+  results_[key] = result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,57 @@
+// Autotuning: which of a kernel's candidate schedules is the fastest here. It never changes a bit.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/source.h"
+#include "compiler/kernel.h"
+#include "runtime/device_state.h"
+#include "runtime/kernel_cache.h"
+#include "sinter/options.h"
+#include "sinter/report.h"
+
+namespace sinter {
+
+/// A kernel to be tuned, for concrete sizes.
+struct TuneRequest {
+  const Program& program;
+  const Kernel& kernel;
+  std::span<const Source> sources;  ///< one per candidate, the default first
+  std::span<const Schedule> schedules;
+  const CompiledUnit& unit;
+  std::span<const std::int64_t> symbols;
+  std::int64_t alignment = 16;
+};
+
+struct TuneResult {
+  int chosen = 0;
+  std::vector<CandidateReport> candidates;
+  std::string summary;  ///< how the choice was made, in a sentence
+};
+
+/// Runs the candidates on scratch data: each must give the default's bits, else it is dropped; then
+/// times them in turns with a cold L2. The default stays unless another is clearly faster.
+TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
+
+/// The winner by measured times: the lowest median, if that is 2 % below the default's and their
+/// quartiles do not overlap; else the default. Candidates with a problem take no part.
+int choose(std::span<const CandidateReport> candidates);
+
+/// Results of earlier tunings on one device, for as long as the process lives.
+class TuningStore {
+ public:
+  /// Fills in `result` and returns true if `key` is known.
+  bool find(const std::string& key, TuneResult& result) const;
+  void put(const std::string& key, const TuneResult& result);
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, TuneResult> results_;
+};
+
+}  // namespace sinter

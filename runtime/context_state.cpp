@@ -1,0 +1,190 @@
+#include "runtime/context_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Marks the context as in use, or says that it is.
+class InUse {
+ public:
+  InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) {
+    if (flag_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+      throw UserError(fmt::format("{}: another thread is in this Context; make one Context per thread "
+                                  "(compiled at {})",
+                                  interface.name, interface.place));
+  }
+  ~InUse() { flag_.store(false, std::memory_order_release); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
+ContextState::~ContextState() {
+  if (!stream_) return;
+  const Driver& driver = executable->device.driver;
+  const ReleaseContext current(executable->device);
+  if (is_end_marked_)
+    log_failed_release(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize");
+  else if (stream_->is_owned)
+    log_failed_release(driver, driver.cuStreamSynchronize(stream_->handle), "cuStreamSynchronize");
+}
+
+void ContextState::run_named(const std::shared_ptr<StreamState>& stream, BindingList inputs,
+                             BindingList outputs, bool as_graph) {
+  const InUse in_use(is_busy_, executable->interface);
+  const Matched& matched = matcher_.match(inputs, outputs);
+  check_and_update(executable->interface, executable->device, matched, bound_);
+  run(stream, bound_, as_graph);
+}
+
+void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
+                                const BindingsState& bindings, bool as_graph) {
+  const InUse in_use(is_busy_, executable->interface);
+  if (bindings.executable != executable)
+    fail_binding(executable->interface,
+                 fmt::format("the Bindings were made for {}; bind in a Context of this program",
+                             bindings.executable->interface.name));
+  run(stream, bindings.bound, as_graph);
+}
+
+void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& bound,
+                       bool as_graph) {
+  if (&stream->device != &executable->device)
+    fail_binding(executable->interface,
+                 fmt::format("the stream is on device {} but the program was compiled for {}; take a "
+                             "stream of that device",
+                             stream->device.name, executable->device.name));
+  const CurrentContext current(executable->device);
+  Lane& lane = lane_for(bound);
+  follow_last_run(stream);
+  fill_in(lane, bound, stream->handle);
+  if (as_graph) {
+    lane.graph.bring_up_to_date(lane.launches);
+    lane.graph.launch(stream->handle);
+  } else {
+    const Driver& driver = executable->device.driver;
+    for (const PreparedLaunch& launch : lane.launches.launches()) {
+      if (launch.is_empty) [[unlikely]]
+        continue;
+      check(driver,
+            driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
+                                    /*extra=*/nullptr),
+            "cuLaunchKernelEx", [&] {
+              const auto i = &launch - lane.launches.launches().data();
+              return fmt::format("kernel {} of {}",
+                                 lane.launches.variant().kernels[static_cast<std::size_t>(i)]
+                                     .source.entry,
+                                 executable->interface.name);
+            });
+    }
+  }
+  finish_run(lane);
+}
+
+Lane& ContextState::lane_for(const Bound& bound) {
+  if (lane_ && lane_->version == bound.version) [[likely]]
+    return *lane_;
+  const bool same_facts = lane_ && lane_->launches.variant().alignment == bound.alignment &&
+                          std::ranges::equal(lane_->launches.symbols(), bound.symbols);
+  if (!same_facts) lane_ = &change_lane(bound);
+  return *lane_;
+}
+
+Lane& ContextState::change_lane(const Bound& bound) {
+  executable->check_sizes(bound.symbols);
+  std::shared_ptr<const Variant> variant = executable->variant_for(bound.symbols, bound.alignment);
+  auto found = std::ranges::find_if(lanes, [&](const std::unique_ptr<Lane>& lane) {
+    return &lane->launches.variant() == variant.get();
+  });
+  if (found == lanes.end()) {
+    lanes.push_back(std::make_unique<Lane>(std::move(variant), *executable));
+    found = lanes.end() - 1;
+  }
+  Lane& lane = **found;
+  if (!std::ranges::equal(lane.launches.symbols(), bound.symbols) || lane.version == 0) {
+    lane.launches.set_symbols(bound.symbols);
+    lane.graph.sizes_changed();
+    lane.scratch_version = 0;
+  }
+  return lane;
+}
+
+void ContextState::fill_in(Lane& lane, const Bound& bound, CUstream stream) {
+  if (lane.scratch_version != scratch_version_) [[unlikely]] {
+    reserve_scratch(lane.launches.layout(), stream);
+    lane.launches.set_scratch(arena_ ? arena_->pointer : 0, tickets_ ? tickets_->pointer : 0);
+    lane.scratch_version = scratch_version_;
+  }
+  if (lane.version != bound.version) {
+    lane.launches.set_values(bound.values);
+    lane.version = bound.version;
+  }
+  lane.launches.set_stream(stream);
+}
+
+void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream) {
+  DeviceState& device = executable->device;
+  const auto needs_more = [](const std::unique_ptr<DeviceMemory>& memory, std::int64_t bytes) {
+    return bytes > (memory ? memory->bytes : 0);
+  };
+  const auto what = [&](std::string_view part) {
+    return fmt::format("{} of a context of {}", part, executable->interface.name);
+  };
+  if (needs_more(arena_, layout.arena_bytes)) {
+    arena_.reset();  // waits for what uses it
+    ++scratch_version_;
+    arena_ = std::make_unique<DeviceMemory>(device, layout.arena_bytes, what("the arena"));
+  }
+  const auto ticket_bytes = layout.tickets * static_cast<std::int64_t>(sizeof(unsigned));
+  if (needs_more(tickets_, ticket_bytes)) {
+    tickets_.reset();
+    ++scratch_version_;
+    tickets_ = std::make_unique<DeviceMemory>(device, ticket_bytes, what("the tickets"));
+    check(device.driver,
+          device.driver.cuMemsetD32Async(tickets_->pointer, 0,
+                                         static_cast<std::size_t>(layout.tickets), stream),
+          "cuMemsetD32Async", [&] { return what("the tickets"); });
+  }
+}
+
+void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
+  if (stream_ && stream_->handle == stream->handle) [[likely]]
+    return;
+  const Driver& driver = executable->device.driver;
+  if (stream_ && stream_->is_owned && !is_end_marked_) mark_end();
+  if (is_end_marked_)
+    check(driver, driver.cuStreamWaitEvent(stream->handle, end_->handle, /*flags=*/0),
+          "cuStreamWaitEvent");
+  stream_ = stream;
+}
+
+void ContextState::finish_run(const Lane& lane) {
+  is_end_marked_ = false;
+  const ScratchLayout& layout = lane.launches.layout();
+  if (stream_->is_owned || (layout.arena_bytes == 0 && layout.tickets == 0)) return;
+  // A stream of somebody else's may be gone when the next run would ask it for its end.
+  mark_end();
+}
+
+void ContextState::mark_end() {
+  const Driver& driver = executable->device.driver;
+  if (!end_) {
+    CUevent event = nullptr;
+    check(driver, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    end_ = std::make_unique<EventState>(executable->device, event);
+  }
+  check(driver, driver.cuEventRecord(end_->handle, stream_->handle), "cuEventRecord");
+  is_end_marked_ = true;
+}
+
+}  // namespace sinter

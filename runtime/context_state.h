@@ -1,0 +1,64 @@
+// What a Context keeps between calls: launch sets, scratch memory, and where it ran last.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "runtime/binding.h"
+#include "runtime/executable_state.h"
+#include "runtime/launch_set.h"
+#include "runtime/replay_graph.h"
+
+namespace sinter {
+
+/// One variant as this context runs it.
+struct Lane {
+  Lane(std::shared_ptr<const Variant> variant, const ExecutableState& executable)
+      : launches(std::move(variant), executable.interface), graph(executable.device) {}
+
+  LaunchSet launches;
+  ReplayGraph graph;
+  std::uint64_t version = 0;          ///< of the Bound that is filled in
+  std::uint64_t scratch_version = 0;  ///< of the scratch memory that it points into
+};
+
+struct ContextState {
+  explicit ContextState(std::shared_ptr<ExecutableState> executable)
+      : executable(std::move(executable)), matcher_(this->executable->interface) {}
+  ~ContextState();
+  ContextState(const ContextState&) = delete;
+  ContextState& operator=(const ContextState&) = delete;
+
+  void run_named(const std::shared_ptr<StreamState>& stream, BindingList inputs,
+                 BindingList outputs, bool as_graph);
+  void run_prepared(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
+                    bool as_graph);
+
+  const std::shared_ptr<ExecutableState> executable;
+  std::vector<std::unique_ptr<Lane>> lanes;
+
+ private:
+  /// Launches with what is bound, planning first if it must.
+  void run(const std::shared_ptr<StreamState>& stream, const Bound& bound, bool as_graph);
+  Lane& lane_for(const Bound& bound);
+  Lane& change_lane(const Bound& bound);
+  void fill_in(Lane& lane, const Bound& bound, CUstream stream);
+  void reserve_scratch(const ScratchLayout& layout, CUstream stream);
+  void follow_last_run(const std::shared_ptr<StreamState>& stream);
+  void finish_run(const Lane& lane);
+  void mark_end();
+
+  std::atomic<bool> is_busy_ = false;
+  Matcher matcher_;
+  Bound bound_;           ///< of calls by name
+  Lane* lane_ = nullptr;  ///< the last one used
+  std::unique_ptr<DeviceMemory> arena_;
+  std::unique_ptr<DeviceMemory> tickets_;
+  std::uint64_t scratch_version_ = 1;
+  std::shared_ptr<StreamState> stream_;  ///< of the last run
+  std::unique_ptr<EventState> end_;      ///< of the last run, made when first needed
+  bool is_end_marked_ = false;           ///< `end_` was recorded after the last run
+};
+
+}  // namespace sinter

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include "runtime/device_state.h"
+#include "sinter/array.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// A copy is one run of bytes on the stream's device.
+void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
+                    const Stream& stream) {
+  if (array.device != &device || &stream.state()->device != &device)
+    throw UserError(fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
+                                "{}; use one device",
+                                what, array.device->name, stream.state()->device.name,
+                                device.name));
+  if (!array.is_row_major)
+    throw UserError(fmt::format("{}: {} with strides {} is not row-major; copy through one that is",
+                                what, type_text(array), to_string(array.strides)));
+}
+
+void check_same_bytes(std::string_view what, const ArrayData& array, std::int64_t bytes,
+                      std::string_view other) {
+  if (array.bytes != bytes)
+    throw UserError(fmt::format("{}: {} has {} bytes but {} has {}; they must be the same", what,
+                                type_text(array), array.bytes, other, bytes));
+}
+
+}  // namespace
+
+void Device::upload(const Array& to, const void* from, const Stream& stream) const {
+  const ArrayData& array = to.data();
+  check_copyable("Device::upload", array, *state_, stream);
+  if (array.bytes == 0) return;
+  const CurrentContext current(*state_);
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  check(state_->driver,
+        state_->driver.cuMemcpyHtoDAsync(array.pointer, from, bytes, stream.state()->handle),
+        "cuMemcpyHtoDAsync", [&] { return "upload to " + type_text(array); });
+}
+
+void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {
+  check_same_bytes("Device::upload", to.data(), from.bytes(), "the pinned array");
+  upload(to, static_cast<const void*>(from.pointer()), stream);
+}
+
+void Device::download(const Array& from, void* to, const Stream& stream) const {
+  const ArrayData& array = from.data();
+  check_copyable("Device::download", array, *state_, stream);
+  if (array.bytes == 0) return;
+  const CurrentContext current(*state_);
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  check(state_->driver,
+        state_->driver.cuMemcpyDtoHAsync(to, array.pointer, bytes, stream.state()->handle),
+        "cuMemcpyDtoHAsync", [&] { return "download of " + type_text(array); });
+}
+
+void Device::download(const Array& from, PinnedArray& to, const Stream& stream) const {
+  check_same_bytes("Device::download", from.data(), to.bytes(), "the pinned array");
+  download(from, to.pointer(), stream);
+}
+
+void Device::copy(const Array& from, const Array& to, const Stream& stream) const {
+  check_copyable("Device::copy", from.data(), *state_, stream);
+  check_copyable("Device::copy", to.data(), *state_, stream);
+  check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
+  if (from.bytes() == 0) return;
+  const CurrentContext current(*state_);
+  const auto bytes = static_cast<std::size_t>(from.bytes());
+  check(state_->driver,
+        state_->driver.cuMemcpyDtoDAsync(to.data().pointer, from.data().pointer, bytes,
+                                         stream.state()->handle),
+        "cuMemcpyDtoDAsync", [&] { return "copy of " + type_text(from.data()); });
+}
+
+void Device::check_host_range(const Array& array, std::size_t count, std::size_t element_bytes) {
+  const ArrayData& data = array.data();
+  if (element_bytes != static_cast<std::size_t>(size_of(data.dtype)) ||
+      count != static_cast<std::size_t>(data.elements))
+    throw UserError(fmt::format("copy: {} has {} elements of {} bytes but the host range has {} of {}",
+                                type_text(data), data.elements, size_of(data.dtype), count,
+                                element_bytes));
+}
+
+std::size_t Device::element_count(const Array& array) {
+  return static_cast<std::size_t>(array.elements());
+}
+
+PinnedMemory::PinnedMemory(DeviceState& device, DType dtype, std::vector<std::int64_t> sizes)
+    : device(device), dtype(dtype), shape(std::move(sizes)) {
+  elements = checked_elements("Device::pinned", dtype, shape);
+  bytes = elements * size_of(dtype);
+  if (bytes == 0) return;
+  const CurrentContext current(device);
+  check(device.driver,
+        device.driver.cuMemHostAlloc(&pointer, static_cast<std::size_t>(bytes),
+                                     kMemHostAllocPortable),
+        "cuMemHostAlloc",
+        [&] { return fmt::format("{}{} ({} bytes)", name(dtype), to_string(shape), bytes); });
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (!pointer) return;
+  const ReleaseContext current(device);
+  log_failed_release(device.driver, device.driver.cuMemFreeHost(pointer), "cuMemFreeHost");
+}
+
+PinnedArray Device::pinned(DType dtype, Sizes shape) const {
+  return PinnedArray(std::make_shared<PinnedMemory>(
+      *state_, dtype, std::vector<std::int64_t>(shape.begin(), shape.end())));
+}
+
+DType PinnedArray::dtype() const { return memory_->dtype; }
+std::span<const std::int64_t> PinnedArray::shape() const { return memory_->shape; }
+std::int64_t PinnedArray::elements() const { return memory_->elements; }
+std::int64_t PinnedArray::bytes() const { return memory_->bytes; }
+void* PinnedArray::pointer() const { return memory_->pointer; }
+
+void PinnedArray::check_element_bytes(std::size_t bytes) const {
+  if (bytes != static_cast<std::size_t>(size_of(dtype())))
+    throw UserError(fmt::format("PinnedArray::elements_as: an element of {} has {} bytes, not {}",
+                                name(dtype()), size_of(dtype()), bytes));
+}
+
+}  // namespace sinter

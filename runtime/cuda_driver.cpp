@@ -1,0 +1,81 @@
+#include "runtime/cuda_driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+
+namespace sinter {
+namespace {
+
+using GetProcAddress = CUresult (*)(const char* symbol, void** address, int version,
+                                    unsigned long long flags,
+                                    CUdriverProcAddressQueryResult* found);
+
+template <class Function>
+Function find(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// Fills the table; returns what is missing, or nothing.
+std::string fill(Driver& driver, GetProcAddress get_proc_address) {
+  for (const DriverSymbol& symbol : kDriverSymbols) {
+    void* address = nullptr;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    const CUresult result =
+        get_proc_address(symbol.name, &address, symbol.version, /*flags=*/0, &found);
+    if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) address = nullptr;
+    if (!address && symbol.need == Need::Required)
+      return fmt::format("has no {} of CUDA {}; reinstall the NVIDIA driver", symbol.name,
+                         version_text(symbol.version));
+    std::memcpy(reinterpret_cast<char*>(&driver) + symbol.offset, &address, sizeof(address));
+  }
+  return {};
+}
+
+/// Whether there is anything to run on.
+std::string start(const Driver& driver) {
+  if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
+    return "does not start: cuInit says " + describe(driver, result);
+  int count = 0;
+  if (const CUresult result = driver.cuDeviceGetCount(&count); result != CUDA_SUCCESS)
+    return "does not list its devices: cuDeviceGetCount says " + describe(driver, result);
+  return count == 0 ? "has no CUDA device to offer" : "";
+}
+
+}  // namespace
+
+CudaDriver open_cuda_driver(const std::string& library) {
+  const auto fails = [&](const std::string& why) {
+    return CudaDriver{.why_not = fmt::format("the CUDA driver {} {}", library, why)};
+  };
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
+
+  const auto get_version = find<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
+  int version = 0;
+  if (!get_version || get_version(&version) != CUDA_SUCCESS) return fails("tells no version");
+  const auto get_proc_address = find<GetProcAddress>(handle, "cuGetProcAddress_v2");
+  if (version < kMinimumCudaDriver || !get_proc_address)
+    return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
+                             version_text(version), version_text(kMinimumCudaDriver)));
+
+  auto driver = std::make_unique<Driver>();
+  driver->name = "cuda";
+  driver->version = version;
+  if (const std::string why = fill(*driver, get_proc_address); !why.empty()) return fails(why);
+  if (const std::string why = start(*driver); !why.empty()) return fails(why);
+  return {.driver = driver.release()};  // as the library, never closed
+}
+
+const CudaDriver& cuda_driver() {
+  static const CudaDriver driver = open_cuda_driver("libcuda.so.1");
+  return driver;
+}
+
+}  // namespace sinter

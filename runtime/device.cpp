@@ -1,0 +1,145 @@
+#include "sinter/device.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+
+#include "runtime/autotune.h"
+#include "runtime/compile_service.h"
+#include "runtime/cuda_driver.h"
+#include "runtime/device_state.h"
+#include "runtime/host_driver/host_driver.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  check(driver, driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+/// The target of a GPU: what is known of its kind, corrected by what the driver says.
+Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
+                   std::string_view arch) {
+  Target target = known_targets()[0];
+  for (const Target& known : known_targets())
+    if (known.arch == arch) target = known;
+  // GPUs of one architecture differ in bandwidth, which the name tells.
+  for (const Target& known : known_targets())
+    if (known.arch == arch && name.find(known.name) != std::string_view::npos) target = known;
+  target.name = name;
+  target.arch = arch;
+  target.compute_capability =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  target.sm_count = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  target.registers_per_sm =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  target.max_threads_per_sm =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  target.max_blocks_per_sm =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  target.shared_per_sm =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  target.shared_per_block_opt_in =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  target.l2_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  return target;
+}
+
+std::string arch_of(const Driver& driver, CUdevice device) {
+  return fmt::format("sm_{}{}",
+                     attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                     attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+}
+
+using DeviceList = std::vector<std::unique_ptr<DeviceState>>;
+
+/// Never destroyed: Arrays in static variables may give memory back after main has ended.
+const DeviceList& cuda_devices() {
+  static const DeviceList& list = *[] {
+    auto* states = new DeviceList;
+    const Driver* driver = cuda_driver().driver;
+    int count = 0;
+    if (driver) check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount");
+    for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
+    return states;
+  }();
+  return list;
+}
+
+}  // namespace
+
+DeviceState::DeviceState(const Driver& driver, int ordinal)
+    : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
+  check(driver, driver.cuInit(0), "cuInit");
+  check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+  std::array<char, 256> text{};
+  check(driver, driver.cuDeviceGetName(text.data(), text.size(), handle), "cuDeviceGetName");
+  name = text.data();
+  check(driver, driver.cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain",
+        [&] { return fmt::format("device {} ({})", ordinal, name); });
+  // The host device runs the schedules of a real GPU.
+  arch = is_host ? std::string(known_targets()[0].arch) : arch_of(driver, handle);
+  target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
+  compile_service = std::make_unique<CompileService>(*this);
+  tuning_store = std::make_unique<TuningStore>();
+}
+
+DeviceState::~DeviceState() = default;
+
+void CurrentContext::change() {
+  check(device_.driver, device_.driver.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent",
+        device_.name);
+  changed_ = true;
+}
+
+void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept {
+  constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
+  if (result == CUDA_SUCCESS || result == kDeinitialized) return;
+  const std::string text = describe(driver, result);
+  std::fprintf(stderr, "sinter: %.*s failed while something was released: %s\n",
+               static_cast<int>(call.size()), call.data(), text.c_str());
+}
+
+std::string_view Device::name() const { return state_->name; }
+std::string_view Device::arch() const { return state_->arch; }
+bool Device::is_host() const { return state_->is_host; }
+int Device::ordinal() const { return state_->ordinal; }
+
+void Device::synchronize() const {
+  const CurrentContext current(*state_);
+  check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+Device default_device() { return cuda_devices().empty() ? host_device() : cuda_device(0); }
+
+Device cuda_device(int ordinal) {
+  const DeviceList& list = cuda_devices();
+  if (list.empty())
+    throw DriverError(fmt::format("there is no CUDA device: {}; use host_device()",
+                                  cuda_driver().driver ? "the driver lists none"
+                                                       : cuda_driver().why_not));
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= list.size())
+    throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",
+                                ordinal, list.size(), list.size() == 1 ? "" : "s"));
+  return Device(list[static_cast<std::size_t>(ordinal)].get());
+}
+
+Device host_device() {
+  static DeviceState& state = *new DeviceState(host::host_driver(), 0);
+  return Device(&state);
+}
+
+std::vector<Device> devices() {
+  std::vector<Device> result;
+  for (const auto& state : cuda_devices()) result.push_back(Device(state.get()));
+  result.push_back(host_device());
+  return result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,155 @@
+// What stands behind the handles Device, Stream, Event, Array and PinnedArray.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target.h"
+#include "runtime/driver.h"
+#include "sinter/array.h"
+#include "sinter/device.h"
+
+namespace sinter {
+
+class CompileService;
+class TuningStore;
+
+/// One device. Lives until the process ends, as everything that refers to it may.
+struct DeviceState {
+  DeviceState(const Driver& driver, int ordinal);
+  ~DeviceState();
+  DeviceState(const DeviceState&) = delete;
+  DeviceState& operator=(const DeviceState&) = delete;
+
+  const Driver& driver;
+  int ordinal = 0;
+  bool is_host = false;
+  CUdevice handle = 0;
+  CUcontext context = nullptr;  ///< the primary context
+  std::string name;
+  std::string arch;             ///< Target::arch points here
+  Target target;
+  std::unique_ptr<CompileService> compile_service;
+  std::unique_ptr<TuningStore> tuning_store;
+};
+
+/// Makes the device's context current on this thread, and the former one again at the end.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const DeviceState& device) : device_(device) {
+    check(device.driver, device.driver.cuCtxGetCurrent(&former_), "cuCtxGetCurrent");
+    if (former_ != device.context) [[unlikely]]
+      change();
+  }
+  ~CurrentContext() {
+    if (changed_) device_.driver.cuCtxSetCurrent(former_);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  void change();
+
+  const DeviceState& device_;
+  CUcontext former_ = nullptr;
+  bool changed_ = false;
+};
+
+struct StreamState {
+  StreamState(DeviceState& device, CUstream handle, bool is_owned)
+      : device(device), handle(handle), is_owned(is_owned) {}
+  ~StreamState();
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+
+  DeviceState& device;
+  CUstream handle;
+  bool is_owned;
+};
+
+struct EventState {
+  EventState(DeviceState& device, CUevent handle) : device(device), handle(handle) {}
+  ~EventState();
+  EventState(const EventState&) = delete;
+  EventState& operator=(const EventState&) = delete;
+
+  DeviceState& device;
+  CUevent handle;
+};
+
+/// Device memory that we allocated; freed with the last Array in it.
+struct DeviceMemory {
+  DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  DeviceState& device;
+  CUdeviceptr pointer = 0;  ///< 0 for no bytes
+  std::int64_t bytes = 0;
+};
+
+struct ArrayData {
+  DeviceState* device = nullptr;
+  CUdeviceptr pointer = 0;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;                      ///< from the first to the end of the last element
+  bool is_row_major = true;
+  std::uint64_t id = 0;                        ///< no two Arrays of a process share it
+  std::shared_ptr<const DeviceMemory> memory;  ///< null: somebody else's
+  /// True once the driver was asked whether somebody else's memory is what it is said to be.
+  mutable std::atomic<bool> is_verified = false;
+};
+
+struct PinnedMemory {
+  PinnedMemory(DeviceState& device, DType dtype, std::vector<std::int64_t> shape);
+  ~PinnedMemory();
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  DeviceState& device;
+  DType dtype;
+  std::vector<std::int64_t> shape;
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  void* pointer = nullptr;
+};
+
+/// Elements of `shape`; throws UserError, starting with `what`, where one is negative or the bytes
+/// do not fit in 63 bits.
+std::int64_t checked_elements(std::string_view what, DType dtype,
+                              std::span<const std::int64_t> shape);
+/// `[2048, 4096]`
+std::string to_string(std::span<const std::int64_t> sizes);
+/// `f32[2048, 4096]`
+std::string type_text(const ArrayData& array);
+
+/// The same for destructors, which cannot throw.
+class ReleaseContext {
+ public:
+  explicit ReleaseContext(const DeviceState& device) noexcept : device_(device) {
+    device.driver.cuCtxGetCurrent(&former_);
+    if (former_ != device.context) device.driver.cuCtxSetCurrent(device.context);
+  }
+  ~ReleaseContext() {
+    if (former_ != device_.context) device_.driver.cuCtxSetCurrent(former_);
+  }
+  ReleaseContext(const ReleaseContext&) = delete;
+  ReleaseContext& operator=(const ReleaseContext&) = delete;
+
+ private:
+  const DeviceState& device_;
+  CUcontext former_ = nullptr;
+};
+
+/// For destructors: says on stderr what went wrong, unless the process is ending anyway.
+void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept;
+
+}  // namespace sinter

@@ -1,0 +1,31 @@
+// Dump files: what comes out of each stage, written in the order of the pipeline.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sinter/options.h"
+
+namespace sinter {
+
+/// Writes `0007_fuse.sinter` and the like into Options::dump_directory.
+class Dump {
+ public:
+  /// Throws UserError on a stage that there is none of.
+  explicit Dump(const Options& options);
+
+  bool wants(std::string_view stage) const;
+  /// Writes `text` if the stage is wanted; numbers go on from the files that are there. Throws
+  /// UserError where the folder cannot be written.
+  void write(std::string_view stage, std::string_view extension, std::string_view text);
+
+ private:
+  std::vector<std::string> stages_;
+  std::string directory_;
+  std::mutex mutex_;
+  int next_ = 0;  ///< 0: nothing was written yet
+};
+
+}  // namespace sinter

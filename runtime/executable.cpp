@@ -1,0 +1,142 @@
+#include "sinter/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/rewrite.h"
+#include "ir/bind.h"
+#include "runtime/compile_service.h"
+#include "runtime/context_state.h"
+#include "runtime/make_variant.h"
+#include "sinter/error.h"
+#include "sinter/text.h"
+
+namespace sinter {
+
+namespace {
+
+/// What kernels are planned for: the GPU itself, or the one that the host device stands in for.
+Target target_of(const DeviceState& device, const Options& options) {
+  if (options.target.empty()) return device.target;
+  if (!device.is_host)
+    throw UserError(fmt::format("options.target is {}, but {} is planned for as itself; leave it empty",
+                                options.target, device.name));
+  if (const Target* target = find_target(options.target)) return *target;
+  std::vector<std::string_view> names;
+  for (const Target& target : known_targets()) names.push_back(target.name);
+  throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", options.target,
+                              fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+Executable compile(const Graph& graph, Device device, const Options& options, const char* file,
+                   int line) {
+  auto state = std::make_shared<ExecutableState>(*device.state(),
+                                                 interface_of(graph, {.file = file, .line = line}));
+  auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
+                                                target_of(*device.state(), options), options);
+  source->dump.write("graph", "sinter", print(source->graph));
+  state->options = options;
+  state->target = source->target.name;
+  state->check_sizes = [source](std::span<const std::int64_t> symbols) {
+    check_sizes(source->graph, symbols);
+  };
+  state->make_variant = [source](const VariantRequest& request) {
+    return make_variant(*source, request);
+  };
+  Executable executable(std::move(state));
+  if (executable.state()->interface.symbols.empty()) executable.prepare({});
+  return executable;
+}
+
+std::shared_ptr<const Variant> ExecutableState::variant_for(std::span<const std::int64_t> symbols,
+                                                            std::int64_t alignment) {
+  const std::lock_guard lock(mutex_);
+  std::string reason = "the first";
+  for (const std::shared_ptr<const Variant>& variant : variants_) {
+    if (serves(*variant, symbols, alignment)) return variant;
+    if (variant->alignment == alignment)
+      reason = broken_guard(variant->program, symbols);
+    else if (variants_.size() == 1 || reason == "the first")
+      reason = fmt::format("a pointer is a multiple of {} bytes, not of {}", alignment,
+                           variant->alignment);
+  }
+  variants_.push_back(make_variant({.symbols = {symbols.begin(), symbols.end()},
+                                    .alignment = alignment,
+                                    .reason = std::move(reason)}));
+  return variants_.back();
+}
+
+std::vector<std::shared_ptr<const Variant>> ExecutableState::variants() const {
+  const std::lock_guard lock(mutex_);
+  return variants_;
+}
+
+std::string_view Executable::name() const { return state_->interface.name; }
+Device Executable::device() const { return Device(&state_->device); }
+
+Context Executable::context() const { return Context(std::make_unique<ContextState>(state_)); }
+
+void Executable::prepare(std::initializer_list<Size> sizes) const {
+  prepare(std::span<const Size>(sizes.begin(), sizes.size()));
+}
+
+void Executable::prepare(std::span<const Size> sizes) const {
+  const Interface& interface = state_->interface;
+  std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
+  for (const Size& size : sizes) {
+    const auto symbol = std::ranges::find(interface.symbols, size.symbol);
+    if (symbol == interface.symbols.end())
+      throw UserError(fmt::format("prepare {}: there is no size {}; the sizes are {}", interface.name,
+                                  size.symbol, fmt::join(interface.symbols, ", ")));
+    if (size.value < 0)
+      throw UserError(fmt::format("prepare {}: the size {} is {}; it must not be negative",
+                                  interface.name, size.symbol, size.value));
+    symbols[static_cast<std::size_t>(symbol - interface.symbols.begin())] = size.value;
+  }
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    if (symbols[i] < 0)
+      throw UserError(fmt::format("prepare {}: the size {} is not given; give it a value",
+                                  interface.name, interface.symbols[i]));
+  state_->check_sizes(symbols);
+  state_->variant_for(symbols, /*alignment=*/16);
+}
+
+Report Executable::report() const {
+  Report report{.graph = state_->interface.name,
+                .device = state_->device.name,
+                .target = state_->target};
+  for (const std::shared_ptr<const Variant>& variant : state_->variants()) {
+    report.variants.push_back(variant->report);
+    report.recorded_ops = variant->program.recorded_ops;
+  }
+  if (!report.variants.empty()) {
+    report.kernels = report.variants.back().kernels;
+    report.boundaries = report.variants.back().boundaries;
+  }
+  if (state_->device.compile_service)
+    report.counters = state_->device.compile_service->counters();
+  return report;
+}
+
+std::string tuning_table(const Report& report) {
+  std::string text;
+  for (const KernelReport& kernel : report.kernels) {
+    text += fmt::format("{} ({}): {}\n", kernel.name, kernel.kind, kernel.tuning);
+    for (const CandidateReport& candidate : kernel.candidates) {
+      const std::string times =
+          candidate.median_us > 0
+              ? fmt::format("{:9.2f} us [{:.2f}, {:.2f}] {:8.1f} GB/s", candidate.median_us,
+                            candidate.lower_quartile_us, candidate.upper_quartile_us,
+                            candidate.gigabytes_per_second)
+              : "";
+      text += fmt::format("  {} {:<60} {} {}\n", candidate.chosen ? '*' : ' ', candidate.schedule,
+                          times, candidate.problem);
+    }
+  }
+  return text;
+}
+
+}  // namespace sinter

@@ -1,0 +1,55 @@
+// What an Executable shares among its handles, Contexts and threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/binding.h"
+#include "runtime/device_state.h"
+#include "runtime/interface.h"
+#include "runtime/variant.h"
+#include "sinter/executable.h"
+
+namespace sinter {
+
+/// What a new variant is asked to serve.
+struct VariantRequest {
+  std::vector<std::int64_t> symbols;
+  std::int64_t alignment = 16;
+  std::string reason;  ///< why no variant that is there will do
+};
+
+struct ExecutableState {
+  ExecutableState(DeviceState& device, Interface interface) : device(device), interface(interface) {}
+
+  DeviceState& device;
+  const Interface interface;
+  Options options;
+  int recorded_ops = 0;
+  std::string target;
+  /// Throws UserError where the graph has no meaning at these sizes.
+  std::function<void(std::span<const std::int64_t> symbols)> check_sizes;
+  /// Plans, compiles and tunes.
+  std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
+
+  /// A variant for these sizes and pointers, made if there is none. One thread makes one at a time.
+  std::shared_ptr<const Variant> variant_for(std::span<const std::int64_t> symbols,
+                                             std::int64_t alignment);
+  std::vector<std::shared_ptr<const Variant>> variants() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Variant>> variants_;
+};
+
+struct BindingsState {
+  std::shared_ptr<const ExecutableState> executable;
+  std::vector<std::unique_ptr<Array>> arrays;  ///< per slot; null for scalars
+  std::vector<Literal> numbers;                      ///< per slot
+  Bound bound;
+};
+
+}  // namespace sinter

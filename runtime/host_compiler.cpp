@@ -1,0 +1,137 @@
+#include "runtime/host_compiler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/compile_failure.h"
+#include "runtime/process.h"
+#include "sinter/error.h"
+
+namespace sinter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFlags[] = {
+    "-std=c++17", "-O2", "-fPIC", "-shared", "-w",
+    // What makes the host round as recorded, and overflow and alias as CUDA does.
+    "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
+    // Kernels are plain loops over plain data.
+    "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
+    "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden",
+    "-fno-plt", "-nostdlib"};
+constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
+
+/// A folder of our own that goes away with its contents.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "sinter-XXXXXX").string()) {
+    if (!mkdtemp(path_.data()))
+      throw CompileError("host compiler: no folder can be made in " +
+                         fs::temp_directory_path().string() + "; set TMPDIR to one that is "
+                         "writable");
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string find_compiler(const std::string& command) {
+  const char* const chosen = std::getenv("SINTER_HOST_CXX");
+  std::vector<std::string> names = {"c++", "g++", "clang++"};
+  if (chosen && *chosen) names = {chosen};
+  if (!command.empty()) names = {command};
+  for (const std::string& name : names)
+    if (const std::string path = find_program(name); !path.empty()) return path;
+  throw CompileError(fmt::format("host compiler: {} cannot be found; install g++ or set "
+                                 "SINTER_HOST_CXX to a C++ compiler",
+                                 fmt::join(names, ", ")));
+}
+
+/// The instruction set beyond the compiler's default; the same for all machines that have it.
+const char* machine_flag() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    return "-march=x86-64-v3";
+  return "-march=x86-64";
+#else
+  return "-O2";  // nothing to add
+#endif
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string write_unit(std::string_view prelude, std::span<const HostKernel> kernels) {
+  std::string unit = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
+  for (const HostKernel& kernel : kernels) {
+    unit += fmt::format("#line 1 \"{}\"\n{}\n", kernel.entry, kernel.text);
+    unit += fmt::format("SINTER_KERNEL({}, {}, {})\n", kernel.entry, kernel.threads,
+                        kernel.has_barrier);
+  }
+  return unit;
+}
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  return {bytes, bytes + text.size()};
+}
+
+}  // namespace
+
+HostCompiler::HostCompiler() : HostCompiler(Options{}) {}
+
+HostCompiler::HostCompiler(const Options& options)
+    : command_(find_compiler(options.command)), time_limit_(options.time_limit) {
+  const std::vector<std::string> arguments = {command_, "--version"};
+  const ProcessResult result = run_process(arguments, "", time_limit_);
+  if (result.exit_code != 0)
+    throw CompileError(fmt::format("host compiler: {} --version fails: {}", command_,
+                                   first_line(result.output)));
+  name_ = first_line(result.output);
+  version_ = fmt::format("{} {} {}", name_, fmt::join(kFlags, " "), machine_flag());
+}
+
+HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
+                                bool count) const {
+  const auto start = std::chrono::steady_clock::now();
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/kernels.cpp") << write_unit(prelude, kernels);
+
+  std::vector<std::string> arguments = {command_};
+  arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
+  arguments.push_back(machine_flag());
+  if (count) arguments.push_back("-DSINTER_COUNT=1");
+  arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
+  arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
+  const ProcessResult result = run_process(arguments, folder.path(), time_limit_);
+
+  if (result.timed_out)
+    throw CompileError(fmt::format("host compiler: {} kernels, beginning with {}, took longer than "
+                                   "{} ms; {}",
+                                   kernels.size(), kernels.empty() ? "none" : kernels[0].entry,
+                                   time_limit_.count(), name_));
+  if (result.exit_code != 0) {
+    std::vector<SourcePart> parts = {{"prelude", prelude}};
+    for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
+    throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, name_));
+  }
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = spent.count()};
+}
+
+}  // namespace sinter

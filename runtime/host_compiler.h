@@ -1,0 +1,53 @@
+// Compiles emitted kernels for the host device, with the system's C++ compiler.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+/// One emitted kernel: `extern "C" __global__ void <entry>(…)`.
+struct HostKernel {
+  std::string entry;
+  std::string text;
+  int threads = 1024;  // the most that a block may have
+  bool has_barrier = false;  // calls block_barrier(), warp_xor() or what builds on them
+};
+
+struct HostImage {
+  std::vector<std::byte> image;  // a shared object, for cuModuleLoadData of the host driver
+  double milliseconds = 0;
+};
+
+class HostCompiler {
+ public:
+  struct Options {
+    /// A program's path or name; "" looks for $SINTER_HOST_CXX, c++, g++ and clang++ in turn.
+    std::string command;
+    std::chrono::milliseconds time_limit = std::chrono::minutes(2);
+  };
+
+  /// Throws CompileError if there is no compiler.
+  HostCompiler();
+  explicit HostCompiler(const Options& options);
+
+  /// Compiles the prelude and all kernels as one translation unit; `count` makes loads and stores
+  /// count their bytes. Throws CompileError. Any number of threads may compile at once.
+  HostImage compile(std::string_view prelude, std::span<const HostKernel> kernels,
+                    bool count = false) const;
+
+  /// All that decides, beside the source, what comes out: compiler, version, flags.
+  const std::string& version() const { return version_; }
+
+ private:
+  std::string command_;
+  std::chrono::milliseconds time_limit_;
+  std::string name_;  // "g++ (Debian 12.2.0-14) 12.2.0"
+  std::string version_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,83 @@
+#include "runtime/host_driver/count.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sinter::host {
+namespace {
+
+bool holds(const Allocation& allocation, const Access& access) {
+  return access.address >= allocation.start && access.address < allocation.end() &&
+         access.bytes <= allocation.end() - access.address;
+}
+
+void mark(SiteMap& map, const Access& access) {
+  std::size_t byte = access.address - map.allocation->start;
+  for (unsigned left = access.bytes; left;) {
+    const unsigned bit = byte % 64;
+    const unsigned here = std::min(left, 64 - bit);
+    const std::uint64_t bits = (~std::uint64_t{0} >> (64 - here)) << bit;
+    std::atomic<std::uint64_t>& word = map.touched[byte / 64];
+    // Most accesses of a broadcast operand find their bits set; a read is cheaper than a write.
+    if ((word.load(std::memory_order_relaxed) & bits) != bits)
+      word.fetch_or(bits, std::memory_order_relaxed);
+    byte += here;
+    left -= here;
+  }
+}
+
+}  // namespace
+
+std::uint64_t SiteMap::count() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t word = 0; word < (allocation->bytes + 63) / 64; ++word)
+    bytes += static_cast<unsigned>(std::popcount(touched[word].load(std::memory_order_relaxed)));
+  return bytes;
+}
+
+AccessCounter::AccessCounter(std::vector<Allocation> allocations)
+    : allocations_(std::move(allocations)) {}
+
+SiteMap* AccessCounter::find(const Access& access) {
+  const auto after = std::upper_bound(
+      allocations_.begin(), allocations_.end(), access.address,
+      [](std::uintptr_t address, const Allocation& other) { return address < other.start; });
+  if (after == allocations_.begin() || !holds(*std::prev(after), access)) return nullptr;
+  const Allocation& allocation = *std::prev(after);
+  const auto index = static_cast<std::size_t>(&allocation - allocations_.data());
+
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<SiteMap>& map = maps_[{index, access.site, access.is_store}];
+  if (!map) {
+    map = std::make_unique<SiteMap>();
+    map->allocation = &allocation;
+    map->site = access.site;
+    map->is_store = access.is_store;
+    map->touched = std::make_unique<std::atomic<std::uint64_t>[]>((allocation.bytes + 63) / 64);
+  }
+  return map.get();
+}
+
+std::uint64_t AccessCounter::count(bool stores) const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& [key, map] : maps_)
+    if (key.is_store == stores) bytes += map->count();
+  return bytes;
+}
+
+AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access& access) {
+  SiteMap*& cached = cache.maps[static_cast<unsigned>(access.site) % SiteCache::kEntries];
+  if (!cached || cached->site != access.site || cached->is_store != access.is_store ||
+      !holds(*cached->allocation, access)) {
+    SiteMap* const map = counter.find(access);
+    if (!map) return AccessFault::outside;
+    cached = map;
+  }
+  const unsigned alignment = std::min(access.bytes & -access.bytes, 16u);
+  if (access.address % alignment != 0) return AccessFault::misaligned;
+  mark(*cached, access);
+  return AccessFault::none;
+}
+
+}  // namespace sinter::host

@@ -1,0 +1,202 @@
+#include "runtime/host_driver/execute.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "runtime/host_driver/count.h"
+#include "runtime/host_driver/fault_signal.h"
+#include "runtime/host_driver/memory.h"
+
+namespace sinter::host {
+namespace {
+
+constexpr std::size_t kParameterAlignment = 16;
+constexpr std::size_t kSharedBytes = 256 << 10;
+constexpr std::size_t kSharedAlignment = 128;
+
+/// Shared memory of one worker. A block's part ends at a guard page.
+class SharedMemory {
+ public:
+  SharedMemory() {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    void* const memory = mmap(nullptr, kSharedBytes + page, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return;
+    end_ = static_cast<unsigned char*>(memory) + kSharedBytes;
+    mprotect(end_, page, PROT_NONE);
+  }
+  unsigned char* part(std::size_t bytes) const {
+    if (!end_) return nullptr;
+    return end_ - (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+  }
+
+ private:
+  unsigned char* end_ = nullptr;
+};
+
+struct Worker {
+  BlockRunner runner;
+  SharedMemory shared;
+  SiteCache sites;
+};
+
+/// What the workers share of one launch.
+struct Work {
+  BlockWork blocks;
+  std::uint64_t count = 0;  // of blocks
+  std::uint64_t chunk = 1;  // blocks that a worker takes at a time
+  bool reversed = false;    // last block first
+  std::atomic<std::uint64_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  Failure failure;  // the first
+};
+
+void run_share(Worker& worker, Work& work) {
+  BlockWork blocks = work.blocks;
+  blocks.shared = worker.shared.part(blocks.shared_bytes);
+  blocks.sites = &worker.sites;
+  worker.sites.clear();
+  const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
+  while (!work.failed.load(std::memory_order_relaxed)) {
+    const std::uint64_t taken = work.next.fetch_add(1, std::memory_order_relaxed);
+    if (taken >= chunks) return;
+    const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
+    Failure failure = worker.runner.run(blocks, first, std::min(first + work.chunk, work.count));
+    if (failure.code == cuda::CUDA_SUCCESS) continue;
+    const std::lock_guard lock(work.mutex);
+    if (!work.failed.exchange(true)) work.failure = std::move(failure);
+  }
+}
+
+/// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
+class Pool {
+ public:
+  void set_workers(int count) {
+    const std::lock_guard launching(launch_mutex_);
+    wanted_ = count > 0 ? std::min(count, kMaxWorkers) : default_workers();
+  }
+
+  void run(Work& work) {
+    const std::lock_guard launching(launch_mutex_);
+    install_fault_handlers();
+    const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
+    std::unique_lock lock(mutex_);
+    while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
+    work_ = &work;
+    helpers_ = static_cast<int>(std::min<std::uint64_t>(wanted(), chunks));
+    busy_ = helpers_;
+    ++generation_;
+    for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
+    done_.wait(lock, [&] { return busy_ == 0; });
+    work_ = nullptr;
+  }
+
+  int wanted() const { return wanted_; }
+
+ private:
+  static constexpr int kMaxWorkers = 256;
+
+  static int default_workers() {
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
+  }
+
+  void serve(int index) {
+    const FaultStacks stacks;
+    const auto worker = std::make_unique<Worker>();
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_[index].wait(lock, [&] { return generation_ != seen && index < helpers_; });
+      seen = generation_;
+      Work& work = *work_;
+      lock.unlock();
+      run_share(*worker, work);
+      lock.lock();
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex launch_mutex_;  // one launch at a time
+  std::mutex mutex_;
+  std::condition_variable wake_[kMaxWorkers];
+  std::condition_variable done_;
+  Work* work_ = nullptr;
+  std::uint64_t generation_ = 0;
+  std::atomic<int> wanted_ = default_workers();
+  int started_ = 0;
+  int helpers_ = 0;  // workers that take part in the current launch
+  int busy_ = 0;     // those of them not yet done
+};
+
+Pool& pool() {
+  static auto* const pool = new Pool;
+  return *pool;
+}
+
+std::vector<void*> point_to(const KernelLaunch& launch) {
+  std::vector<void*> pointers;
+  std::size_t offset = 0;
+  for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
+    // Kernels take parameters by value: they read what is here and never write it.
+    pointers.push_back(const_cast<std::byte*>(launch.parameters.data()) + offset);
+    offset += (launch.kernel->parameter_bytes[i] + kParameterAlignment - 1) /
+              kParameterAlignment * kParameterAlignment;
+  }
+  return pointers;
+}
+
+}  // namespace
+
+std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, void** parameters) {
+  std::vector<std::byte> packed;
+  for (unsigned i = 0; i < kernel.parameter_count; ++i) {
+    const std::size_t offset = packed.size();
+    const std::size_t bytes = kernel.parameter_bytes[i];
+    packed.resize(offset + (bytes + kParameterAlignment - 1) / kParameterAlignment *
+                               kParameterAlignment);
+    std::memcpy(packed.data() + offset, parameters[i], bytes);
+  }
+  return packed;
+}
+
+LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
+  std::vector<void*> parameters = point_to(launch);
+  std::unique_ptr<AccessCounter> counter;
+  if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
+
+  Work work;
+  const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
+  work.count = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  work.reversed = order & 1;
+  work.blocks = {.kernel = launch.kernel,
+                 .parameters = parameters.data(),
+                 .grid = launch.grid,
+                 .block = launch.block,
+                 .shared_bytes = launch.shared_bytes,
+                 .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
+                 .counter = counter.get()};
+  // Small enough that all workers end together, large enough that taking one costs little.
+  constexpr std::uint64_t kThreadsPerChunk = 4096;
+  const std::uint64_t share = work.count / (8 * static_cast<std::uint64_t>(pool().wanted()));
+  work.chunk = std::max<std::uint64_t>(1, std::min(kThreadsPerChunk / threads, share));
+  pool().run(work);
+
+  LaunchResult result{.failure = std::move(work.failure)};
+  if (counter) {
+    result.bytes_read = counter->bytes_read();
+    result.bytes_written = counter->bytes_written();
+  }
+  return result;
+}
+
+void set_workers(int count) { pool().set_workers(count); }
+
+}  // namespace sinter::host

@@ -1,0 +1,46 @@
+// The driver's opaque handles: real addresses, checked at every use.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace sinter::host {
+
+/// The live objects of one kind, by handle.
+template <class Handle, class Object>
+class Handles {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const std::lock_guard lock(mutex_);
+    const auto handle = reinterpret_cast<Handle>(object.get());
+    objects_[handle] = std::move(object);
+    return handle;
+  }
+  /// Null if there is no such object (any more).
+  std::shared_ptr<Object> find(Handle handle) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  /// Forgets the object and returns it; null if there is none.
+  std::shared_ptr<Object> remove(Handle handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) return nullptr;
+    std::shared_ptr<Object> object = std::move(found->second);
+    objects_.erase(found);
+    return object;
+  }
+  void clear() {
+    std::unordered_map<Handle, std::shared_ptr<Object>> objects;  // destroyed outside of the lock
+    const std::lock_guard lock(mutex_);
+    objects.swap(objects_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
+};
+
+}  // namespace sinter::host

@@ -1,0 +1,168 @@
+// Functions and their launches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/host_driver/state.h"
+
+namespace sinter::host {
+namespace {
+
+using device_abi::Index3;
+
+constexpr int kMaxDynamicSharedBytes = 232448;
+constexpr int kSharedBytesPerSm = 233472;
+constexpr int kReservedSharedBytes = 1024;  // per block
+constexpr int kThreadsPerSm = 2048;
+constexpr int kBlocksPerSm = 32;
+
+CUresult invalid_function() {
+  return fail(CUDA_ERROR_INVALID_HANDLE, "that function's module is not loaded (any more)");
+}
+
+std::uint64_t volume(const Index3& extents) {
+  return std::uint64_t{extents.x} * extents.y * extents.z;
+}
+
+std::string in_words(const Index3& extents) {
+  return fmt::format("[{}, {}, {}]", extents.x, extents.y, extents.z);
+}
+
+/// What is wrong with the shape, if anything is.
+std::string find_misshape(const FunctionState& function, const LaunchShape& shape) {
+  constexpr unsigned kMaxThreads = 1024;
+  const auto& [grid, block, shared_bytes] = shape;
+  if (volume(grid) == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+    return "grid " + in_words(grid);
+  if (volume(block) == 0 || volume(block) > kMaxThreads || block.z > 64)
+    return "block " + in_words(block);
+  const auto allowed = static_cast<unsigned>(function.max_dynamic_shared_bytes.load());
+  if (shared_bytes > allowed)
+    return fmt::format("{} bytes of shared memory, {} allowed", shared_bytes, allowed);
+  return {};
+}
+
+}  // namespace
+
+CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
+                     KernelLaunch& launch) {
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
+  const device_abi::KernelInfo& kernel = *state->kernel;
+  if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
+  if (!parameters && kernel.parameter_count > 0)
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: no parameters", kernel.entry));
+  if (const std::string wrong = find_misshape(*state, shape); !wrong.empty())
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: {}", kernel.entry, wrong));
+  if (volume(shape.block) > kernel.threads)
+    return fail(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                fmt::format("kernel {}: block {}, built for at most {} threads", kernel.entry,
+                            in_words(shape.block), kernel.threads));
+  launch = {.kernel = &kernel,
+            .module = state->module,
+            .grid = shape.grid,
+            .block = shape.block,
+            .shared_bytes = shape.shared_bytes,
+            .parameters = pack_parameters(kernel, parameters)};
+  return CUDA_SUCCESS;
+}
+
+Failure run_kernel(const KernelLaunch& launch) {
+  LaunchResult result = execute(launch, schedule().random());
+  update_counters([&](Counters& counters) {
+    ++counters.kernels;
+    counters.bytes_read += result.bytes_read;
+    counters.bytes_written += result.bytes_written;
+    if (auto& all = counters.launches; all.size() == Counters::kMaxLaunches)
+      all.erase(all.begin(), all.begin() + Counters::kMaxLaunches / 2);
+    counters.launches.push_back({.kernel = launch.kernel->entry,
+                                 .grid = {launch.grid.x, launch.grid.y, launch.grid.z},
+                                 .block = {launch.block.x, launch.block.y, launch.block.z},
+                                 .shared_bytes = launch.shared_bytes,
+                                 .bytes_read = result.bytes_read,
+                                 .bytes_written = result.bytes_written});
+  });
+  return std::move(result.failure);
+}
+
+namespace entry {
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = static_cast<int>(state->kernel->threads);
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = state->max_dynamic_shared_bytes;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      *value = 90;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:  // the host has no such thing to tell
+      *value = 0;
+      return CUDA_SUCCESS;
+    default:
+      return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
+  }
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute cannot be set");
+  if (value < 0 || value > kMaxDynamicSharedBytes)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                fmt::format("{} bytes of shared memory, the device has {} for a block", value,
+                            kMaxDynamicSharedBytes));
+  state->max_dynamic_shared_bytes = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
+                                                     std::size_t shared_bytes) {
+  if (!find_function(function)) return invalid_function();
+  if (threads < 1 || threads > 1024 || shared_bytes > kMaxDynamicSharedBytes)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
+  const int whole_warps = (threads + 31) / 32 * 32;
+  *blocks = std::min({kBlocksPerSm, kThreadsPerSm / whole_warps,
+                      kSharedBytesPerSm / (static_cast<int>(shared_bytes) + kReservedSharedBytes)});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
+  if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
+  const auto stream = find_stream(config->hStream);
+  if (!stream) return invalid_stream();
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    const auto& cluster = attribute.value.clusterDim;
+    const bool wants_cluster = attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+                               volume({cluster.x, cluster.y, cluster.z}) > 1;
+    const bool is_cooperative =
+        attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative;
+    if (wants_cluster || is_cooperative)
+      return fail(CUDA_ERROR_NOT_SUPPORTED, "clusters and cooperative launches");
+  }
+  const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                          {config->blockDimX, config->blockDimY, config->blockDimZ},
+                          config->sharedMemBytes};
+  KernelLaunch launch;
+  if (const CUresult result = make_launch(function, shape, parameters, extra, launch);
+      result != CUDA_SUCCESS)
+    return result;
+  schedule().submit(stream, {.run = [launch = std::move(launch)] { return run_kernel(launch); }});
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace sinter::host

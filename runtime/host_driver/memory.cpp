@@ -1,0 +1,259 @@
+#include "runtime/host_driver/memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace sinter::host {
+namespace {
+
+constexpr std::size_t kAlignment = 256;          // that of the CUDA driver
+constexpr std::size_t kHugePages = 4 << 20;      // allocations from here on want huge pages
+constexpr std::size_t kMaxQuarantine = 1024;     // freed allocations that stay mapped, closed
+constexpr std::size_t kMaxQuarantineBytes = std::size_t{64} << 30;  // address space only
+
+// A mapping is: guard page, slack, allocation, tail up to a multiple of 256, guard page. Slack and
+// tail hold poison, which free() checks.
+struct Mapping {
+  std::byte* pages;
+  std::size_t page_bytes;  // guards included
+};
+
+struct Entry {
+  Allocation allocation;
+  Mapping mapping{};  // none for registered memory
+};
+
+struct Freed {
+  Allocation allocation;
+  Mapping mapping;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::uintptr_t, Entry> entries;  // by start
+  std::deque<Freed> quarantine;
+  std::size_t quarantine_bytes = 0;
+  MemoryUse use;
+};
+
+Table& table() {
+  static auto* const table = new Table;  // outlives every static object that frees memory
+  return *table;
+}
+
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+std::byte* first_byte(const Mapping& mapping) { return mapping.pages + page_size(); }
+std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * page_size(); }
+
+void open(const Mapping& mapping) {
+  mprotect(first_byte(mapping), inner_bytes(mapping), PROT_READ | PROT_WRITE);
+  poison(first_byte(mapping), inner_bytes(mapping));
+}
+
+bool is_poisoned(const std::byte* from, const std::byte* to) {
+  for (; from < to; ++from) {
+    const bool is_high = reinterpret_cast<std::uintptr_t>(from) & 1;
+    if (*from != static_cast<std::byte>(is_high ? kPoison >> 8 : kPoison & 0xff)) return false;
+  }
+  return true;
+}
+
+bool is_intact(const Entry& entry) {
+  const std::byte* const start = reinterpret_cast<const std::byte*>(entry.allocation.start);
+  const std::byte* const inner = first_byte(entry.mapping);
+  return is_poisoned(inner, start) &&
+         is_poisoned(start + entry.allocation.bytes, inner + inner_bytes(entry.mapping));
+}
+
+/// The entry whose allocation holds `address` or ends there.
+const Entry* find_entry(const Table& table, std::uintptr_t address) {
+  auto after = table.entries.upper_bound(address);
+  if (after == table.entries.begin()) return nullptr;
+  const Entry& entry = std::prev(after)->second;
+  return address < entry.allocation.end() ? &entry : nullptr;
+}
+
+void quarantine(Table& table, const Entry& entry) {
+  // Mapping it anew drops the pages but keeps the addresses from being used again.
+  mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  table.quarantine.push_back({entry.allocation, entry.mapping});
+  table.quarantine_bytes += entry.mapping.page_bytes;
+  while (table.quarantine.size() > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
+    const Mapping oldest = table.quarantine.front().mapping;
+    table.quarantine.pop_front();
+    table.quarantine_bytes -= oldest.page_bytes;
+    munmap(oldest.pages, oldest.page_bytes);
+  }
+}
+
+const char* kind_name(MemoryKind kind) { return kind == MemoryKind::device ? "device" : "pinned"; }
+
+std::string describe_near(const Allocation& allocation, std::uintptr_t address) {
+  const std::string what =
+      fmt::format("a {}-byte {} allocation", allocation.bytes, kind_name(allocation.kind));
+  if (address < allocation.start)
+    return fmt::format("{} bytes before {}", allocation.start - address, what);
+  if (address >= allocation.end())
+    return fmt::format("{} bytes past the end of {}", address - allocation.end(), what);
+  return fmt::format("byte {} of {}", address - allocation.start, what);
+}
+
+}  // namespace
+
+void poison(void* memory, std::size_t bytes) {
+  auto* const start = static_cast<std::uint16_t*>(memory);
+  std::fill(start, start + bytes / 2, kPoison);
+  if (bytes & 1) std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
+}
+
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
+  const std::size_t page = page_size();
+  const std::size_t padded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  const std::size_t inner = round_up(padded, page);
+  void* const pages = mmap(nullptr, inner + 2 * page, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return 0;
+  const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * page};
+  if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
+  if (is_ready) open(mapping);
+
+  const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.entries[start] = {
+      {.start = start, .bytes = bytes, .kind = kind, .is_ready = is_ready}, mapping};
+  ++all.use.allocations;
+  if (kind == MemoryKind::device) {
+    all.use.live_bytes += bytes;
+    all.use.peak_bytes = std::max(all.use.peak_bytes, all.use.live_bytes);
+  }
+  return start;
+}
+
+void make_ready(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end()) return;
+  open(found->second.mapping);
+  found->second.allocation.is_ready = true;
+}
+
+bool mark_freeing(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || found->second.allocation.is_freeing) return false;
+  return found->second.allocation.is_freeing = true;
+}
+
+FreeResult free_memory(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || !found->second.mapping.pages) return FreeResult::unknown;
+  const Entry entry = found->second;
+  const bool is_sound = !entry.allocation.is_ready || is_intact(entry);
+  all.entries.erase(found);
+  quarantine(all, entry);
+  --all.use.allocations;
+  if (entry.allocation.kind == MemoryKind::device) all.use.live_bytes -= entry.allocation.bytes;
+  return is_sound ? FreeResult::freed : FreeResult::overrun;
+}
+
+bool register_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto next = all.entries.lower_bound(start);
+  if (next != all.entries.end() && next->first < start + bytes) return false;
+  if (find_entry(all, start)) return false;
+  all.entries[start].allocation = {
+      .start = start, .bytes = bytes, .kind = MemoryKind::registered};
+  return true;
+}
+
+bool unregister_memory(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || found->second.mapping.pages) return false;
+  all.entries.erase(found);
+  return true;
+}
+
+std::optional<Allocation> find_allocation(std::uintptr_t address) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const Entry* const entry = find_entry(all, address);
+  return entry ? std::optional(entry->allocation) : std::nullopt;
+}
+
+bool is_accessible(std::uintptr_t address, std::size_t bytes) {
+  const std::optional<Allocation> allocation = find_allocation(address);
+  return allocation && allocation->is_ready && bytes <= allocation->end() - address;
+}
+
+std::vector<Allocation> accessible_allocations() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::vector<Allocation> result;
+  for (const auto& [start, entry] : all.entries)
+    if (entry.allocation.is_ready) result.push_back(entry.allocation);
+  return result;
+}
+
+std::string describe_address(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (const Freed& freed : all.quarantine)
+    if (address >= freed.allocation.start && address < freed.allocation.end())
+      return describe_near(freed.allocation, address) + " that was freed";
+  // The nearest allocation, if the address is within the pages around it.
+  const Entry* nearest = nullptr;
+  for (const auto& [start, entry] : all.entries) {
+    const Mapping& mapping = entry.mapping;
+    const auto pages = reinterpret_cast<std::uintptr_t>(mapping.pages);
+    if (mapping.pages && address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
+  }
+  if (!nearest) return "in no allocation";
+  const char* const state = nearest->allocation.is_ready ? "" : " whose turn has not come";
+  return describe_near(nearest->allocation, address) + state;
+}
+
+MemoryUse memory_use() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return all.use;
+}
+
+void reset_peak() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.use.peak_bytes = all.use.live_bytes;
+}
+
+void free_all_memory() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [start, entry] : all.entries)
+    if (entry.mapping.pages) quarantine(all, entry);
+  all.entries.clear();
+  all.use = {};
+}
+
+}  // namespace sinter::host

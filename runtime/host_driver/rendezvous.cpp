@@ -1,0 +1,228 @@
+// Built without the thread sanitizer, as fiber.cpp: these functions are left on one stack and
+// entered again on another.
+#include "runtime/host_driver/rendezvous.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+#include <utility>
+
+#include "runtime/host_driver/count.h"
+#include "runtime/host_driver/memory.h"
+
+namespace sinter::host {
+namespace {
+
+using namespace cuda;
+using device_abi::kWarpSize;
+
+thread_local BlockRunner* runner_at_work = nullptr;
+
+std::string text_of(const device_abi::Index3& index) {
+  return fmt::format("({}, {}, {})", index.x, index.y, index.z);
+}
+
+}  // namespace
+
+BlockRunner::BlockRunner() : fibers_(kMaxThreads) { warps = warp_storage_; }
+
+BlockRunner* BlockRunner::running() { return runner_at_work; }
+
+const device_abi::Services& BlockRunner::services() {
+  static constexpr device_abi::Services kServices = {block_barrier, warp_meet, touch};
+  return kServices;
+}
+
+Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64_t last) {
+  failure_ = {};
+  if (!stacks_.reserve(work.kernel->has_barrier ? work.block.x * work.block.y * work.block.z : 1))
+    return {CUDA_ERROR_OUT_OF_MEMORY, "there is no memory for the stacks of a block's threads"};
+  begin(work);
+  runner_at_work = this;
+  if (work.kernel->has_barrier) {
+    for (; first < last && failure_.code == CUDA_SUCCESS; ++first) {
+      set_index(first);
+      arrived_ = returned_ = 0;
+      release_all();
+      current_ = take_ready();
+      main_.switch_to(fibers_[current_]);
+    }
+  } else {
+    first_ = first;
+    last_ = last;
+    main_.switch_to(fibers_[current_ = 0]);
+  }
+  runner_at_work = nullptr;
+  return std::move(failure_);
+}
+
+void BlockRunner::begin(const BlockWork& work) {
+  work_ = work;
+  size = work.block;
+  grid = work.grid;
+  shared = work.shared;
+  threads_ = work.kernel->has_barrier ? size.x * size.y * size.z : 1;
+  all_warps_ = 0;
+  for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) {
+    const unsigned lanes = std::min(threads_ - warp * kWarpSize, kWarpSize);
+    lanes_[warp] = ~0u >> (kWarpSize - lanes);
+    all_warps_ |= 1u << warp;
+    warps[warp].phase = warps[warp].arrived = 0;
+    warps[warp].lanes = lanes;
+  }
+  for (; prepared_ < threads_; ++prepared_) {
+    const StackPool::Stack& stack = stacks_[prepared_];
+    fibers_[prepared_].prepare(stack.bottom, stack.top, run_fiber, this);
+  }
+}
+
+void BlockRunner::set_index(std::uint64_t linear) {
+  const std::uint64_t row = linear / grid.x;
+  index = {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(row % grid.y),
+           static_cast<unsigned>(row / grid.y)};
+  if (work_.shared_bytes) poison(shared, work_.shared_bytes);
+}
+
+// A fiber outlives the thread that it ran: the next block's thread of that number runs on it too.
+void BlockRunner::run_fiber(void* runner) {
+  auto& self = *static_cast<BlockRunner*>(runner);
+  for (;;) {
+    if (self.work_.kernel->has_barrier) {
+      self.work_.kernel->run_thread(self.work_.parameters, &self, self.current_);
+    } else {
+      for (; self.first_ < self.last_; ++self.first_) {
+        self.set_index(self.first_);
+        self.work_.kernel->run_block(self.work_.parameters, &self);
+      }
+    }
+    self.thread_returned();
+  }
+}
+
+void BlockRunner::release_all() {
+  ready_warps_ = all_warps_;
+  for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) ready_[warp] = lanes_[warp];
+}
+
+/// The next thread to run: of the running warp if possible, whose stacks and slots are in cache.
+[[gnu::always_inline]] inline unsigned BlockRunner::take_ready() {
+  const auto pick = [this](unsigned bits) {
+    return static_cast<unsigned>(work_.reversed ? 31 - std::countl_zero(bits)
+                                                : std::countr_zero(bits));
+  };
+  unsigned warp = current_ / kWarpSize;
+  if (!(ready_warps_ >> warp & 1)) warp = pick(ready_warps_);
+  const unsigned lane = pick(ready_[warp]);
+  ready_[warp] &= ~(1u << lane);
+  if (!ready_[warp]) ready_warps_ &= ~(1u << warp);
+  return warp * kWarpSize + lane;
+}
+
+[[gnu::always_inline]] inline void BlockRunner::wait(State state) {
+  const unsigned self = current_;
+  states_[self] = state;
+  if (!ready_warps_) diverged();
+  current_ = take_ready();
+  fibers_[self].switch_to(fibers_[current_]);
+}
+
+void BlockRunner::thread_returned() {
+  const unsigned self = current_;
+  states_[self] = State::returned;
+  if (++returned_ == threads_ || !work_.kernel->has_barrier) {
+    fibers_[self].switch_to(main_);
+    return;
+  }
+  if (!ready_warps_) diverged();
+  current_ = take_ready();
+  fibers_[self].switch_to(fibers_[current_]);
+}
+
+// The last to arrive goes on without a switch.
+void BlockRunner::block_barrier(device_abi::Block* block) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("block_barrier()");
+  if (++self.arrived_ < self.threads_) return self.wait(State::at_barrier);
+  self.arrived_ = 0;
+  self.release_all();
+  const unsigned warp = self.current_ / kWarpSize;
+  self.ready_[warp] &= ~(1u << self.current_ % kWarpSize);
+  if (!self.ready_[warp]) self.ready_warps_ &= ~(1u << warp);
+}
+
+void BlockRunner::warp_meet(device_abi::Block* block) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("a shuffle");
+  const unsigned index = self.current_ / kWarpSize;
+  device_abi::Warp& warp = self.warps[index];
+  if (++warp.arrived < warp.lanes) return self.wait(State::at_shuffle);
+  warp.arrived = 0;
+  ++warp.phase;
+  self.ready_[index] = self.lanes_[index] & ~(1u << self.current_ % kWarpSize);
+  if (self.ready_[index]) self.ready_warps_ |= 1u << index;
+}
+
+void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
+                        bool is_store) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
+  const AccessFault fault = count_access(*self.work_.counter, *self.work_.sites, access);
+  if (fault == AccessFault::none) return;
+  const bool is_outside = fault == AccessFault::outside;
+  std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.place(), site,
+                                 is_store ? "stores" : "loads", bytes, address,
+                                 is_outside ? describe_address(address) : "not a multiple of that");
+  self.fail(is_outside ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_MISALIGNED_ADDRESS,
+            std::move(text));
+}
+
+void BlockRunner::meets_without_fibers(const char* what) {
+  std::string text =
+      fmt::format("{}: meets at {}, but was compiled as a kernel without barriers", place(), what);
+  fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
+}
+
+std::string BlockRunner::place() const {
+  return fmt::format("kernel {}, block {}, thread {}", work_.kernel->entry, text_of(index),
+                     text_of(work_.kernel->here()->thread));
+}
+
+/// No thread can go on, and none is missing by accident: say who waits where.
+void BlockRunner::diverged() {
+  static constexpr const char* kWords[] = {"run", "wait at block_barrier()", "wait at a shuffle",
+                                           "have returned"};
+  std::string text = fmt::format("kernel {}, block {}: barriers diverge:", work_.kernel->entry,
+                                 text_of(index));
+  for (unsigned first = 0; first < threads_;) {
+    unsigned last = first;
+    while (last + 1 < threads_ && states_[last + 1] == states_[first]) ++last;
+    text += fmt::format("{} threads {} to {} {}", first ? "," : "", first, last,
+                        kWords[static_cast<int>(states_[first])]);
+    first = last + 1;
+  }
+  fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
+}
+
+// Leaves for good: callers must hold nothing that needs a destructor.
+void BlockRunner::fail(CUresult code, std::string&& text) {
+  failure_.code = code;
+  failure_.text = std::move(text);
+  prepared_ = 0;  // other fibers may be in the middle of the kernel
+  Fiber::abandon_to(main_);
+}
+
+void BlockRunner::give_up(int signal, const void* address) {
+  std::string text = place();
+  if (signal == SIGFPE)
+    text += ": divides an integer by zero";
+  else if (stacks_.is_guard(address))
+    text += fmt::format(": needs more than {} KiB of stack", StackPool::kStackBytes >> 10);
+  else
+    text += fmt::format(": touches {}, which is {}", address, describe_address(address));
+  const bool is_address = signal != SIGFPE && !stacks_.is_guard(address);
+  fail(is_address ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_ERROR_LAUNCH_FAILED, std::move(text));
+}
+
+}  // namespace sinter::host

@@ -1,0 +1,189 @@
+#include "runtime/host_driver/schedule.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sinter::host {
+namespace {
+
+// A queue longer than this is run down to half: the API allows a launch to wait.
+constexpr std::size_t kLongestQueue = 4096;
+
+}  // namespace
+
+Schedule::Schedule() : legacy_(std::make_shared<StreamState>()) { streams_.push_back(legacy_); }
+
+void Schedule::set_seed(std::uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  random_.seed(seed);
+}
+
+std::uint64_t Schedule::random() {
+  const std::lock_guard lock(mutex_);
+  return random_();
+}
+
+std::shared_ptr<StreamState> Schedule::create_stream(bool is_blocking, int priority) {
+  const std::lock_guard lock(mutex_);
+  // Streams that nobody holds any more and that have no work left are forgotten here.
+  std::erase_if(streams_, [](const std::shared_ptr<StreamState>& stream) {
+    return stream.use_count() == 1 && stream->completed == stream->submitted;
+  });
+  auto stream = std::make_shared<StreamState>();
+  stream->is_blocking = is_blocking;
+  stream->priority = priority;
+  streams_.push_back(stream);
+  return stream;
+}
+
+Point Schedule::submit(const std::shared_ptr<StreamState>& stream, Operation operation) {
+  Lock lock(mutex_);
+  const auto wait_for = [&](const std::shared_ptr<StreamState>& other) {
+    if (other != stream && other->completed < other->submitted)
+      operation.waits.push_back({other, other->submitted});
+  };
+  if (stream == legacy_) {
+    for (const auto& other : streams_)
+      if (other->is_blocking) wait_for(other);
+  } else if (stream->is_blocking) {
+    wait_for(legacy_);
+  }
+  stream->queue.push_back(std::move(operation));
+  const Point point{stream, ++stream->submitted};
+  if (stream->queue.size() > kLongestQueue) {
+    const Needed needed = closure({{stream, stream->completed + kLongestQueue / 2}});
+    while (step(lock, needed)) {
+    }
+  }
+  return point;
+}
+
+Point Schedule::end_of(const std::shared_ptr<StreamState>& stream) {
+  const std::lock_guard lock(mutex_);
+  return {stream, stream->submitted};
+}
+
+std::vector<Point> Schedule::ends() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Point> points;
+  for (const auto& stream : streams_)
+    if (stream->completed < stream->submitted) points.push_back({stream, stream->submitted});
+  return points;
+}
+
+void Schedule::run_until(const std::vector<Point>& points) {
+  Lock lock(mutex_);
+  const Needed needed = closure(points);
+  while (step(lock, needed)) {
+  }
+}
+
+bool Schedule::poll(const Point& point) {
+  Lock lock(mutex_);
+  if (is_reached(point)) return true;
+  step(lock, closure({point}));
+  return false;
+}
+
+Failure Schedule::failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Schedule::clear_failure() {
+  const std::lock_guard lock(mutex_);
+  failure_ = {};
+}
+
+void Schedule::set_failure(Failure failure) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
+}
+
+std::chrono::nanoseconds Schedule::clock() {
+  const std::lock_guard lock(mutex_);
+  return clock_;
+}
+
+bool Schedule::is_reached(const Point& point) { return point.stream->completed >= point.serial; }
+
+bool Schedule::can_run(const StreamState& stream) {
+  return !stream.is_running && !stream.queue.empty() &&
+         std::ranges::all_of(stream.queue.front().waits, is_reached);
+}
+
+/// How far each stream must come so that the points are reached. Fixed when waiting begins: work
+/// that is queued cannot come to wait for more.
+Schedule::Needed Schedule::closure(const std::vector<Point>& points) {
+  Needed needed;
+  std::vector<Point> open = points;
+  while (!open.empty()) {
+    const Point point = open.back();
+    open.pop_back();
+    if (is_reached(point)) continue;
+    const StreamState& stream = *point.stream;
+    auto found = std::ranges::find(needed, point.stream, &Point::stream);
+    if (found == needed.end())
+      found = needed.insert(needed.end(), {point.stream, stream.completed});
+    // The queue holds the last serials; before them come those completed and the one at work.
+    const std::uint64_t queued_from = stream.submitted - stream.queue.size() + 1;
+    for (std::uint64_t serial = std::max(found->serial + 1, queued_from); serial <= point.serial;
+         ++serial) {
+      const auto& waits = stream.queue[serial - queued_from].waits;
+      open.insert(open.end(), waits.begin(), waits.end());
+    }
+    found->serial = std::max(found->serial, point.serial);
+  }
+  return needed;
+}
+
+/// The stream whose next work is to run: one that is needed, or, every other time, any that can.
+std::shared_ptr<StreamState> Schedule::choose(const Needed& needed) {
+  std::vector<std::shared_ptr<StreamState>> able;
+  const bool any = random_() & 1;
+  if (any) {
+    for (const auto& stream : streams_)
+      if (can_run(*stream)) able.push_back(stream);
+  }
+  if (able.empty()) {
+    for (const Point& point : needed)
+      if (!is_reached(point) && can_run(*point.stream)) able.push_back(point.stream);
+  }
+  return able.empty() ? nullptr : able[random_() % able.size()];
+}
+
+void Schedule::run_one(Lock& lock, StreamState& stream) {
+  const Operation operation = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  stream.is_running = true;
+  const bool is_failed = failure_.code != cuda::CUDA_SUCCESS;
+
+  lock.unlock();
+  const auto start = std::chrono::steady_clock::now();
+  Failure failure = is_failed ? Failure() : operation.run();
+  const auto spent = std::chrono::steady_clock::now() - start;
+  lock.lock();
+
+  clock_ += spent;
+  if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
+  stream.is_running = false;
+  ++stream.completed;
+  progress_.notify_all();
+}
+
+/// Runs one piece of work, or waits for one that another thread runs; false if nothing is needed.
+bool Schedule::step(Lock& lock, const Needed& needed) {
+  if (std::ranges::all_of(needed, is_reached)) return false;
+  if (const std::shared_ptr<StreamState> stream = choose(needed))
+    run_one(lock, *stream);
+  else
+    progress_.wait(lock);
+  return true;
+}
+
+Schedule& schedule() {
+  static auto* const schedule = new Schedule;
+  return *schedule;
+}
+
+}  // namespace sinter::host

@@ -1,0 +1,197 @@
+// Streams, events and host functions.
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "runtime/host_driver/state.h"
+
+namespace sinter::host {
+namespace {
+
+struct EventState {
+  bool has_timing = true;
+  std::mutex mutex;
+  Point recorded;  // no stream: never recorded
+  std::shared_ptr<std::atomic<std::int64_t>> time;  // nanoseconds of device time; -1: not reached
+};
+
+Handles<CUstream, StreamState>& streams() {
+  static auto* const handles = new Handles<CUstream, StreamState>;
+  return *handles;
+}
+Handles<CUevent, EventState>& events() {
+  static auto* const handles = new Handles<CUevent, EventState>;
+  return *handles;
+}
+
+thread_local bool in_host_function = false;
+
+CUresult invalid_event() {
+  return fail(CUDA_ERROR_INVALID_HANDLE, "that event does not exist (any more)");
+}
+
+Point recorded_point(EventState& event) {
+  const std::lock_guard lock(event.mutex);
+  return event.recorded;
+}
+
+void count_synchronization() {
+  update_counters([](Counters& counters) { ++counters.synchronizations; });
+}
+
+/// Succeeds, or says "not ready" after a step towards it.
+CUresult poll(const Point& point) {
+  const bool is_reached = schedule().poll(point);
+  const Failure failure = schedule().failure();
+  if (failure.code != CUDA_SUCCESS) return fail(failure.code, failure.text);
+  return is_reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+}  // namespace
+
+std::shared_ptr<StreamState> find_stream(CUstream stream) {
+  if (!stream || stream == cuda::legacy_stream()) return schedule().legacy_stream();
+  return streams().find(stream);
+}
+
+CUresult invalid_stream() {
+  return fail(CUDA_ERROR_INVALID_HANDLE, "that stream does not exist (any more)");
+}
+
+bool is_in_host_function() { return in_host_function; }
+
+void drop_streams_and_events() {
+  streams().clear();
+  events().clear();
+}
+
+namespace entry {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return cuStreamCreateWithPriority(stream, flags, 0);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  if (!stream || flags > CU_STREAM_NON_BLOCKING)
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("stream flags {}", flags));
+  const bool is_blocking = flags != CU_STREAM_NON_BLOCKING;
+  *stream = streams().add(schedule().create_stream(is_blocking, priority));
+  return CUDA_SUCCESS;
+}
+
+// The stream's work outlives it.
+CUresult cuStreamDestroy(CUstream stream) {
+  return streams().remove(stream) ? CUDA_SUCCESS : invalid_stream();
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  count_synchronization();
+  return run_until({schedule().end_of(state)});
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  const auto state = find_stream(stream);
+  return state ? poll(schedule().end_of(state)) : invalid_stream();
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  const auto event_state = events().find(event);
+  if (!event_state) return invalid_event();
+  if (flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("wait flags {}", flags));
+  const Point point = recorded_point(*event_state);
+  if (!point.stream || point.stream == state) return CUDA_SUCCESS;
+  schedule().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return find_stream(stream) ? cuCtxGetCurrent(context) : invalid_stream();
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  if (!find_stream(stream)) return invalid_stream();
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  constexpr unsigned kKnownFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
+  if (!event || (flags & ~kKnownFlags))
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("event flags {}", flags));
+  auto state = std::make_shared<EventState>();
+  state->has_timing = !(flags & CU_EVENT_DISABLE_TIMING);
+  *event = events().add(std::move(state));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  return events().remove(event) ? CUDA_SUCCESS : invalid_event();
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  const auto event_state = events().find(event);
+  if (!event_state) return invalid_event();
+  auto time = std::make_shared<std::atomic<std::int64_t>>(-1);
+  const Point point = schedule().submit(state, {.run = [time] {
+                                          *time = schedule().clock().count();
+                                          return Failure();
+                                        }});
+  const std::lock_guard lock(event_state->mutex);
+  event_state->recorded = point;
+  event_state->time = std::move(time);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  const auto state = events().find(event);
+  if (!state) return invalid_event();
+  count_synchronization();
+  const Point point = recorded_point(*state);
+  return point.stream ? run_until({point}) : CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event) {
+  const auto state = events().find(event);
+  if (!state) return invalid_event();
+  const Point point = recorded_point(*state);
+  return point.stream ? poll(point) : CUDA_SUCCESS;
+}
+
+// Device time: only what the device spent at work counts, since when work runs is up to the host.
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  std::int64_t times[2];
+  const CUevent handles[] = {start, end};
+  for (int i = 0; i < 2; ++i) {
+    const auto state = events().find(handles[i]);
+    if (!state) return invalid_event();
+    const std::lock_guard lock(state->mutex);
+    if (!state->has_timing || !state->time)
+      return fail(CUDA_ERROR_INVALID_HANDLE, "an event without timing, or never recorded");
+    times[i] = *state->time;
+    if (times[i] < 0) return CUDA_ERROR_NOT_READY;
+  }
+  *milliseconds = static_cast<float>(times[1] - times[0]) * 1e-6f;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  if (!function) return fail(CUDA_ERROR_INVALID_VALUE, "a null host function");
+  schedule().submit(state, {.run = [function, user_data] {
+                      in_host_function = true;
+                      function(user_data);
+                      in_host_function = false;
+                      return Failure();
+                    }});
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace sinter::host

@@ -1,0 +1,155 @@
+// Executable and Context: a compiled graph, and one place that it runs in.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sinter/array.h"
+#include "sinter/device.h"
+#include "sinter/graph.h"
+#include "sinter/options.h"
+#include "sinter/report.h"
+
+namespace sinter {
+
+struct ExecutableState;  // internal
+struct ContextState;     // internal
+struct BindingsState;    // internal
+
+/// An Array or a number for the input, scalar or output called `name`. Refers to the Array, so it is
+/// good for the call that it is written in.
+struct Binding {
+  Binding(std::string_view name, const Array& array) : name(name), array(&array) {}
+  template <class Number>
+    requires std::integral<Number> || std::floating_point<Number>
+  Binding(std::string_view name, Number value) : name(name) {
+    if constexpr (std::same_as<Number, bool>)
+      number = {.kind = Literal::Kind::boolean, .integer = value};
+    else if constexpr (std::integral<Number>)
+      number = {.kind = Literal::Kind::integer, .integer = static_cast<std::int64_t>(value)};
+    else
+      number = {.kind = Literal::Kind::real, .real = static_cast<double>(value)};
+  }
+
+  std::string_view name;
+  const Array* array = nullptr;  ///< null: a number
+  Literal number = {};
+};
+
+/// How a function takes bindings: from `{{"x", xs}, {"lr", 0.1f}}`, a vector, or a span. Holds no data.
+class BindingList : public std::span<const Binding> {
+ public:
+  constexpr BindingList() = default;
+  BindingList(std::initializer_list<Binding> list) : span(list.begin(), list.size()) {}
+  BindingList(const std::vector<Binding>& vector) : span(vector) {}   // NOLINT
+  BindingList(std::span<const Binding> view) : span(view) {}          // NOLINT
+};
+
+/// The size of a symbol.
+struct Size {
+  std::string_view symbol;
+  std::int64_t value = 0;
+};
+
+/// Arrays that a run made for its results, in the order of the graph's outputs.
+class Outputs {
+ public:
+  /// Throws UserError if the graph has no output of that name or number.
+  const Array& operator[](std::string_view name) const;
+  const Array& operator[](std::size_t index) const;
+  const Array& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
+  std::size_t size() const { return arrays_.size(); }
+
+ private:
+  friend class Context;
+  std::shared_ptr<const ExecutableState> executable_;
+  std::vector<Array> arrays_;
+};
+
+/// Bindings that were checked once, for calls that are repeated. It keeps its Arrays alive.
+class Bindings {
+ public:
+  /// Replaces what is bound to `name`, checked as in Context::bind.
+  void set(std::string_view name, const Array& array);
+  template <class Number>
+    requires std::integral<Number> || std::floating_point<Number>
+  void set(std::string_view name, Number value) {
+    set(Binding(name, value));
+  }
+  void set(const Binding& binding);
+
+ private:
+  friend class Context;
+  explicit Bindings(std::shared_ptr<BindingsState> state) : state_(std::move(state)) {}
+  std::shared_ptr<BindingsState> state_;
+};
+
+/// A place to run an Executable in: arena, launch records and CUDA Graph. It serves one run at a time:
+/// calls on different streams wait for one another on the device; two threads in it at once are an
+/// error. Take one Context per concurrent run. It waits for its work when it is destroyed.
+class Context {
+ public:
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  /// Launches the program on `stream`. New sizes plan, compile and tune first (see
+  /// Executable::prepare). Outputs must not overlap anything else that is bound. Throws UserError,
+  /// before anything is launched, where a binding does not fit the graph.
+  void run(const Stream& stream, BindingList inputs, BindingList outputs);
+  void run(const Stream& stream, const Bindings& bindings);
+  /// The same into fresh arrays.
+  [[nodiscard]] Outputs run(const Stream& stream, BindingList inputs);
+
+  /// As run, as one launch of a CUDA Graph that is built once; only what changed is patched.
+  void replay(const Stream& stream, BindingList inputs, BindingList outputs);
+  void replay(const Stream& stream, const Bindings& bindings);
+
+  /// Checks and keeps bindings for later runs in any Context of this Executable.
+  Bindings bind(BindingList inputs, BindingList outputs) const;
+
+  /// How often this Context built a CUDA Graph and patched a node of one.
+  struct GraphCounters {
+    std::int64_t builds = 0;
+    std::int64_t patched_nodes = 0;
+    std::int64_t launches = 0;
+  };
+  GraphCounters graph_counters() const;
+
+ private:
+  friend class Executable;
+  explicit Context(std::unique_ptr<ContextState> state);
+  std::unique_ptr<ContextState> state_;
+};
+
+/// A compiled graph: immutable, free to copy, shared by threads. It keeps one variant of its kernels
+/// per class of sizes and pointer alignments that it met.
+class Executable {
+ public:
+  explicit Executable(std::shared_ptr<ExecutableState> state) : state_(std::move(state)) {}
+
+  std::string_view name() const;
+  Device device() const;
+  Context context() const;
+  /// Plans, compiles and tunes for these sizes now rather than at their first run.
+  void prepare(std::initializer_list<Size> sizes) const;
+  void prepare(std::span<const Size> sizes) const;
+  Report report() const;
+
+  const std::shared_ptr<ExecutableState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<ExecutableState> state_;
+};
+
+/// Compiles `graph` for `device`: at once if all its extents are numbers, else size class by size
+/// class, when each is prepared or first run. The graph is copied and may be changed or destroyed
+/// afterwards. Throws UserError for a graph that cannot be run, CompileError for a kernel that cannot.
+Executable compile(const Graph& graph, Device device, const Options& options = {},
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+}  // namespace sinter

@@ -1,0 +1,96 @@
+// Report: what an Executable is made of, and why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+/// How one schedule of a kernel fared.
+struct CandidateReport {
+  std::string schedule;             ///< `threads 256, vector 4, unroll 2`
+  double median_us = 0;             ///< of one launch with a cold L2; 0: not timed
+  double lower_quartile_us = 0;
+  double upper_quartile_us = 0;
+  double gigabytes_per_second = 0;  ///< predicted bytes by the median
+  int registers = 0;                ///< per thread; 0 on the host device
+  bool chosen = false;
+  std::string problem;              ///< why it was dropped; empty: it was not
+};
+
+/// What NVRTC makes of a kernel where the kernel itself runs on the host device.
+struct CubinReport {
+  std::string arch;        ///< `sm_90`; empty: not compiled by NVRTC
+  int registers = 0;       ///< per thread
+  int spill_bytes = 0;     ///< per thread
+  std::int64_t cubin_bytes = 0;
+  double compile_ms = 0;   ///< of the program that holds it and its other candidates
+};
+
+struct KernelReport {
+  std::string name;
+  std::string kind;                 ///< pointwise, row_reduce, …
+  std::vector<std::string> nodes;   ///< as in the text form, in order
+  std::vector<std::string> places;  ///< `model.cpp:42`, where each was recorded
+  std::string schedule;
+  std::string source;               ///< the emitted function, without the prelude
+  int launches = 0;                 ///< per run; 0 where a size is zero
+  std::int64_t bytes_read = 0;      ///< predicted
+  std::int64_t bytes_written = 0;
+  std::int64_t minimal_bytes = 0;   ///< everything it needs read once, and its results written
+  int threads = 0;                  ///< per block
+  std::int64_t grid = 0;            ///< blocks
+  int vector_bytes = 0;             ///< of the widest load or store
+  int registers = 0;                ///< per thread; of the cubin on the host device
+  int spill_bytes = 0;
+  std::int64_t shared_bytes = 0;
+  double compile_ms = 0;            ///< of the compilation that made it; 0: it came from the cache
+  CubinReport cubin;
+  std::vector<std::string> notes;   ///< why it is not faster, in words
+  std::vector<CandidateReport> candidates;  ///< the heuristic's choice first
+  std::string tuning;               ///< how the choice was made, in a sentence
+};
+
+struct BoundaryReport {
+  std::string producer;
+  std::string consumer;
+  std::string reason;
+};
+
+/// The kernels of one size class.
+struct VariantReport {
+  std::string reason;              ///< why it was planned: which guard the earlier ones broke
+  std::vector<std::string> sizes;  ///< those it was planned for: `rows = 2048`
+  std::vector<std::string> guards; ///< what it assumes of all sizes that share it
+  std::int64_t alignment = 0;      ///< bytes, of every pointer
+  std::int64_t arena_bytes = 0;
+  std::vector<KernelReport> kernels;
+  std::vector<BoundaryReport> boundaries;
+  double plan_ms = 0;
+  double compile_ms = 0;           ///< wall time, all kernels
+  double tune_ms = 0;
+};
+
+/// Since the start of the process, of one device.
+struct CompileCounters {
+  std::int64_t hits = 0;      ///< kernels that the cache had
+  std::int64_t misses = 0;    ///< kernels that it did not have
+  std::int64_t compiles = 0;  ///< compiler runs
+};
+
+struct Report {
+  std::string graph;
+  std::string device;
+  std::string target;
+  int recorded_ops = 0;
+  std::vector<VariantReport> variants;     ///< in the order of planning
+  std::vector<KernelReport> kernels;       ///< of the latest variant
+  std::vector<BoundaryReport> boundaries;  ///< of the latest variant
+  CompileCounters counters;
+};
+
+/// The tuning tables of `report` as text, one line per candidate.
+std::string tuning_table(const Report& report);
+
+}  // namespace sinter

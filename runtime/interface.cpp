@@ -1,0 +1,154 @@
+#include "runtime/interface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/node.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+void collect_symbols(Extent extent, std::vector<int>& symbols) {
+  for (const ExtentTerm& term : terms_of(extent))
+    for (const ExtentAtom* atom : term.atoms) {
+      if (!atom->name.empty()) {
+        symbols.push_back(atom->id);
+        continue;
+      }
+      collect_symbols(atom->numerator, symbols);
+      collect_symbols(atom->divisor, symbols);
+    }
+}
+
+/// `equation` solved for its one unknown symbol, where that stands alone in one term.
+std::optional<SolveStep> solve(const SizeEquation& equation,
+                               std::span<const std::int64_t> symbols) {
+  const std::vector<int> unknown = unknown_symbols(equation.extent, symbols);
+  if (unknown.size() != 1) return std::nullopt;
+  SolveStep step{.equation = equation, .symbol = unknown[0], .rest = equation.extent};
+  for (const ExtentTerm& term : terms_of(equation.extent)) {
+    if (term.atoms.size() != 1 || term.atoms[0]->name.empty() || term.atoms[0]->id != unknown[0])
+      continue;
+    ExtentTable* table = equation.extent.expression()->table;
+    step.coefficient = term.coefficient;
+    step.rest = equation.extent - table->intern({term});
+  }
+  const bool is_linear = step.rest != equation.extent && step.coefficient > 0 &&
+                         unknown_symbols(step.rest, symbols).empty();
+  return is_linear ? std::optional(step) : std::nullopt;
+}
+
+Slot input_slot(const GraphData& graph, const InputInfo& input) {
+  Slot slot{.kind = input.node->op == Op::scalar ? Slot::Kind::scalar : Slot::Kind::input,
+            .name = input.name,
+            .dtype = input.node->dtype};
+  slot.shape.assign(input.node->shape.begin(), input.node->shape.end());
+  if (slot.kind == Slot::Kind::scalar) return slot;
+  const std::span<const Extent> strides = attribute(*input.node, "strides").extents;
+  slot.strides.assign(strides.begin(), strides.end());
+  for (const UpdateInfo& update : graph.updates)
+    slot.is_written = slot.is_written || update.parameter == input.node;
+  return slot;
+}
+
+std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
+  std::vector<SizeEquation> equations;
+  const auto add = [&](int slot, bool is_stride, std::span<const Extent> extents) {
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      equations.push_back({.slot = slot,
+                           .axis = static_cast<int>(axis),
+                           .is_stride = is_stride,
+                           .extent = extents[axis]});
+  };
+  // Shapes first: a stride along an axis of extent 1 says nothing.
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), false, slots[i].shape);
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), true, slots[i].strides);
+  return equations;
+}
+
+/// Solves for as many symbols as `equations` of the wanted slots allow.
+void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>& symbols) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const SizeEquation& equation : interface.equations) {
+      if ((equation.slot >= interface.input_count) != of_outputs) continue;
+      const std::optional<SolveStep> step = solve(equation, symbols);
+      if (!step) continue;
+      symbols[static_cast<std::size_t>(step->symbol)] = 0;  // any known value
+      interface.steps.push_back(*step);
+      changed = true;
+    }
+  }
+}
+
+/// Symbols that the graph uses: others may have any size.
+std::vector<int> used_symbols(const GraphData& graph) {
+  std::vector<int> used;
+  for (const Node* node : graph.nodes) {
+    for (const Extent extent : node->shape) collect_symbols(extent, used);
+    for (const Attribute& attribute : node->attributes) {
+      collect_symbols(attribute.extent, used);
+      for (const Extent extent : attribute.extents) collect_symbols(extent, used);
+    }
+  }
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
+}  // namespace
+
+std::vector<int> unknown_symbols(Extent extent, std::span<const std::int64_t> symbols) {
+  std::vector<int> all;
+  collect_symbols(extent, all);
+  std::erase_if(all, [&](int symbol) { return symbols[static_cast<std::size_t>(symbol)] >= 0; });
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::string to_string(const Slot& slot) {
+  constexpr std::string_view kKinds[] = {"input", "scalar", "output"};
+  return fmt::format("{} {}", kKinds[static_cast<std::size_t>(slot.kind)], slot.name);
+}
+
+std::string type_text(const Slot& slot) {
+  return fmt::format("{}{}", name(slot.dtype), to_string(std::span<const Extent>(slot.shape)));
+}
+
+Interface interface_of(const Graph& graph, Location compiled_at) {
+  const GraphData& data = graph.data();
+  Interface interface{.name = data.name, .place = to_string(compiled_at)};
+  if (data.outputs.empty() && data.updates.empty())
+    throw UserError(fmt::format("compile {}: the graph has no output and no update, so there is "
+                                "nothing to compute; record one with graph.output (compiled at {})",
+                                interface.name, interface.place));
+  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
+  interface.input_count = static_cast<int>(interface.slots.size());
+  for (const OutputInfo& output : data.outputs)
+    interface.slots.push_back({.kind = Slot::Kind::output,
+                               .name = output.name,
+                               .dtype = output.node->dtype,
+                               .shape = {output.node->shape.begin(), output.node->shape.end()},
+                               .is_written = true});
+  for (const ExtentAtom* symbol : data.extents->symbols()) interface.symbols.push_back(symbol->name);
+  interface.equations = equations_of(interface.slots);
+
+  std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
+  add_steps(interface, /*of_outputs=*/false, symbols);
+  add_steps(interface, /*of_outputs=*/true, symbols);
+  for (const int symbol : used_symbols(data))
+    if (symbols[static_cast<std::size_t>(symbol)] < 0)
+      throw UserError(fmt::format("compile {}: the size {} follows from the shape of no input or "
+                                  "output; give an input an axis of that extent (compiled at {})",
+                                  interface.name,
+                                  interface.symbols[static_cast<std::size_t>(symbol)],
+                                  interface.place));
+  return interface;
+}
+
+}  // namespace sinter

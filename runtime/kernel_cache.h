@@ -1,0 +1,75 @@
+// The kernel cache in memory: compiled units by everything that decides them, each made once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/device_state.h"
+#include "sinter/report.h"
+
+namespace sinter {
+
+/// A loaded module; unloaded with the last unit in it.
+struct Module {
+  Module(const DeviceState& device, const void* image, std::string_view what);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  const DeviceState& device;
+  CUmodule handle = nullptr;
+};
+
+struct CompiledFunction {
+  CUfunction handle = nullptr;
+  int registers = 0;    ///< per thread; 0 on the host device
+  int spill_bytes = 0;  ///< per thread
+};
+
+/// One kernel under each of its candidate schedules.
+struct CompiledUnit {
+  std::shared_ptr<const Module> module;
+  std::vector<CompiledFunction> functions;
+  std::vector<CubinReport> cubins;  ///< by NVRTC, where that was asked for on the host device
+  double milliseconds = 0;          ///< of the compilation that made it and perhaps others
+};
+
+using CompiledUnitPointer = std::shared_ptr<const CompiledUnit>;
+
+class KernelCache {
+ public:
+  /// Either a unit that is there or being made, or the duty to make it.
+  struct Claim {
+    std::shared_future<CompiledUnitPointer> unit;
+    /// Not null: the caller must fulfil or fail it.
+    std::shared_ptr<std::promise<CompiledUnitPointer>> duty;
+  };
+
+  /// `key` is the whole text that decides the unit, so two units never share an entry.
+  Claim claim(const std::string& key);
+  void fulfil(const Claim& claim, CompiledUnitPointer unit);
+  /// Hands `error` to all who wait for the unit and forgets the entry, so that a later claim tries
+  /// again.
+  void fail(const std::string& key, const Claim& claim, std::exception_ptr error);
+
+  std::int64_t hits() const { return hits_; }
+  std::int64_t misses() const { return misses_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::string& key) const;
+  };
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_future<CompiledUnitPointer>, Hash> units_;
+  std::atomic<std::int64_t> hits_ = 0;
+  std::atomic<std::int64_t> misses_ = 0;
+};
+
+}  // namespace sinter

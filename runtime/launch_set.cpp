@@ -1,0 +1,148 @@
+#include "runtime/launch_set.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+
+#include "ir/extent.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kArenaAlignment = 256;
+
+std::int64_t round_up(std::int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+/// The slot that `argument` takes its value from; -1 for none.
+int slot_of(const Argument& argument, const Program& program, const Interface& interface) {
+  if (argument.kind == Argument::Kind::scalar) return argument.index;
+  if (argument.kind != Argument::Kind::buffer) return -1;
+  const Buffer& buffer = program.buffers[static_cast<std::size_t>(argument.index)];
+  if (buffer.kind == Buffer::Kind::input) return buffer.index;
+  return buffer.kind == Buffer::Kind::output ? interface.input_count + buffer.index : -1;
+}
+
+}  // namespace
+
+ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symbols) {
+  MemoryPlan plan = plan_memory(variant.program, symbols);
+  ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
+                       .arena_bytes = round_up(plan.arena_bytes)};
+  // Kernels without an edge between them may run at once: no two share a workspace.
+  for (const VariantKernel& kernel : variant.kernels) {
+    const std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
+    const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
+    layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
+    layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
+    layout.arena_bytes += round_up(bytes);
+    layout.tickets += tickets;
+  }
+  return layout;
+}
+
+bool serves(const Variant& variant, std::span<const std::int64_t> symbols, std::int64_t alignment) {
+  return variant.alignment == alignment && holds(variant.program, symbols);
+}
+
+template <class Visit>
+void LaunchSet::for_each_argument(Visit visit) const {
+  std::uint32_t number = 0;
+  for (std::size_t kernel = 0; kernel < variant_->kernels.size(); ++kernel)
+    for (const Argument& argument : variant_->kernels[kernel].source.arguments)
+      visit(argument, kernel,
+            Patch{.argument = number++, .launch = static_cast<std::uint32_t>(kernel)});
+}
+
+LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
+    : variant_(std::move(variant)), launches_(variant_->kernels.size()) {
+  std::vector<std::vector<Patch>> by_slot(interface.slots.size());
+  std::size_t count = 0;
+  for_each_argument([&](const Argument& argument, std::size_t, Patch patch) {
+    ++count;
+    if (const int slot = slot_of(argument, variant_->program, interface); slot >= 0)
+      by_slot[static_cast<std::size_t>(slot)].push_back(patch);
+  });
+  for (const std::vector<Patch>& patches : by_slot) {
+    first_patch_.push_back(static_cast<std::uint32_t>(patches_.size()));
+    patches_.insert(patches_.end(), patches.begin(), patches.end());
+  }
+  first_patch_.push_back(static_cast<std::uint32_t>(patches_.size()));
+  // No array lies there, and a scalar of these bits only misses the shortcut of set_values.
+  values_.assign(interface.slots.size(), 0);
+  arguments_.assign(count, 0);
+  for (std::uint64_t& argument : arguments_) parameters_.push_back(&argument);
+
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const VariantKernel& kernel = variant_->kernels[i];
+    PreparedLaunch& launch = launches_[i];
+    launch.function = kernel.function;
+    launch.parameters = parameters_.data() + first;
+    launch.config.gridDimY = launch.config.gridDimZ = 1;
+    launch.config.blockDimX = static_cast<unsigned>(kernel.source.threads);
+    launch.config.blockDimY = launch.config.blockDimZ = 1;
+    launch.config.sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes);
+    first += kernel.source.arguments.size();
+  }
+}
+
+void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
+  symbols_.assign(symbols.begin(), symbols.end());
+  layout_ = lay_out(*variant_, symbols_);
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    PreparedLaunch& launch = launches_[i];
+    const std::int64_t grid = evaluate(variant_->kernels[i].source.grid, symbols_);
+    ensure(grid >= 0 && grid <= std::numeric_limits<int>::max(),
+           fmt::format("kernel {} wants {} blocks", variant_->program.kernels[i].name, grid));
+    launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
+    launch.config.gridDimX = static_cast<unsigned>(grid);
+    launch.is_empty = grid == 0;
+  }
+  for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
+    if (argument.kind != Argument::Kind::extent) return;
+    const std::int64_t value = evaluate(argument.extent, symbols_);
+    ensure(argument.c_type.find("long") != std::string::npos ||
+               (value >= std::numeric_limits<int>::min() &&
+                value <= std::numeric_limits<int>::max()),
+           fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
+                       to_string(argument.extent), value, argument.c_type));
+    put(patch, static_cast<std::uint64_t>(value));
+  });
+}
+
+void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets) {
+  const auto at = [](CUdeviceptr base, std::int64_t offset) {
+    return offset < 0 ? 0 : base + static_cast<CUdeviceptr>(offset);
+  };
+  for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
+    if (argument.kind == Argument::Kind::workspace)
+      put(patch, at(arena, layout_.workspace_offsets[kernel]));
+    if (argument.kind == Argument::Kind::tickets)
+      put(patch, at(tickets, layout_.ticket_offsets[kernel] *
+                                 static_cast<std::int64_t>(sizeof(unsigned))));
+    if (argument.kind != Argument::Kind::buffer) return;
+    const auto buffer = static_cast<std::size_t>(argument.index);
+    if (variant_->program.buffers[buffer].kind == Buffer::Kind::temporary)
+      put(patch, at(arena, layout_.buffer_offsets[buffer]));
+  });
+}
+
+void LaunchSet::set_values(std::span<const std::uint64_t> values) {
+  for (std::size_t slot = 0; slot < values.size(); ++slot) {
+    if (values_[slot] == values[slot]) continue;
+    values_[slot] = values[slot];
+    for (std::uint32_t i = first_patch_[slot]; i < first_patch_[slot + 1]; ++i)
+      put(patches_[i], values[slot]);
+  }
+}
+
+void LaunchSet::set_stream(CUstream stream) {
+  for (PreparedLaunch& launch : launches_) launch.config.hStream = stream;
+}
+
+}  // namespace sinter

@@ -1,0 +1,79 @@
+// LaunchSet: every launch of a variant with its arguments laid out, and where each binding goes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/binding.h"
+#include "runtime/driver.h"
+#include "runtime/variant.h"
+
+namespace sinter {
+
+/// One kernel launch whose parameters stay where they are; only values change.
+struct PreparedLaunch {
+  CUlaunchConfig config{};
+  CUfunction function = nullptr;
+  void** parameters = nullptr;
+  bool is_empty = false;  ///< no blocks: nothing to launch
+  bool changed = true;    ///< since the CUDA Graph last took its values
+};
+
+/// Memory of a context that a launch set addresses.
+struct ScratchLayout {
+  std::vector<std::int64_t> buffer_offsets;     ///< per program buffer; -1: bound by the caller
+  std::vector<std::int64_t> workspace_offsets;  ///< per kernel; -1: none
+  std::int64_t arena_bytes = 0;                 ///< temporaries, then workspaces
+  std::vector<std::int64_t> ticket_offsets;     ///< per kernel, in counters; -1: none
+  std::int64_t tickets = 0;                     ///< counters that must be 0 before the first launch
+};
+
+/// Where a variant's temporaries, workspaces and tickets lie for these sizes.
+ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symbols);
+
+class LaunchSet {
+ public:
+  LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface);
+  LaunchSet(const LaunchSet&) = delete;
+  LaunchSet& operator=(const LaunchSet&) = delete;
+
+  const Variant& variant() const { return *variant_; }
+  const ScratchLayout& layout() const { return layout_; }
+  std::span<const std::int64_t> symbols() const { return symbols_; }
+  std::span<PreparedLaunch> launches() { return launches_; }
+
+  /// Computes grids, extents and the layout for new sizes. Scratch must be set again after it.
+  void set_symbols(std::span<const std::int64_t> symbols);
+  /// Points temporaries, workspaces and tickets into the context's memory.
+  void set_scratch(CUdeviceptr arena, CUdeviceptr tickets);
+  /// Fills in what differs from what was bound last.
+  void set_values(std::span<const std::uint64_t> values);
+  void set_stream(CUstream stream);
+
+ private:
+  struct Patch {
+    std::uint32_t argument;
+    std::uint32_t launch;
+  };
+
+  void put(Patch patch, std::uint64_t value) {
+    if (arguments_[patch.argument] == value) return;
+    arguments_[patch.argument] = value;
+    launches_[patch.launch].changed = true;
+  }
+  template <class Visit>
+  void for_each_argument(Visit visit) const;
+
+  std::shared_ptr<const Variant> variant_;
+  ScratchLayout layout_;
+  std::vector<std::int64_t> symbols_;
+  std::vector<PreparedLaunch> launches_;
+  std::vector<std::uint64_t> arguments_;  ///< 8 bytes each; the driver reads as many as it needs
+  std::vector<void*> parameters_;         ///< the address of each argument
+  std::vector<Patch> patches_;            ///< those of slot i: patches_[first_patch_[i]] …
+  std::vector<std::uint32_t> first_patch_;
+  std::vector<std::uint64_t> values_;     ///< per slot, as filled in
+};
+
+}  // namespace sinter

@@ -1,0 +1,160 @@
+#include "runtime/make_variant.h"
+
+#include <fmt/format.h>
+#include <llvm/Support/xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "codegen/emit.h"
+#include "ir/extent.h"
+#include "ir/print.h"
+#include "runtime/autotune.h"
+#include "runtime/compile_service.h"
+#include "runtime/variant_report.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void log(const Options& options, const std::string& line) {
+  if (options.log) options.log(line);
+}
+
+Program plan_for(VariantSource& from, const VariantRequest& request) {
+  PlanOptions options{.fuse = from.options.fuse, .skip = from.options.skip};
+  options.dump = [&](std::string_view pass, const std::string& text) {
+    from.dump.write(pass, "sinter", text);
+  };
+  const Facts facts{.symbols = request.symbols, .alignment = request.alignment};
+  Program program = plan(from.graph, from.target, facts, options);
+  const std::string broken = broken_guard(program, request.symbols);
+  ensure(broken.empty(), "a plan breaks its own guard: " + broken);
+  return program;
+}
+
+std::vector<CompileResult> compile_all(VariantSource& from,
+                                       std::span<const EmittedKernel> emitted) {
+  std::vector<CompileUnit> units;
+  for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
+  const CompileSettings settings{.arch = std::string(from.target.arch),
+                                 .count = from.options.count,
+                                 .also_nvrtc = from.options.also_nvrtc};
+  return from.device.compile_service->compile(units, settings);
+}
+
+/// Everything that decides a tuning: the texts, the sizes, the pointers.
+std::string tuning_key(const TuneRequest& request, Tune effort) {
+  std::string key = fmt::format("{} {}", static_cast<int>(effort), request.alignment);
+  for (const Source& source : request.sources) {
+    key += fmt::format("\n{} {}", evaluate(source.grid, request.symbols), source.text);
+    for (const Argument& argument : source.arguments)
+      if (argument.kind == Argument::Kind::extent)
+        key += fmt::format(" {}", evaluate(argument.extent, request.symbols));
+  }
+  return key;
+}
+
+/// A candidate that computes something else is a bug that must be seen, log or no log.
+void report_problems(const Options& options, const Kernel& kernel, const TuneResult& result) {
+  for (const CandidateReport& candidate : result.candidates) {
+    if (candidate.problem.empty()) continue;
+    const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
+                                         candidate.schedule, candidate.problem);
+    log(options, line);
+    if (!options.log) std::fprintf(stderr, "sinter: %s\n", line.c_str());
+  }
+}
+
+TuneResult choose_schedule(VariantSource& from, const TuneRequest& request) {
+  if (from.options.force_candidate >= 0) {
+    TuneResult forced = tune(from.device, request, Tune::off);
+    forced.candidates[0].chosen = false;
+    forced.chosen = std::min(from.options.force_candidate,
+                             static_cast<int>(request.sources.size()) - 1);
+    forced.candidates[static_cast<std::size_t>(forced.chosen)].chosen = true;
+    forced.summary = fmt::format("candidate {} was asked for", forced.chosen);
+    return forced;
+  }
+  const std::string key = tuning_key(request, from.options.tune);
+  TuneResult result;
+  if (from.device.tuning_store->find(key, result)) return result;
+  result = tune(from.device, request, from.options.tune);
+  report_problems(from.options, request.kernel, result);
+  from.device.tuning_store->put(key, result);
+  return result;
+}
+
+}  // namespace
+
+EmittedKernel emit_candidates(const Program& program, const Kernel& kernel) {
+  EmittedKernel emitted;
+  std::vector<Schedule> schedules = kernel.candidates;
+  if (schedules.empty()) schedules.push_back(kernel.schedule);
+  const std::string name = legal_name(program.graph->name());
+  for (const Schedule& schedule : schedules) {
+    // The name follows from the text, so that equal kernels are one entry of the cache.
+    const std::string text = emit(program, kernel, schedule, name).text;
+    const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(text));
+    Source source = emit(program, kernel, schedule, fmt::format("{}_{:08x}", name, hash >> 32));
+    if (std::ranges::count(emitted.sources, source.entry, &Source::entry)) continue;
+    emitted.sources.push_back(std::move(source));
+    emitted.schedules.push_back(schedule);
+  }
+  return emitted;
+}
+
+std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request) {
+  auto variant = std::make_shared<Variant>();
+  auto start = std::chrono::steady_clock::now();
+  variant->alignment = request.alignment;
+  variant->program = plan_for(from, request);
+  const Program& program = variant->program;
+  std::vector<EmittedKernel> emitted;
+  for (const Kernel& kernel : program.kernels) {
+    emitted.push_back(emit_candidates(program, kernel));
+    for (const Source& source : emitted.back().sources)
+      from.dump.write("source", "cu", source.text);
+  }
+  const double plan_ms = milliseconds_since(start);
+
+  start = std::chrono::steady_clock::now();
+  const std::vector<CompileResult> compiled = compile_all(from, emitted);
+  const double compile_ms = milliseconds_since(start);
+
+  start = std::chrono::steady_clock::now();
+  std::vector<TuneResult> tuned;
+  for (std::size_t i = 0; i < emitted.size(); ++i) {
+    tuned.push_back(choose_schedule(from, {.program = program,
+                                           .kernel = program.kernels[i],
+                                           .sources = emitted[i].sources,
+                                           .schedules = emitted[i].schedules,
+                                           .unit = *compiled[i].unit,
+                                           .symbols = request.symbols,
+                                           .alignment = request.alignment}));
+    const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
+    variant->kernels.push_back({.source = emitted[i].sources[chosen],
+                                .schedule = emitted[i].schedules[chosen],
+                                .function = compiled[i].unit->functions[chosen].handle,
+                                .unit = compiled[i].unit});
+  }
+  variant->report = report_of(*variant, request, compiled, tuned);
+  variant->report.plan_ms = plan_ms;
+  variant->report.compile_ms = compile_ms;
+  variant->report.tune_ms = milliseconds_since(start);
+  log(from.options,
+      fmt::format("{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
+                  "in {:.1f} ms",
+                  from.graph.name(), variant->kernels.size(),
+                  fmt::join(variant->report.sizes, ", "), request.reason, plan_ms, compile_ms,
+                  variant->report.tune_ms));
+  return variant;
+}
+
+}  // namespace sinter

@@ -1,0 +1,35 @@
+// From a graph and sizes to kernels that are ready to launch: plan, emit, compile, tune.
+#pragma once
+
+#include <memory>
+
+#include "compiler/target.h"
+#include "runtime/dump.h"
+#include "runtime/executable_state.h"
+#include "runtime/variant.h"
+
+namespace sinter {
+
+/// What all variants of an executable are made from.
+struct VariantSource {
+  VariantSource(DeviceState& device, Graph graph, const Target& target, const Options& options)
+      : device(device), graph(std::move(graph)), target(target), options(options), dump(options) {}
+
+  DeviceState& device;
+  Graph graph;
+  Target target;
+  Options options;
+  Dump dump;
+};
+
+/// Throws UserError, CompileError or DriverError; then nothing has changed.
+std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
+
+/// One kernel under each of its candidate schedules, the default first; equal texts once.
+struct EmittedKernel {
+  std::vector<Source> sources;
+  std::vector<Schedule> schedules;
+};
+EmittedKernel emit_candidates(const Program& program, const Kernel& kernel);
+
+}  // namespace sinter

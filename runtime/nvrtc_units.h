@@ -1,0 +1,26 @@
+// Compiling a unit by NVRTC: one kernel under each of its candidate schedules, as one program.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/source.h"
+#include "sinter/report.h"
+
+namespace sinter {
+
+struct NvrtcUnit {
+  std::vector<std::byte> image;      ///< a cubin, for cuModuleLoadData
+  std::vector<CubinReport> reports;  ///< one per source
+  double milliseconds = 0;
+};
+
+/// Throws CompileError, and DriverError where there is no NVRTC.
+NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& arch);
+
+/// As in cache keys. Throws DriverError where there is no NVRTC.
+std::string nvrtc_version();
+
+}  // namespace sinter

@@ -1,0 +1,13 @@
+// Running independent jobs on all hardware threads.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace sinter {
+
+/// Runs every job and waits for all of them, on as many threads as the machine has, this one
+/// included. The jobs must not throw.
+void run_parallel(const std::vector<std::function<void()>>& jobs);
+
+}  // namespace sinter

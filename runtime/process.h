@@ -1,0 +1,23 @@
+// Runs another program and waits for it.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+
+namespace sinter {
+
+struct ProcessResult {
+  int exit_code = -1;     // 128 + the signal that ended it; -1 if it could not be started
+  bool timed_out = false;  // it was killed, and all that it started
+  std::string output;      // stdout and stderr together, or why it could not be started
+};
+
+/// Runs `arguments`, the first of which is the program's path, in `folder` ("" is the current one).
+ProcessResult run_process(std::span<const std::string> arguments, const std::string& folder,
+                          std::chrono::milliseconds time_limit);
+
+/// The path of an executable: `name` itself if it has a slash, else the first on PATH; "" if none.
+std::string find_program(const std::string& name);
+
+}  // namespace sinter

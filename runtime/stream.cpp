@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include "runtime/device_state.h"
+#include "sinter/device.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Throws unless both belong to one device.
+void check_same_device(std::string_view what, const DeviceState& a, const DeviceState& b) {
+  if (&a != &b)
+    throw UserError(fmt::format("{}: one belongs to {} {}, the other to {} {}; take both from one "
+                                "device",
+                                what, a.name, a.ordinal, b.name, b.ordinal));
+}
+
+}  // namespace
+
+StreamState::~StreamState() {
+  if (!is_owned) return;
+  const ReleaseContext current(device);
+  log_failed_release(device.driver, device.driver.cuStreamDestroy(handle), "cuStreamDestroy");
+}
+
+EventState::~EventState() {
+  const ReleaseContext current(device);
+  log_failed_release(device.driver, device.driver.cuEventDestroy(handle), "cuEventDestroy");
+}
+
+Stream Device::stream() const {
+  const CurrentContext current(*state_);
+  CUstream handle = nullptr;
+  check(state_->driver, state_->driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
+        "cuStreamCreate");
+  return Stream(std::make_shared<StreamState>(*state_, handle, /*is_owned=*/true));
+}
+
+Event Device::event() const {
+  const CurrentContext current(*state_);
+  CUevent handle = nullptr;
+  check(state_->driver, state_->driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate");
+  return Event(std::make_shared<EventState>(*state_, handle));
+}
+
+Stream Stream::wrap(void* handle, Device device) {
+  return Stream(std::make_shared<StreamState>(*device.state(), static_cast<CUstream>(handle),
+                                              /*is_owned=*/false));
+}
+
+Device Stream::device() const { return Device(&state_->device); }
+void* Stream::handle() const { return state_->handle; }
+
+void Stream::synchronize() const {
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize");
+}
+
+void Stream::wait(const Event& event) const {
+  check_same_device("Stream::wait: the stream and the event", state_->device, event.state_->device);
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  check(driver, driver.cuStreamWaitEvent(state_->handle, event.state_->handle, /*flags=*/0),
+        "cuStreamWaitEvent");
+}
+
+void Event::record(const Stream& stream) const {
+  check_same_device("Event::record: the event and the stream", state_->device,
+                    stream.state()->device);
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  check(driver, driver.cuEventRecord(state_->handle, stream.state()->handle), "cuEventRecord");
+}
+
+void Event::synchronize() const {
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize");
+}
+
+bool Event::is_done() const {
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  const CUresult result = driver.cuEventQuery(state_->handle);
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  check(driver, result, "cuEventQuery");
+  return true;
+}
+
+float Event::elapsed_since(const Event& start) const {
+  check_same_device("Event::elapsed_since: the two events", state_->device, start.state_->device);
+  const CurrentContext current(state_->device);
+  const Driver& driver = state_->device.driver;
+  float milliseconds = 0;
+  check(driver,
+        driver.cuEventElapsedTime(&milliseconds, start.state_->handle, state_->handle),
+        "cuEventElapsedTime");
+  return milliseconds;
+}
+
+}  // namespace sinter

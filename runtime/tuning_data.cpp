@@ -1,0 +1,248 @@
+#include "runtime/tuning_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "ir/extent.h"
+#include "ir/half.h"
+#include "ir/node.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kPartAlignment = 256;
+constexpr std::int64_t kPatternBytes = 1 << 20;
+
+std::int64_t round_up(std::int64_t bytes) {
+  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
+
+/// The range of the numbers in a buffer: as recorded for an input, else small numbers.
+struct NumberRange {
+  double low = -2;
+  double high = 2;
+};
+
+NumberRange range_of(const Program& program, const Buffer& buffer) {
+  NumberRange range = is_integer(buffer.dtype) ? NumberRange{0, 64} : NumberRange{};
+  if (buffer.kind != Buffer::Kind::input) return range;
+  const InputInfo& input =
+      program.graph->data().inputs[static_cast<std::size_t>(buffer.index)];
+  return {input.low.value_or(std::min(range.low, input.high.value_or(range.low))),
+          input.high.value_or(std::max(range.high, input.low.value_or(range.high)))};
+}
+
+template <class Element, class Encode>
+std::vector<std::byte> pattern(std::int64_t bytes, Encode encode) {
+  std::vector<std::byte> result(static_cast<std::size_t>(bytes));
+  for (std::size_t i = 0; i + sizeof(Element) <= result.size(); i += sizeof(Element)) {
+    const Element element = encode();
+    std::memcpy(result.data() + i, &element, sizeof(Element));
+  }
+  return result;
+}
+
+std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRange range) {
+  std::mt19937_64 random(0x5eed);  // the same numbers in every run
+  std::uniform_real_distribution<double> real(range.low, range.high);
+  const auto whole = [&] { return static_cast<std::int64_t>(std::floor(real(random))); };
+  switch (dtype) {
+    case DType::boolean: return pattern<std::uint8_t>(bytes, [&] { return random() & 1; });
+    case DType::i32:
+      return pattern<std::int32_t>(bytes, [&] { return static_cast<std::int32_t>(whole()); });
+    case DType::i64: return pattern<std::int64_t>(bytes, whole);
+    case DType::f16: return pattern<std::uint16_t>(bytes, [&] { return f16_bits(real(random)); });
+    case DType::bf16: return pattern<std::uint16_t>(bytes, [&] { return bf16_bits(real(random)); });
+    case DType::f32:
+      return pattern<float>(bytes, [&] { return static_cast<float>(real(random)); });
+    case DType::f64: return pattern<double>(bytes, [&] { return real(random); });
+  }
+  return {};
+}
+
+bool is_nan(DType dtype, const std::byte* element) {
+  std::uint16_t half = 0;
+  float single = 0;
+  double real = 0;
+  switch (dtype) {
+    case DType::f16: std::memcpy(&half, element, 2); return std::isnan(f16_value(half));
+    case DType::bf16: std::memcpy(&half, element, 2); return std::isnan(bf16_value(half));
+    case DType::f32: std::memcpy(&single, element, 4); return std::isnan(single);
+    case DType::f64: std::memcpy(&real, element, 8); return std::isnan(real);
+    default: return false;
+  }
+}
+
+bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::size_t bytes) {
+  if (std::memcmp(a, b, bytes) == 0) return true;
+  const auto size = static_cast<std::size_t>(size_of(dtype));
+  for (std::size_t i = 0; i < bytes; i += size)
+    if (std::memcmp(a + i, b + i, size) != 0 && !(is_nan(dtype, a + i) && is_nan(dtype, b + i)))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+std::int64_t TuningData::bytes_per_set(const Request& request) {
+  std::int64_t bytes = round_up(request.workspace_bytes) +
+                       round_up(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+  for (const Argument& argument : request.source.arguments) {
+    if (argument.kind != Argument::Kind::buffer) continue;
+    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
+    // One unit more, for pointers that are less aligned on purpose.
+    bytes += round_up(evaluate(buffer.elements, request.symbols) * size_of(buffer.dtype)) +
+             kPartAlignment;
+  }
+  return bytes;
+}
+
+void TuningData::lay_out(const Request& request) {
+  const std::int64_t misalignment = request.alignment >= 16 ? 0 : request.alignment;
+  for (const Argument& argument : request.source.arguments) {
+    if (argument.kind != Argument::Kind::buffer || find(argument.index)) continue;
+    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
+    const bool is_written = std::ranges::any_of(
+        request.kernel.stores, [&](const Store& store) { return store.buffer == argument.index; });
+    parts_.push_back({.buffer = argument.index,
+                      .dtype = buffer.dtype,
+                      .offset = set_bytes_ + misalignment,
+                      .bytes = evaluate(buffer.elements, symbols_) * size_of(buffer.dtype),
+                      .is_written = is_written});
+    set_bytes_ += round_up(parts_.back().bytes) + kPartAlignment;
+  }
+  workspace_offset_ = set_bytes_;
+  set_bytes_ += round_up(request.workspace_bytes);
+  ticket_offset_ = set_bytes_;
+  set_bytes_ += round_up(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+}
+
+TuningData::TuningData(DeviceState& device, const Request& request, int sets, CUstream stream)
+    : device_(device),
+      stream_(stream),
+      program_(request.program),
+      symbols_(request.symbols.begin(), request.symbols.end()),
+      sets_(sets) {
+  lay_out(request);
+  memory_ = std::make_unique<DeviceMemory>(device_, set_bytes_ * sets_, "scratch data for tuning");
+  const Driver& driver = device_.driver;
+  if (set_bytes_ > 0)  // tickets must be 0, and workspaces may be anything
+    check(driver,
+          driver.cuMemsetD8Async(memory_->pointer, 0, static_cast<std::size_t>(memory_->bytes),
+                                 stream_),
+          "cuMemsetD8Async", "scratch data for tuning");
+  for (const Part& part : parts_) {
+    fill(part, address(part, 0));
+    for (int set = 1; set < sets_ && part.bytes > 0; ++set)
+      check(driver,
+            driver.cuMemcpyDtoDAsync(address(part, set), address(part, 0),
+                                     static_cast<std::size_t>(part.bytes), stream_),
+            "cuMemcpyDtoDAsync", "scratch data for tuning");
+  }
+}
+
+CUdeviceptr TuningData::address(const Part& part, int set) const {
+  return memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_ + part.offset);
+}
+
+/// Uploads a random pattern and doubles it until the part is full.
+void TuningData::fill(const Part& part, CUdeviceptr to) {
+  if (part.bytes == 0) return;
+  const Driver& driver = device_.driver;
+  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(part.buffer)];
+  std::int64_t filled = std::min(part.bytes, kPatternBytes);
+  const std::vector<std::byte> first =
+      random_pattern(part.dtype, filled, range_of(program_, buffer));
+  check(driver,
+        driver.cuMemcpyHtoDAsync(to, first.data(), static_cast<std::size_t>(filled), stream_),
+        "cuMemcpyHtoDAsync", "scratch data for tuning");
+  while (filled < part.bytes) {
+    const std::int64_t more = std::min(filled, part.bytes - filled);
+    check(driver,
+          driver.cuMemcpyDtoDAsync(to + static_cast<CUdeviceptr>(filled), to,
+                                   static_cast<std::size_t>(more), stream_),
+          "cuMemcpyDtoDAsync", "scratch data for tuning");
+    filled += more;
+  }
+  // The copy from pageable memory may still be reading the pattern.
+  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+/// Any number but 0 and 1, which are special to many ops.
+std::uint64_t TuningData::scalar(int input) const {
+  const DType dtype = program_.graph->data().inputs[static_cast<std::size_t>(input)].node->dtype;
+  const NumberRange range = is_floating(dtype) ? NumberRange{0.25, 0.75} : NumberRange{2, 8};
+  const std::vector<std::byte> number = random_pattern(dtype, size_of(dtype), range);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, number.data(), number.size());
+  return bits;
+}
+
+const TuningData::Part* TuningData::find(int buffer) const {
+  const auto found = std::ranges::find(parts_, buffer, &Part::buffer);
+  return found == parts_.end() ? nullptr : &*found;
+}
+
+std::vector<std::uint64_t> TuningData::arguments(const Source& source, int set) const {
+  std::vector<std::uint64_t> values;
+  const CUdeviceptr base = memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_);
+  for (const Argument& argument : source.arguments) {
+    switch (argument.kind) {
+      case Argument::Kind::buffer: {
+        const Part* part = find(argument.index);
+        ensure(part, "the candidates of a kernel touch the same buffers");
+        values.push_back(address(*part, set));
+        break;
+      }
+      case Argument::Kind::scalar: values.push_back(scalar(argument.index)); break;
+      case Argument::Kind::extent:
+        values.push_back(static_cast<std::uint64_t>(evaluate(argument.extent, symbols_)));
+        break;
+      case Argument::Kind::workspace:
+        values.push_back(base + static_cast<CUdeviceptr>(workspace_offset_));
+        break;
+      case Argument::Kind::tickets:
+        values.push_back(base + static_cast<CUdeviceptr>(ticket_offset_));
+        break;
+    }
+  }
+  return values;
+}
+
+void TuningData::restore(int set) {
+  for (const Part& part : parts_)
+    if (part.is_written) fill(part, address(part, set));
+}
+
+std::vector<std::byte> TuningData::results(int set) {
+  const Driver& driver = device_.driver;
+  std::vector<std::byte> bytes;
+  for (const Part& part : parts_) {
+    if (!part.is_written || part.bytes == 0) continue;
+    const std::size_t start = bytes.size();
+    bytes.resize(start + static_cast<std::size_t>(part.bytes));
+    check(driver,
+          driver.cuMemcpyDtoHAsync(bytes.data() + start, address(part, set),
+                                   static_cast<std::size_t>(part.bytes), stream_),
+          "cuMemcpyDtoHAsync", "results of tuning");
+    check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  }
+  return bytes;
+}
+
+bool TuningData::equal(std::span<const std::byte> a, std::span<const std::byte> b) const {
+  std::size_t start = 0;
+  for (const Part& part : parts_) {
+    if (!part.is_written) continue;
+    const auto bytes = static_cast<std::size_t>(part.bytes);
+    if (!equal_elements(part.dtype, a.data() + start, b.data() + start, bytes)) return false;
+    start += bytes;
+  }
+  return true;
+}
+
+}  // namespace sinter

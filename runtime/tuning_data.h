@@ -1,0 +1,72 @@
+// Scratch copies of everything that one kernel touches, filled with random numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codegen/source.h"
+#include "compiler/kernel.h"
+#include "runtime/device_state.h"
+
+namespace sinter {
+
+/// Several sets of the kernel's buffers, so that launches in a row find nothing in L2.
+class TuningData {
+ public:
+  /// `workspace_bytes` and `tickets` are the most that any candidate needs.
+  struct Request {
+    const Program& program;
+    const Kernel& kernel;
+    const Source& source;  ///< any candidate: they take the same buffers
+    std::span<const std::int64_t> symbols;
+    std::int64_t alignment = 16;
+    std::int64_t workspace_bytes = 0;
+    std::int64_t tickets = 0;
+  };
+
+  /// Bytes of one set.
+  static std::int64_t bytes_per_set(const Request& request);
+
+  TuningData(DeviceState& device, const Request& request, int sets, CUstream stream);
+
+  int sets() const { return sets_; }
+  /// The values of `source`'s arguments for one set.
+  std::vector<std::uint64_t> arguments(const Source& source, int set) const;
+  /// Gives the buffers of a set that the kernel writes their first contents again.
+  void restore(int set);
+  /// What a set's written buffers hold now, one after the other. Waits for the stream.
+  std::vector<std::byte> results(int set);
+  /// True if both hold the same bits, or NaN where the other does.
+  bool equal(std::span<const std::byte> a, std::span<const std::byte> b) const;
+
+ private:
+  struct Part {
+    int buffer = 0;
+    DType dtype = DType::f32;
+    std::int64_t offset = 0;  ///< in a set
+    std::int64_t bytes = 0;
+    bool is_written = false;
+  };
+
+  void lay_out(const Request& request);
+  void fill(const Part& part, CUdeviceptr to);
+  const Part* find(int buffer) const;
+  std::uint64_t scalar(int input) const;
+  CUdeviceptr address(const Part& part, int set) const;
+
+  DeviceState& device_;
+  CUstream stream_;
+  const Program& program_;
+  std::vector<std::int64_t> symbols_;
+  std::vector<Part> parts_;
+  std::int64_t workspace_offset_ = 0;
+  std::int64_t ticket_offset_ = 0;
+  std::int64_t set_bytes_ = 0;
+  int sets_ = 0;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+}  // namespace sinter

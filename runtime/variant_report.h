@@ -1,0 +1,17 @@
+// Filling in the report of a variant.
+#pragma once
+
+#include <span>
+
+#include "runtime/autotune.h"
+#include "runtime/compile_service.h"
+#include "runtime/executable_state.h"
+
+namespace sinter {
+
+/// All but the durations. `compiled` and `tuned` have an element for each kernel.
+VariantReport report_of(const Variant& variant, const VariantRequest& request,
+                        std::span<const CompileResult> compiled,
+                        std::span<const TuneResult> tuned);
+
+}  // namespace sinter

@@ -1,0 +1,222 @@
+// What mean, var and reductions of several levels become.
+#include "compiler/lower.h"
+
+#include "compiler/guards.h"
+#include "tests/unit/rewritten.h"
+
+#include <gtest/gtest.h>
+
+namespace sinter {
+namespace {
+
+std::string lowered(std::string_view inputs, std::string_view statements,
+                    std::vector<std::int64_t> symbols = {}) {
+  return rewritten(graph_text(inputs, statements),
+                   [&](GraphData& graph) { lower(graph, {.symbols = symbols}); });
+}
+
+std::vector<std::string> guards(std::string_view inputs, std::string_view statements,
+                                std::vector<std::int64_t> symbols) {
+  const Graph recorded = parse(graph_text(inputs, statements));
+  Graph graph = clone(recorded);
+  std::vector<std::string> result;
+  for (const Guard& guard : lower(graph.data(), {.symbols = symbols}))
+    result.push_back(to_string(guard));
+  return result;
+}
+
+TEST(LowerTest, LeavesOneLevelOfFloatsAsItIs) {
+  EXPECT_EQ(lowered("x: f32[8, 64]", "y = sum x {axes = [1]}; return y"),
+            "  y = sum x {axes = [1], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, KeepsPointersWhereNothingIsToDo) {
+  Graph graph = parse(graph_text("x: f32[8, 64]", "y = max x {axes = [1]}; z = exp y; return z"));
+  const Node* before = graph.data().outputs[0].node;
+  lower(graph.data(), {});
+  EXPECT_EQ(graph.data().outputs[0].node, before);
+}
+
+TEST(LowerTest, SumsHalvesInF32AndRoundsOnce) {
+  EXPECT_EQ(lowered("x: bf16[8, 64]", "y = sum x {axes = [1]}; return y"),
+            "  cast_1 = cast x {to = f32}\n"
+            "  sum_2 = sum cast_1 {axes = [1], keep = false}\n"
+            "  y = cast sum_2 {to = bf16}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, SumsIntegersIn64Bits) {
+  EXPECT_EQ(lowered("x: i32[8, 64]", "y = sum x {axes = [1]}; return y"),
+            "  cast_1 = cast x {to = i64}\n"
+            "  y = sum cast_1 {axes = [1], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, CountsBools) {
+  EXPECT_EQ(lowered("x: bool[64]", "y = sum x; return y"),
+            "  cast_1 = cast x {to = i64}\n"
+            "  y = sum cast_1 {axes = [0], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, MeanIsTheSumOverTheCount) {
+  EXPECT_EQ(lowered("x: bf16[8, 64]", "m = mean x {axes = [-1], keep = true}; return m"),
+            "  cast_1 = cast x {to = f32}\n"
+            "  m_sum = sum cast_1 {axes = [1], keep = true}\n"
+            "  size = size {extent = 64, dtype = f32}\n"
+            "  div_3 = div m_sum, size\n"
+            "  m = cast div_3 {to = bf16}\n"
+            "  return m\n");
+}
+
+TEST(LowerTest, MeanCountsSymbols) {
+  EXPECT_EQ(lowered("x: f32[rows, 4]", "m = mean x; return m", {6}),
+            "  m_sum = sum x {axes = [0, 1], keep = false}\n"
+            "  size = size {extent = rows * 4, dtype = f32}\n"
+            "  m = div m_sum, size\n"
+            "  return m\n");
+}
+
+TEST(LowerTest, VarianceTakesTwoPassesAndSharesTheMean) {
+  EXPECT_EQ(lowered("x: f32[8, 64]",
+                    "v, m = var_mean x {axes = [1], correction = 1, keep = true} ; return v, m"),
+            "  v_sum = sum x {axes = [1], keep = true}\n"
+            "  size = size {extent = 64, dtype = f32}\n"
+            "  m = div v_sum, size\n"
+            "  v_deviation = sub x, m\n"
+            "  mul_4 = mul v_deviation, v_deviation\n"
+            "  v_squares = sum mul_4 {axes = [1], keep = true}\n"
+            "  size_2 = size {extent = 63, dtype = f32}\n"
+            "  v = div v_squares, size_2\n"
+            "  return v, m\n");
+}
+
+TEST(LowerTest, VarianceOfManyElementsIsWelfords) {
+  EXPECT_EQ(lowered("x: f16[8, 65537]", "v = var x {axes = [1], correction = 0}; return v"),
+            "  cast_1 = cast x {to = f32}\n"
+            "  v_squares = welford cast_1 {axes = [1], keep = false}\n"
+            "  size = size {extent = 65537, dtype = f32}\n"
+            "  div_3 = div v_squares, size\n"
+            "  v = cast div_3 {to = f16}\n"
+            "  return v\n");
+}
+
+TEST(LowerTest, VarianceOfSeveralLevelsTakesTwoPasses) {
+  const std::string text = lowered("x: f32[512, 512]", "v = var x {axes = [0, 1]}; return v");
+  EXPECT_EQ(text.find("welford"), text.npos);
+  EXPECT_NE(text.find("v_deviation = sub x, reshape_"), text.npos);
+}
+
+TEST(LowerTest, MergesNeighboursUpToTheLimit) {
+  EXPECT_EQ(lowered("x: f32[128, 128]", "y = sum x; return y"),
+            "  y = sum x {axes = [0, 1], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, CutsLargerOnesInLevels) {
+  EXPECT_EQ(lowered("x: f32[3, 129, 128]", "y = sum x {axes = [0, 1, 2]}; return y"),
+            "  sum_1 = sum x {axes = [2], keep = false}\n"
+            "  y = sum sum_1 {axes = [0, 1], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LevelsKeepAxesWhereAsked) {
+  EXPECT_EQ(lowered("x: f32[4, 256, 5, 256]", "y = max x {axes = [1, 3], keep = true}; return y"),
+            "  max_1 = max x {axes = [3], keep = true}\n"
+            "  y = max max_1 {axes = [1], keep = true}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LevelsDropAxesOneByOne) {
+  EXPECT_EQ(lowered("x: f32[4, 256, 5, 256]", "y = max x {axes = [1, 3]}; return y"),
+            "  max_1 = max x {axes = [3], keep = false}\n"
+            "  y = max max_1 {axes = [1], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LevelsFollowTheRecordedOrder) {
+  // Channels last: axis 1 is the innermost in memory, so it is reduced first.
+  EXPECT_EQ(lowered("x: f32[256, 256] {strides = [1, 256]}", "y = sum x; return y"),
+            "  sum_1 = sum x {axes = [0], keep = false}\n"
+            "  y = sum sum_1 {axes = [0], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, OneLevelKeepsTheRecordedOrder) {
+  EXPECT_EQ(lowered("x: bf16[4, 256] {strides = [1, 4]}", "y = sum x; return y"),
+            "  cast_1 = cast x {to = f32}\n"
+            "  sum_2 = sum cast_1 {axes = [0, 1], keep = false, order = [1, 0]}\n"
+            "  y = cast sum_2 {to = bf16}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, SymbolsDecideByTheirValuesUnderAGuard) {
+  const std::string_view inputs = "x: f32[rows, 1024]", statements = "y = sum x; return y";
+  EXPECT_EQ(guards(inputs, statements, {16}),
+            std::vector<std::string>{"rows * 1024 in [0, 16384]"});
+  EXPECT_EQ(guards(inputs, statements, {17}),
+            std::vector<std::string>{"rows * 1024 at least 16385"});
+  EXPECT_EQ(lowered(inputs, statements, {17}),
+            "  sum_1 = sum x {axes = [1], keep = false}\n"
+            "  y = sum sum_1 {axes = [0], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, SymbolicVarianceIsGuarded) {
+  const std::string_view inputs = "x: f32[4, n]";
+  const std::string_view statements = "v = var x {axes = [1]}; return v";
+  EXPECT_EQ(guards(inputs, statements, {100}), std::vector<std::string>{"n in [0, 65536]"});
+  EXPECT_EQ(guards(inputs, statements, {65537}), std::vector<std::string>{"n at least 65537"});
+}
+
+TEST(LowerTest, NumbersNeedNoGuard) {
+  EXPECT_EQ(guards("x: f32[rows, 1024]", "y = var x {axes = [1]}; return y", {16}),
+            std::vector<std::string>{});
+}
+
+TEST(LowerTest, EmptySumIsZero) {
+  EXPECT_EQ(lowered("x: f32[4, 0]", "y = sum x {axes = [1]}; return y"),
+            "  y = full {shape = [4], value = 0.0, dtype = f32}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, EmptyExtremesAreTheEndsOfTheDType) {
+  EXPECT_EQ(lowered("x: f32[4, 0], i: i32[0]",
+                    "a = max x {axes = [1]}; b = min x {axes = [1]}; c = max i; return a, b, c"),
+            "  a = full {shape = [4], value = -inf, dtype = f32}\n"
+            "  b = full {shape = [4], value = inf, dtype = f32}\n"
+            "  c = full {shape = [], value = -2147483648, dtype = i32}\n"
+            "  return a, b, c\n");
+}
+
+TEST(LowerTest, ReductionsOfOneElementAreViews) {
+  EXPECT_EQ(lowered("x: f32[4, 1]",
+                    "a = sum x {axes = [1]}; b = max x {axes = [1], keep = true}; c = argmax x "
+                    "{axis = 1}; return a, b, c"),
+            "  a = reshape x {shape = [4]}\n"
+            "  c = full {shape = [4], value = 0, dtype = i64}\n"
+            "  return a, b = x, c\n");
+}
+
+TEST(LowerTest, ExtentsOfOneJoinAnyLevel) {
+  EXPECT_EQ(lowered("x: f32[1, 20000, 1]", "e = exp x; y = sum e {keep = true}; return y"),
+            "  e = exp x\n"
+            "  y = sum e {axes = [0, 1, 2], keep = true}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, ReductionOfANumberIsTheNumber) {
+  EXPECT_EQ(lowered("x: f32[]", "y = sum x; return y"), "  return y = x\n");
+}
+
+TEST(LowerTest, PlacesOfRecordedOpsStay) {
+  Graph graph = parse("graph g(x: f16[8, 64]) {\n  m = mean x\n  return m\n}", "model.sinter");
+  lower(graph.data(), {});
+  for (const Node* node : reachable(graph.data()))
+    EXPECT_EQ(graph.data().place(node),
+              node->op == Op::input ? "model.sinter:1" : "model.sinter:2");
+}
+
+}  // namespace
+}  // namespace sinter

@@ -1,0 +1,34 @@
+// Text in, text out: what a pass makes of a graph.
+#pragma once
+
+#include "compiler/rewrite.h"
+#include "ir/verify.h"
+#include "sinter/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+/// The text of a graph: `inputs` as in its head, `statements` with semicolons for ends of lines.
+inline std::string graph_text(std::string_view inputs, std::string_view statements) {
+  std::string text = "graph g(" + std::string(inputs) + ") {\n" + std::string(statements) + "\n}\n";
+  std::ranges::replace(text, ';', '\n');
+  return text;
+}
+
+/// The statements of a graph after `pass`.
+inline std::string rewritten(const std::string& text, const std::function<void(GraphData&)>& pass) {
+  const Graph recorded = parse(text);
+  Graph graph = clone(recorded);
+  pass(graph.data());
+  verify(graph);
+  const std::string result = print(graph);
+  const std::size_t begin = result.find(") {\n") + 4;
+  return result.substr(begin, result.rfind('}') - begin);
+}
+
+}  // namespace sinter

@@ -1,0 +1,217 @@
+// Smaller graphs with the same bits.
+#include "compiler/simplify.h"
+
+#include <gtest/gtest.h>
+
+#include "sinter/ops.h"
+#include "tests/unit/rewritten.h"
+
+namespace sinter {
+namespace {
+
+std::string simplified(std::string_view inputs, std::string_view statements) {
+  return rewritten(graph_text(inputs, statements), simplify);
+}
+
+/// "These must give the same graph."
+void expect_same(std::string_view inputs, std::string_view a, std::string_view b) {
+  EXPECT_EQ(simplified(inputs, a), simplified(inputs, b));
+}
+
+TEST(SimplifyTest, KeepsPointersWhereNothingIsToDo) {
+  Graph graph = parse(graph_text("x: f32[8, 64]", "a = exp x; s = sum a {axes = [1]}; return s"));
+  const std::size_t count = graph.data().nodes.size();
+  const Node* before = graph.data().outputs[0].node;
+  simplify(graph.data());
+  EXPECT_EQ(graph.data().outputs[0].node, before);
+  EXPECT_EQ(graph.data().nodes.size(), count);
+}
+
+TEST(SimplifyTest, AppliesRulesToWhatTheyUncover) {
+  EXPECT_EQ(simplified("x: f32[8]", "a = neg x; b = mul a, 1.0; c = neg b; y = add c, -0.0; return y"),
+            "  return y = x\n");
+}
+
+TEST(SimplifyTest, MatchesCommutativeOpsInBothOrders) {
+  expect_same("x: f32[8]", "y = mul 1.0, x; return y", "y = mul x, 1.0; return y");
+}
+
+TEST(SimplifyTest, MovesNumbersToTheRight) {
+  EXPECT_EQ(simplified("x: f32[8]", "y = add 2.0, x; return y"),
+            "  y = add x, 2.0\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, LeavesNumbersWhereOrderMatters) {
+  EXPECT_EQ(simplified("x: f32[8]", "y = sub 2.0, x; return y"),
+            "  y = sub 2.0, x\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, TreatsAFullArrayAsANumber) {
+  expect_same("x: f32[8, 4]", "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul one, x; return y",
+              "return y = x");
+}
+
+TEST(SimplifyTest, KeepsTheShapeThatAFullArrayGives) {
+  EXPECT_EQ(simplified("x: f32[4]",
+                       "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul x, one; return y"),
+            "  y = broadcast_to x {shape = [8, 4]}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, DropsBroadcastsThatTheOpDoesItself) {
+  EXPECT_EQ(simplified("x: f32[8, 4], b: f32[4]",
+                       "w = broadcast_to b {shape = [8, 4]}; y = add x, w; return y"),
+            "  y = add x, b\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, KeepsBroadcastsThatMakeTheShape) {
+  const std::string text =
+      "  w = broadcast_to b {shape = [8, 4]}\n"
+      "  y = exp w\n"
+      "  return y\n";
+  EXPECT_EQ(simplified("b: f32[4]", "w = broadcast_to b {shape = [8, 4]}; y = exp w; return y"), text);
+}
+
+TEST(SimplifyTest, NumbersBesideHalvesKeepTheComputeType) {
+  // 0.1 is no bf16; multiplied in f32 and rounded once it must stay what was written.
+  EXPECT_EQ(simplified("x: bf16[8]", "a = neg x; b = neg a; y = mul b, 0.1; return y"),
+            "  y = mul x, 0.1\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, RoundsANumberThatAHalfSelectionLeavesAlone) {
+  EXPECT_EQ(simplified("x: bf16[8]",
+                       "c = full {shape = [8], value = true, dtype = bool}; y = where c, 0.1, x; return y"),
+            "  y = full {shape = [8], value = 0.10009765625, dtype = bf16}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, MergesReshapes) {
+  EXPECT_EQ(simplified("x: f32[8, 6]",
+                       "a = reshape x {shape = [48]}; y = reshape a {shape = [6, 8]}; return y"),
+            "  y = reshape x {shape = [6, 8]}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, DropsAReshapeThereAndBack) {
+  EXPECT_EQ(simplified("x: f32[8, 6]",
+                       "a = reshape x {shape = [48]}; y = reshape a {shape = [8, 6]}; return y"),
+            "  return y = x\n");
+}
+
+TEST(SimplifyTest, ComposesPermutations) {
+  EXPECT_EQ(simplified("x: f32[2, 3, 4]",
+                       "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [1, 2, 0]}; return y"),
+            "  y = permute x {axes = [2, 0, 1]}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, DropsAPermutationThereAndBack) {
+  EXPECT_EQ(simplified("x: f32[2, 3, 4]",
+                       "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [2, 0, 1]}; return y"),
+            "  return y = x\n");
+}
+
+TEST(SimplifyTest, MergesBroadcasts) {
+  EXPECT_EQ(simplified("x: f32[4]", "a = broadcast_to x {shape = [3, 4]};"
+                                    "y = broadcast_to a {shape = [2, 3, 4]}; return y"),
+            "  y = broadcast_to x {shape = [2, 3, 4]}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, MergesSlicesOfOneAxis) {
+  EXPECT_EQ(simplified("x: f32[100]", "a = slice x {axis = 0, begin = 10, end = 90, step = 2};"
+                                      "y = slice a {axis = 0, begin = 5, end = 35, step = 3}; return y"),
+            "  y = slice x {axis = 0, begin = 20, end = 80, step = 6}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, MergedSliceEndsWithItsOperand) {
+  EXPECT_EQ(simplified("x: f32[5]", "a = slice x {axis = 0, begin = 0, end = 5, step = 2};"
+                                    "y = slice a {axis = 0, begin = 1, end = 3}; return y"),
+            "  y = slice x {axis = 0, begin = 2, end = 5, step = 2}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, MergesSlicesOfSymbols) {
+  EXPECT_EQ(simplified("x: f32[n]", "a = slice x {axis = 0, begin = 1, end = n};"
+                                    "y = slice a {axis = 0, begin = 2, end = n - 1}; return y"),
+            "  y = slice x {axis = 0, begin = 3, end = n, step = 1}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, DropsCastsThatLoseNothing) {
+  EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f32}; y = cast a {to = bf16}; return y"),
+            "  return y = x\n");
+  EXPECT_EQ(simplified("x: i32[8]", "a = cast x {to = i64}; y = cast a {to = f32}; return y"),
+            "  y = cast x {to = f32}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, KeepsCastsThatRound) {
+  const std::string text =
+      "  a = cast x {to = f16}\n"
+      "  y = cast a {to = bf16}\n"
+      "  return y\n";
+  EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f16}; y = cast a {to = bf16}; return y"), text);
+  EXPECT_EQ(simplified("x: i64[8]", "a = cast x {to = f64}; y = cast a {to = i64}; return y"),
+            "  a = cast x {to = f64}\n"
+            "  y = cast a {to = i64}\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, DividesByPowersOfTwoByMultiplying) {
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, 4096.0; return y"),
+            "  y = mul x, 0.00024414062\n"
+            "  return y\n");
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, -0.5; return y"),
+            "  y = mul x, -2.0\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, KeepsOtherDivisions) {
+  const std::string third = "  y = div x, 3.0\n  return y\n";
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, 3.0; return y"), third);
+  // The reciprocal of 2^127 is not normal, and a half's factor would be a rounded one.
+  const std::string huge = "  y = div x, 1.7014118e+38\n  return y\n";
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, 1.7014118e+38; return y"), huge);
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, 0.0; return y"), "  y = div x, 0.0\n  return y\n");
+  EXPECT_EQ(simplified("x: f32[8]", "y = div x, inf; return y"), "  y = div x, inf\n  return y\n");
+}
+
+TEST(SimplifyTest, RewritesWhatAnUpdateWrites) {
+  EXPECT_EQ(simplified("w: f32[8], g: f32[8]", "a = neg g; y = sub w, a; update w, y; return y"),
+            "  y = add w, g\n"
+            "  update w, y\n"
+            "  return y\n");
+}
+
+TEST(SimplifyTest, MovesALabelToItsReplacement) {
+  EXPECT_EQ(simplified("x: f32[8], y: f32[8]",
+                       "a = neg y; shifted = sub x, a; b = mul shifted, 1.0; z = exp b; return z"),
+            "  shifted = add x, y\n"
+            "  z = exp shifted\n"
+            "  return z\n");
+}
+
+TEST(SimplifyTest, OutputsMayBecomeOneNode) {
+  EXPECT_EQ(simplified("x: f32[8]", "y = exp x; z = mul y, 1.0; return y, z"),
+            "  y = exp x\n"
+            "  return y, z = y\n");
+}
+
+TEST(SimplifyTest, WalksLongChainsWithoutRecursion) {
+  Graph graph("chain");
+  Tensor x = graph.input("x", f32, {8});
+  for (int i = 0; i < 100000; ++i) x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));
+  graph.output("y", x);
+  Graph copy = clone(graph);
+  simplify(copy.data());
+  EXPECT_EQ(reachable(copy.data()).size(), 33334U);
+}
+
+}  // namespace
+}  // namespace sinter

@@ -1,0 +1,135 @@
+// Every row of the op table: its vjp column against central differences of its own values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "ir/interpret.h"
+#include "ir/op.h"
+#include "ir/record.h"
+#include "tests/unit/oracle_support.h"
+
+namespace sinter {
+namespace {
+
+constexpr std::int64_t kSamples = 200;
+using Values = std::vector<double>;
+
+/// What the inputs column allows, away from where the op has no derivative.
+double sample(Inputs inputs, std::mt19937_64& random) {
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  const double sign = between(-1, 1) < 0 ? -1 : 1;
+  switch (inputs) {
+    case Inputs::Any: return between(-2, 2);
+    case Inputs::Small: return between(-4, 4);
+    case Inputs::Positive: return between(0.5, 3);
+    case Inputs::NonZero: return sign * between(0.5, 3);
+    case Inputs::Fraction: return std::floor(between(-4, 4)) + between(0.1, 0.9);
+    case Inputs::Distinct: return between(-2, 2);
+  }
+  return 0;
+}
+
+/// Operand 0 of `where` and all of logical ops are bool; they have no derivative.
+bool is_bool(const OpInfo& row, std::size_t operand) {
+  return row.types == TypeRule::Logical || (row.types == TypeRule::Where && operand == 0);
+}
+
+std::vector<Values> samples(const OpInfo& row) {
+  std::mt19937_64 random(7);
+  std::vector<Values> operands(static_cast<std::size_t>(row.arity), Values(kSamples));
+  for (std::size_t k = 0; k < kSamples; ++k) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      operands[i][k] = is_bool(row, i) ? random() % 2 : sample(row.inputs, random);
+    if (row.inputs == Inputs::Distinct)
+      operands[1][k] = operands[0][k] + (random() % 2 ? 1 : -1) * (0.1 + std::fabs(operands[1][k]));
+  }
+  return operands;
+}
+
+/// The op and its cotangents, recorded over f64 inputs.
+struct Recorded {
+  Graph graph{"vjp"};
+  Tensor y;
+  std::vector<Tensor> cotangents;
+  HostArrays inputs;
+};
+
+Recorded record(const OpInfo& row, const std::vector<Values>& values, const Values& g) {
+  Recorded result;
+  std::vector<Tensor> tensors;
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string name(1, static_cast<char>('a' + i));
+    const DType dtype = is_bool(row, i) ? boolean : f64;
+    tensors.push_back(result.graph.input(name, dtype, {kSamples}));
+    operands.push_back(tensors.back());
+    result.inputs.emplace(name, array(dtype, values[i]));
+  }
+  const Tensor cotangent = result.graph.input("g", f64, {kSamples});
+  result.inputs.emplace("g", array(f64, g));
+  result.y = record_elementwise(row.op, operands);
+  result.cotangents = row.vjp(tensors, result.y, cotangent);
+  return result;
+}
+
+Values values_of(const OpInfo& row, const std::vector<Values>& operands) {
+  Recorded recorded = record(row, operands, Values(kSamples, 1.0));
+  const Expected y = value_of(recorded.graph, recorded.y, recorded.inputs);
+  Values result;
+  for (std::int64_t i = 0; i < y.size(); ++i) result.push_back(y.real(i));
+  return result;
+}
+
+class VjpTest : public testing::TestWithParam<Op> {};
+
+TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
+  const OpInfo& row = info(GetParam());
+  const std::vector<Values> operands = samples(row);
+  std::mt19937_64 random(11);
+  Values g(kSamples);
+  for (double& value : g) value = sample(Inputs::NonZero, random);
+  Recorded recorded = record(row, operands, g);
+  ASSERT_EQ(recorded.cotangents.size(), operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Expected cotangent = value_of(recorded.graph, recorded.cotangents[i], recorded.inputs);
+    ASSERT_EQ(cotangent.size(), kSamples);
+    if (is_bool(row, i)) {
+      for (const double value : cotangent.reals) EXPECT_EQ(value, 0);
+      continue;
+    }
+    constexpr double kStep = 0x1p-17;
+    std::vector<Values> above = operands;
+    std::vector<Values> below = operands;
+    for (double& value : above[i]) value += kStep;
+    for (double& value : below[i]) value -= kStep;
+    const Values high = values_of(row, above);
+    const Values low = values_of(row, below);
+    for (std::size_t k = 0; k < kSamples; ++k) {
+      const double slope = g[k] * (high[k] - low[k]) / (2 * kStep);
+      // The step's square times a third derivative below 1000, and f64's rounding over the step.
+      const double tolerance = 1e-7 * (1 + std::fabs(slope));
+      EXPECT_NEAR(cotangent.reals[k], slope, tolerance)
+          << row.name << ", operand " << i << ", a = " << operands[0][k];
+    }
+  }
+}
+
+std::vector<Op> elementwise_ops() {
+  std::vector<Op> ops;
+  for (const OpInfo& row : op_table())
+    if (row.kind == OpKind::elementwise) ops.push_back(row.op);
+  return ops;
+}
+
+// The generator stands outside: inside, `info` would be the macro's own parameter.
+std::string name_of(const testing::TestParamInfo<Op>& test) {
+  return std::string(info(test.param).name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(elementwise_ops()), name_of);
+
+}  // namespace
+}  // namespace sinter
