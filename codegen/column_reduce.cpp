@@ -31,7 +31,7 @@ class ColumnWriter {
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
     writer_.write_row_stores(
-        live_.empty() ? "Shape::along() == 0" : live_ + " && Shape::along() == 0", {});
+        live_.empty() ? "Shape::along() == 0" : live_ + " && Shape::along() == 0");
   }
 
  private:
@@ -84,7 +84,7 @@ class ColumnWriter {
   }
 
   void write_pass(int pass) {
-    const std::vector<std::vector<bool>> needed = values_needed(body_);
+    const std::vector<std::vector<bool>> needed = plan_passes(body_).needed;
     const Sinks sinks{
         .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
         .stores = stores_of_pass(body_, pass),

@@ -72,7 +72,7 @@ class FullWriter {
   }
 
   void write_part() {
-    const std::vector<std::vector<bool>> needed = values_needed(body_);
+    const std::vector<std::vector<bool>> needed = plan_passes(body_).needed;
     const Sinks sinks{.reductions = declare_reductions(writer_, "RowReduction", 1, 0),
                       .stores = stores_of_pass(body_, 0),
                       .kept = {}};
@@ -162,7 +162,7 @@ class FullWriter {
     int last = 1;
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = 1; stage <= last; ++stage) writer_.write_row_values(stage);
-    writer_.write_row_stores("Shape::thread() == 0", {});
+    writer_.write_row_stores("Shape::thread() == 0");
   }
 
   KernelWriter& writer_;

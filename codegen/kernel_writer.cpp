@@ -33,7 +33,7 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
       value_names_(program.graph->data()) {
   index_type_ = fits_32_bits(program) ? "int" : "long long";
   texts_.resize(body.values.size());
-  is_kept_.resize(body.values.size());
+  places_.resize(body.values.size());
   moves_.resize(body.values.size());
   source.entry = entry;
   source.threads = schedule.threads;
@@ -86,7 +86,9 @@ void KernelWriter::declare_axes(const std::string& linear, std::span<const int> 
 std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
   std::string name = value_names_.of(node);
   if (name.empty()) name = std::string(info(node->op).name);
-  return names_.take(name + std::string(suffix));
+  name = names_.take(name + std::string(suffix));
+  if (in_tile_) tile_names_.push_back(name);
+  return name;
 }
 
 std::string KernelWriter::buffer_name(int buffer, bool is_store) {

@@ -40,7 +40,6 @@ class KernelWriter {
   // What the shapes set before they write values.
   int vector_axis = -1;                 ///< the axis that a Vector runs along; -1: none
   std::map<int, std::string> axis_names;
-  std::string row_count;                ///< as Tile::count, for values of a row of columns
 
   std::string store_condition;          ///< variable that says whether a tile's stores happen
 
@@ -64,7 +63,7 @@ class KernelWriter {
   /// Values that do not vary along the reduced axis and are ready after `stage` passes.
   void write_row_values(int stage);
   /// Stores of row values; `condition` says which thread writes.
-  void write_row_stores(const std::string& condition, const std::string& count);
+  void write_row_stores(const std::string& condition);
   /// Declares the array that keeps `value` between passes.
   void declare_kept(int value, int parts, int tiles);
   /// From now on the result of a reduction is written as `text`.
@@ -107,8 +106,18 @@ class KernelWriter {
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
-  void write_element(int value, bool keep);
+  void write_kept_element(int value);
+  bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
+  std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
+                                    const Tile& tile);
+  void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
+                      std::span<const std::string> results);
+  bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
+  std::string in_memory(DType dtype, const std::string& value) const;
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
+  void write_row_store(const BodyStore& store);
+  Index store_address(const BodyStore& store);
+  void count_store(const BodyStore& store);
   bool is_wide_aligned(const Index& at, DType dtype, int buffer);
   void count_load(const Value& value);
   void find_moving_values();
@@ -121,7 +130,9 @@ class KernelWriter {
   ValueNames value_names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
-  std::vector<bool> is_kept_;
+  std::vector<std::string> places_;  ///< of a kept value, the vector it is kept in; else empty
+  std::vector<std::string> tile_names_;  ///< names that end with the tile being written
+  bool in_tile_ = false;
   std::map<int, std::string> inputs_;   ///< buffer → parameter
   std::map<int, std::string> outputs_;
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter

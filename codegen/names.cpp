@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-bool is_reserved(std::string_view name) {
+bool is_reserved_word(std::string_view name) {
   static const std::unordered_set<std::string_view> words = {
       // C++
       "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
@@ -36,7 +36,7 @@ bool is_reserved(std::string_view name) {
       "row", "column", "along", "size", "inside", "workspace", "tickets"};
   if (words.contains(name)) return true;
   // Functions of the C library: `exp` and `expf`.
-  if (name.ends_with('f') && is_reserved(name.substr(0, name.size() - 1))) return true;
+  if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
   static const std::unordered_set<std::string_view> functions = {
       "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "fabs",
       "abs", "floor", "ceil", "trunc", "rint", "round", "sin", "cos", "tan", "asin", "acos", "atan",
@@ -47,7 +47,7 @@ bool is_reserved(std::string_view name) {
 
 std::string NameSet::take(std::string_view wanted) {
   std::string name = legal_name(wanted);
-  if (is_reserved(name)) name += '_';
+  if (is_reserved_word(name)) name += '_';
   if (taken_.insert(name).second) return name;
   for (int number = 2;; ++number)
     if (std::string numbered = fmt::format("{}_{}", name, number); taken_.insert(numbered).second)

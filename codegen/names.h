@@ -12,12 +12,14 @@ class NameSet {
  public:
   /// `wanted` if it is free, else with the smallest number that makes it so.
   std::string take(std::string_view wanted);
+  /// `name` may be taken again: its scope has ended.
+  void release(const std::string& name) { taken_.erase(name); }
 
  private:
   std::unordered_set<std::string> taken_;
 };
 
 /// True for words that C++, CUDA or the prelude use.
-bool is_reserved(std::string_view name);
+bool is_reserved_word(std::string_view name);
 
 }  // namespace sinter

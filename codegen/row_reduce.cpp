@@ -32,8 +32,7 @@ class RowWriter {
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
     writer_.write_row_stores(live_.empty() ? "Shape::thread() == 0"
-                                           : live_ + " && Shape::thread() == 0",
-                             {});
+                                           : live_ + " && Shape::thread() == 0");
   }
 
  private:
@@ -77,9 +76,10 @@ class RowWriter {
   }
 
   void declare_kept_values() {
+    passes_ = plan_passes(body_);
     if (!schedule_.resident) return;
-    kept_ = values_kept(body_);
-    for (const int value : kept_)
+    passes_ = plan_resident_passes(body_);
+    for (const int value : passes_.kept)
       writer_.declare_kept(value, plan_.parts_per_group, static_cast<int>(plan_.tiles));
   }
 
@@ -113,12 +113,11 @@ class RowWriter {
   }
 
   void write_pass(int pass) {
-    const std::vector<std::vector<bool>> needed = values_needed(body_, kept_);
     Sinks sinks{.reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
                 .stores = stores_of_pass(body_, pass),
                 .kept = {}};
-    for (const int value : kept_)
-      if (body_.values[static_cast<std::size_t>(value)].stage == pass) sinks.kept.push_back(value);
+    for (const int value : passes_.kept)
+      if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
     const bool unroll = schedule_.resident;
     const bool loads_first = std::ranges::any_of(sinks.kept, [&](int value) {
@@ -144,7 +143,7 @@ class RowWriter {
           in_tile(
               [&](Tile tile) {
                 tile.loads_done = loads_first;
-                write_guarded(needed[static_cast<std::size_t>(pass)], sinks, tile);
+                write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
               },
               accumulator);
         },
@@ -187,7 +186,7 @@ class RowWriter {
   const Schedule& schedule_;
   TreePlan plan_;
   std::string live_;  ///< the variable that says whether this thread's row exists; empty: it does
-  std::vector<int> kept_;
+  PassPlan passes_;
 };
 
 }  // namespace

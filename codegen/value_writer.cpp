@@ -187,82 +187,112 @@ void KernelWriter::write_vector_load(int value, const std::string& count,
 // --- tiles --------------------------------------------------------------------------------------
 
 void KernelWriter::declare_kept(int value, int parts, int tiles) {
-  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const auto at = static_cast<std::size_t>(value);
+  const Value& v = body.values[at];
   const std::string name = name_for(v.node);
   const bool is_load = v.kind == Value::Kind::load;
   const std::string_view type = is_load ? info(v.dtype).c_name : compute_c_type(v.dtype);
-  const std::string parts_text = parts > 1 ? fmt::format("[{}]", parts) : "";
-  // Filled with zeros, so that what lies past the end of a row is never read unset.
-  out.line(fmt::format("Vector<{}, {}> {}{}[{}]{};", type, schedule.vector, name, parts_text, tiles,
-                       tiles * parts <= 64 ? "{}" : ""));
-  is_kept_[static_cast<std::size_t>(value)] = true;
-  const std::string place = fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : "");
-  texts_[static_cast<std::size_t>(value)] =
-      is_load ? computed(v.dtype, place + "[k]") : place + "[k]";
+  out.line(fmt::format("Vector<{}, {}> {}{}[{}];", type, schedule.vector, name,
+                       parts > 1 ? fmt::format("[{}]", parts) : "", tiles));
+  places_[at] = fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : "");
+  texts_[at] = is_load ? computed(v.dtype, places_[at] + "[k]") : places_[at] + "[k]";
 }
 
 void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile) {
   for (const int value : kept) {
     const Value& v = body.values[static_cast<std::size_t>(value)];
-    if (v.kind != Value::Kind::load || load_form(v).access == Access::element) continue;
-    std::string place = texts_[static_cast<std::size_t>(value)];
-    place = place.substr(place.find('(') == place.npos ? 0 : place.find('(') + 1);
-    write_vector_load(value, tile.count, place.substr(0, place.find("[k]")));
+    if (v.kind == Value::Kind::load && load_form(v).access != Access::element)
+      write_vector_load(value, tile.count, places_[static_cast<std::size_t>(value)]);
   }
 }
 
-void KernelWriter::write_element(int value, bool keep) {
+void KernelWriter::write_kept_element(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  if (!keep) {
-    write_scalar(value);
-    return;
-  }
-  // The array's element takes the value as it is in memory if it is a load.
-  const std::string& place = texts_[static_cast<std::size_t>(value)];
+  const std::string place = places_[static_cast<std::size_t>(value)] + "[k]";
   if (v.kind != Value::Kind::load) {
     out.line(fmt::format("{} = {};", place, value_expression(value)));
     return;
   }
-  std::string element = place;
-  if (const std::size_t open = place.find('('); open != place.npos)
-    element = place.substr(open + 1, place.size() - open - 2);
   std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
   if (!count_.empty())
     guard = fmt::format("(k < {}{}{})", count_, guard.empty() ? "" : " && ", guard);
-  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if " + guard + " ", element,
+  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if " + guard + " ", place,
                        load_call(v, {Access::element, {}}, {})));
   count_load(v);
 }
 
-void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
-                               const std::string& count) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
-  const int buffer = kernel.stores[place].buffer;
-  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  // An input that is written keeps its strides.
-  Index at = store.at;
-  if (memory.kind == Buffer::Kind::input) {
-    const std::vector<Index> index = body.space.delinearize(store.at, memory.node->shape);
-    at = address(body.space, index, strides_of(*memory.node));
+std::string KernelWriter::in_memory(DType dtype, const std::string& value) const {
+  return is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+}
+
+/// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
+std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
+                                                const Tile& tile) {
+  std::vector<int> in_loop;
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    const int id = static_cast<int>(i);
+    const bool is_done = !texts_[i].empty() && !is_kept(id);
+    if (!values[i] || is_done || value.kind == Value::Kind::literal ||
+        value.kind == Value::Kind::scalar)
+      continue;
+    const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
+    if (is_kept(id) && !keep) continue;  // an earlier pass left it there
+    if (!moves(id) && schedule.vector > 1)
+      write_scalar(id);
+    else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
+             load_form(value).access == Access::element)
+      in_loop.push_back(id);
+    else if (!keep || !tile.loads_done)
+      write_vector_load(id, tile.count, places_[i]);
   }
-  const std::string to = buffer_name(buffer, true);
-  const std::string where = text(at, false);
-  const std::optional<Extent> step = coefficient_of(at, vector_axis);
-  const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
-  if (step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer)) {
-    out.line(count.empty()
-                 ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
-                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where, vector,
-                               count));
-  } else if (step) {
-    out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
-                         text(*step), vector, some));
-  } else {
-    out.directive("#pragma unroll");
-    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
-      const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
-      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(at, true), vector));
-    });
+  return in_loop;
+}
+
+/// True if nothing but one store uses `value`: then it needs no name of its own.
+bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
+                                  const Sinks& sinks) const {
+  if (body.values[static_cast<std::size_t>(value)].kind == Value::Kind::load || is_kept(value))
+    return false;
+  int uses = 0;
+  for (std::size_t user = 0; user < body.values.size(); ++user)
+    if (values[user]) uses += static_cast<int>(std::ranges::count(body.values[user].operands, value));
+  for (const auto& [atom, source] : body.indirect) uses += source == value ? 1 : 0;
+  for (const int index : sinks.reductions)
+    uses += body.reductions[static_cast<std::size_t>(index)].operand == value ? 1 : 0;
+  int stores = 0;
+  for (const int index : sinks.stores)
+    stores += body.stores[static_cast<std::size_t>(index)].value == value ? 1 : 0;
+  return uses == 0 && stores == 1;
+}
+
+/// What stands in the loop over a vector's elements.
+void KernelWriter::write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
+                                  std::span<const std::string> results) {
+  for (const int value : values) {
+    if (is_kept(value))
+      write_kept_element(value);
+    else
+      write_scalar(value);
+  }
+  for (const int index : sinks.reductions) {
+    const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
+    const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
+    out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
+                         texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
+                         operand_text(reduction.operand),
+                         reduction.node->op == Op::argmax ? tile.index : "0"));
+  }
+  for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
+    const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
+    const bool is_named = !texts_[static_cast<std::size_t>(store.value)].empty() ||
+                          body.values[static_cast<std::size_t>(store.value)].kind ==
+                              Value::Kind::literal ||
+                          body.values[static_cast<std::size_t>(store.value)].kind ==
+                              Value::Kind::scalar;
+    out.line(fmt::format("{}[k] = {};", results[i],
+                         in_memory(store.node->dtype, is_named ? operand_text(store.value)
+                                                               : value_expression(store.value))));
   }
 }
 
@@ -270,67 +300,24 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
                               const Tile& tile) {
   find_moving_values();
   count_ = tile.count;
+  in_tile_ = true;
   const std::vector<std::string> before = texts_;
-  const auto wanted = [&](std::size_t value) {
-    return values[value] && (texts_[value].empty() || is_kept_[value]);
-  };
-  std::vector<int> in_loop;
-  for (std::size_t i = 0; i < body.values.size(); ++i) {
-    const Value& value = body.values[i];
-    if (!wanted(i) || value.kind == Value::Kind::literal || value.kind == Value::Kind::scalar)
-      continue;
-    const int id = static_cast<int>(i);
-    const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
-    if (is_kept_[i] && !keep) continue;  // there already
-    if (!moves(id) && schedule.vector > 1) {
-      write_scalar(id);
-    } else if (value.kind == Value::Kind::load && schedule.vector > 1 &&
-               load_form(value).access != Access::element) {
-      if (keep && tile.loads_done) continue;
-      std::string place = keep ? texts_[i] : "";
-      if (keep) {
-        place = place.substr(place.find('(') == place.npos ? 0 : place.find('(') + 1);
-        place = place.substr(0, place.find("[k]"));
-      }
-      write_vector_load(id, tile.count, place);
-    } else {
-      in_loop.push_back(id);
-    }
-  }
+  std::vector<int> in_loop = write_tile_loads(values, sinks, tile);
+  std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
 
   std::vector<std::string> results;
   for (const int store : sinks.stores) {
-    const BodyStore& s = body.stores[static_cast<std::size_t>(store)];
-    const Buffer& memory =
-        program.buffers[static_cast<std::size_t>(kernel.stores[static_cast<std::size_t>(store)].buffer)];
+    const auto at = static_cast<std::size_t>(store);
+    const Buffer& memory = program.buffers[static_cast<std::size_t>(kernel.stores[at].buffer)];
     results.push_back(names_.take(memory.name));
-    out.line(fmt::format("Vector<{}, {}> {};", info(s.node->dtype).c_name, schedule.vector,
-                         results.back()));
+    tile_names_.push_back(results.back());
+    out.line(fmt::format("Vector<{}, {}> {};", info(body.stores[at].node->dtype).c_name,
+                         schedule.vector, results.back()));
   }
-
-  const auto element = [&] {
-    for (const int value : in_loop)
-      write_element(value, std::ranges::find(sinks.kept, value) != sinks.kept.end());
-    for (const int index : sinks.reductions) {
-      const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
-      const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
-      out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
-                           texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
-                           operand_text(reduction.operand),
-                           reduction.node->op == Op::argmax ? tile.index : "0"));
-    }
-    for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
-      const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
-      const DType dtype = store.node->dtype;
-      const std::string value = operand_text(store.value);
-      out.line(fmt::format("{}[k] = {};", results[i],
-                           is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value)
-                                          : value));
-    }
-  };
   if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.stores.empty()) {
     out.directive("#pragma unroll");
-    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), element);
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector),
+              [&] { write_elements(in_loop, sinks, tile, results); });
   }
   const auto write_stores = [&] {
     for (std::size_t i = 0; i < sinks.stores.size(); ++i)
@@ -341,10 +328,13 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   else
     out.block(fmt::format("if ({})", store_condition), write_stores);
 
-  count_.clear();
   // Variables of this tile are out of scope after it; what is kept stays.
   for (std::size_t i = 0; i < texts_.size(); ++i)
-    if (!is_kept_[i]) texts_[i] = before[i];
+    if (!is_kept(static_cast<int>(i))) texts_[i] = before[i];
+  for (const std::string& name : tile_names_) names_.release(name);
+  tile_names_.clear();
+  in_tile_ = false;
+  count_.clear();
 }
 
 // --- rows ---------------------------------------------------------------------------------------
@@ -362,7 +352,7 @@ void KernelWriter::write_row_values(int stage) {
       continue;
     }
     if (value.kind == Value::Kind::load && load_form(value).access != Access::element) {
-      write_vector_load(id, row_count, {});
+      write_vector_load(id, {}, {});
       continue;
     }
     const std::string name = name_for(value.node);
@@ -374,45 +364,6 @@ void KernelWriter::write_row_values(int stage) {
     });
     texts_[i] = name + "[k]";
   }
-}
-
-void KernelWriter::write_row_stores(const std::string& condition, const std::string& count) {
-  const auto write = [&] {
-    for (std::size_t i = 0; i < body.stores.size(); ++i) {
-      const BodyStore& store = body.stores[i];
-      if (store.varies) continue;
-      const DType dtype = store.node->dtype;
-      const auto in_memory = [&](const std::string& value) {
-        return is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
-      };
-      const int buffer = kernel.stores[i].buffer;
-      const std::string value = operand_text(store.value);
-      if (!depends_on(store.at, vector_axis)) {
-        const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-        Index at = store.at;
-        if (memory.kind == Buffer::Kind::input)
-          at = address(body.space, body.space.delinearize(store.at, memory.node->shape),
-                       strides_of(*memory.node));
-        out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(at, false),
-                             in_memory(fmt::format("{}", value))));
-        continue;
-      }
-      const std::string vector =
-          names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);
-      out.line(fmt::format("Vector<{}, {}> {};", info(dtype).c_name, schedule.vector, vector));
-      out.directive("#pragma unroll");
-      out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector,
-                           in_memory(value)));
-      write_store(store, vector, count);
-    }
-  };
-  const bool any =
-      std::ranges::any_of(body.stores, [](const BodyStore& store) { return !store.varies; });
-  if (!any) return;
-  if (condition.empty())
-    write();
-  else
-    out.block(fmt::format("if ({})", condition), write);
 }
 
 }  // namespace sinter

@@ -48,72 +48,111 @@ Extent stored_elements(const Body& body, const BodyStore& store) {
 
 namespace {
 
-void need(const Body& body, int value, int pass, std::span<const int> kept,
-          std::vector<bool>& needed) {
-  std::vector<int> pending = {value};
-  while (!pending.empty()) {
-    const auto at = static_cast<std::size_t>(pending.back());
-    pending.pop_back();
-    const Value& v = body.values[at];
-    if (!v.varies || needed[at]) continue;
-    needed[at] = true;
-    if (v.stage < pass && std::ranges::find(kept, static_cast<int>(at)) != kept.end()) continue;
-    for (const int operand : v.operands) pending.push_back(operand);
-    // What an address is read through is needed too.
-    for (const auto& [atom, source] : body.indirect)
-      for (const IndexTerm& term : v.at.terms)
-        if (term.atom == atom) pending.push_back(source);
+class PassPlanner {
+ public:
+  explicit PassPlanner(const Body& body) : body_(body) {}
+
+  PassPlan plan(const PassPlan& before) {
+    PassPlan plan{.needed = {}, .kept = before.kept, .first_pass = before.first_pass};
+    const auto passes = static_cast<std::size_t>(body_.passes());
+    plan.needed.assign(passes, std::vector<bool>(body_.values.size(), false));
+    for (const BodyReduction& reduction : body_.reductions)
+      need(plan, reduction.operand, reduction.stage);
+    for (const BodyStore& store : body_.stores)
+      if (store.varies) need(plan, store.value, store.stage);
+    plan.first_pass.assign(body_.values.size(), -1);
+    for (std::size_t pass = passes; pass-- > 0;)
+      for (std::size_t value = 0; value < body_.values.size(); ++value)
+        if (plan.needed[pass][value]) plan.first_pass[value] = static_cast<int>(pass);
+    return plan;
   }
+
+ private:
+  static bool is_kept(const PassPlan& plan, std::size_t value, int pass) {
+    return std::ranges::binary_search(plan.kept, static_cast<int>(value)) &&
+           plan.first_pass[value] < pass;
+  }
+
+  void need(PassPlan& plan, int root, int pass) {
+    std::vector<bool>& needed = plan.needed[static_cast<std::size_t>(pass)];
+    std::vector<int> pending = {root};
+    while (!pending.empty()) {
+      const auto at = static_cast<std::size_t>(pending.back());
+      pending.pop_back();
+      const Value& v = body_.values[at];
+      if (!v.varies || needed[at]) continue;
+      needed[at] = true;
+      if (is_kept(plan, at, pass)) continue;
+      for (const int operand : v.operands) pending.push_back(operand);
+      // What an address is read through is needed too.
+      for (const auto& [atom, source] : body_.indirect)
+        if (uses(v.at, atom)) pending.push_back(source);
+    }
+  }
+
+  static bool uses(const Index& index, const IndexAtom* atom) {
+    return std::ranges::any_of(index.terms, [&](const IndexTerm& term) {
+      return term.atom == atom || uses(term.atom->numerator, atom);
+    });
+  }
+
+  const Body& body_;
+};
+
+/// True if a pass after the first that computes `value` uses it for what that pass is the first to do.
+bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
+  const int born = plan.first_pass[value];
+  for (std::size_t user = 0; user < body.values.size(); ++user) {
+    const auto& operands = body.values[user].operands;
+    const bool uses = std::ranges::find(operands, static_cast<int>(value)) != operands.end();
+    if (uses && plan.first_pass[user] > born) return true;
+  }
+  const auto is_late = [&](int operand, int stage) {
+    return operand == static_cast<int>(value) && stage > born;
+  };
+  return std::ranges::any_of(body.stores, [&](const BodyStore& store) {
+           return store.varies && is_late(store.value, store.stage);
+         }) ||
+         std::ranges::any_of(body.reductions, [&](const BodyReduction& reduction) {
+           return is_late(reduction.operand, reduction.stage);
+         });
 }
 
 }  // namespace
 
-std::vector<std::vector<bool>> values_needed(const Body& body, std::span<const int> kept) {
-  std::vector<std::vector<bool>> result(static_cast<std::size_t>(body.passes()),
-                                        std::vector<bool>(body.values.size(), false));
-  for (const BodyReduction& reduction : body.reductions)
-    need(body, reduction.operand, reduction.stage, kept,
-         result[static_cast<std::size_t>(reduction.stage)]);
-  for (const BodyStore& store : body.stores)
-    if (store.varies)
-      need(body, store.value, store.stage, kept, result[static_cast<std::size_t>(store.stage)]);
-  return result;
-}
+PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
 
-std::vector<int> values_kept(const Body& body) {
-  const std::vector<std::vector<bool>> needed = values_needed(body);
-  std::vector<int> kept;
+PassPlan plan_resident_passes(const Body& body) {
+  PassPlan plan = plan_passes(body);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
-    const Value& v = body.values[value];
-    const auto born = static_cast<std::size_t>(v.stage);
-    bool later = false;
-    for (std::size_t pass = born + 1; pass < needed.size(); ++pass)
-      later = later || needed[pass][value];
-    if (!v.varies || !later) continue;
-    // A value that later passes need only by way of users that are kept themselves is not kept.
-    bool used_late = false;
-    for (std::size_t user = 0; user < body.values.size(); ++user) {
-      const Value& u = body.values[user];
-      if (std::ranges::find(u.operands, static_cast<int>(value)) == u.operands.end()) continue;
-      for (std::size_t pass = born + 1; pass < needed.size(); ++pass)
-        used_late = used_late || (needed[pass][user] && static_cast<std::size_t>(u.stage) >= pass);
-    }
-    for (const BodyStore& store : body.stores)
-      used_late = used_late || (store.value == static_cast<int>(value) &&
-                                static_cast<std::size_t>(store.stage) > born);
-    for (const BodyReduction& reduction : body.reductions)
-      used_late = used_late || (reduction.operand == static_cast<int>(value) &&
-                                static_cast<std::size_t>(reduction.stage) > born);
-    if (!used_late) continue;
+    if (plan.first_pass[value] < 0 || !is_used_later(body, plan, value)) continue;
     // A cast is redone from what was loaded, which is narrower.
     int keep = static_cast<int>(value);
-    while (body.values[static_cast<std::size_t>(keep)].kind == Value::Kind::op &&
-           body.values[static_cast<std::size_t>(keep)].node->op == Op::cast)
-      keep = body.values[static_cast<std::size_t>(keep)].operands[0];
-    if (std::ranges::find(kept, keep) == kept.end()) kept.push_back(keep);
+    const auto at = [&](int v) -> const Value& { return body.values[static_cast<std::size_t>(v)]; };
+    while (at(keep).kind == Value::Kind::op && at(keep).node->op == Op::cast)
+      keep = at(keep).operands[0];
+    if (at(keep).varies && std::ranges::find(plan.kept, keep) == plan.kept.end())
+      plan.kept.push_back(keep);
   }
-  std::ranges::sort(kept);
-  return kept;
+  std::ranges::sort(plan.kept);
+  return PassPlanner(body).plan(plan);
+}
+
+int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
+  int most = 0;
+  for (int pass = 0; pass + 1 < static_cast<int>(plan.needed.size()); ++pass) {
+    int alive = 0;
+    for (const int value : plan.kept) {
+      bool later = false;
+      for (std::size_t next = static_cast<std::size_t>(pass) + 1; next < plan.needed.size(); ++next)
+        later = later || plan.needed[next][static_cast<std::size_t>(value)];
+      const Value& kept = body.values[static_cast<std::size_t>(value)];
+      if (plan.first_pass[static_cast<std::size_t>(value)] <= pass && later)
+        alive += size_of(kept.kind == Value::Kind::load ? kept.dtype : info(kept.dtype).compute);
+    }
+    most = std::max(most, alive);
+  }
+  return most;
 }
 
 std::int64_t divisor_of(Extent extent, const Facts& facts) {

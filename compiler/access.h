@@ -15,13 +15,20 @@ Extent touched_elements(const Body& body, const Value& value);
 /// Distinct elements that `store` writes.
 Extent stored_elements(const Body& body, const BodyStore& store);
 
-/// needs[pass][value]: whether `value`, which varies along the reduced axis, is needed in `pass` when
-/// nothing but `kept` is kept from earlier passes.
-std::vector<std::vector<bool>> values_needed(const Body& body, std::span<const int> kept = {});
+/// What each pass over the reduced axis computes, of the values that vary along it.
+struct PassPlan {
+  std::vector<std::vector<bool>> needed;  ///< [pass][value]
+  std::vector<int> kept;  ///< computed in one pass and kept for later ones, by ascending number
+  std::vector<int> first_pass;            ///< [value]: the first pass that needs it; -1: none
+};
 
-/// Values that a kernel with resident rows computes in one pass and needs in a later one: for each
-/// pass but the last, what must be kept. Loads are kept rather than what a cast makes of them.
-std::vector<int> values_kept(const Body& body);
+/// The passes of a kernel that keeps nothing: each pass computes all it needs again.
+PassPlan plan_passes(const Body& body);
+/// The passes of a kernel that keeps its rows: values that an earlier pass computed are kept where a
+/// later one uses them directly. Loads are kept rather than what a cast makes of them.
+PassPlan plan_resident_passes(const Body& body);
+/// The most bytes of a row's kept values that are alive from one pass to the next, per element.
+int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 
 /// The widest power of two <= `limit` that divides every coefficient of `at` but the one of `axis`, and
 /// its constant: how many elements along `axis` a vector may hold for its address to be aligned. 1

@@ -197,18 +197,13 @@ class RowCandidates {
   /// A thread's share of the kept values fits in half of its registers.
   bool fits(const Schedule& schedule) const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
-    constexpr std::int64_t kWords = 80;
+    constexpr std::int64_t kWords = 64;
     const std::int64_t per_part = std::int64_t{schedule.threads_per_row / schedule.groups} *
                                   (schedule.vector / kChunk);
     const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
     const std::int64_t vectors = tiles * (tree_.parts / schedule.groups);
-    std::int64_t bytes = 0;
-    for (const int value : values_kept(body_)) {
-      const Value& kept = body_.values[static_cast<std::size_t>(value)];
-      const int size = kept.kind == Value::Kind::load ? size_of(kept.dtype)
-                                                      : size_of(info(kept.dtype).compute);
-      bytes += vectors * schedule.vector * size;
-    }
+    const std::int64_t bytes = vectors * schedule.vector *
+                               kept_bytes_per_element(body_, plan_resident_passes(body_));
     return bytes <= kWords * 4;
   }
 

@@ -37,10 +37,7 @@ int instructions_of(Op op) {
 bool fits_resident(const Body& body, const Facts& facts) {
   if (!body.has_reduced_axis || body.passes() == 1) return false;
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
-  std::int64_t bytes = 0;
-  for (const int value : values_kept(body))
-    bytes += extent * size_of(body.values[static_cast<std::size_t>(value)].dtype);
-  return bytes <= kResidentBytes;
+  return extent * kept_bytes_per_element(body, plan_resident_passes(body)) <= kResidentBytes;
 }
 
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
@@ -52,7 +49,7 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
-  const std::vector<std::vector<bool>> needed = values_needed(body);
+  const std::vector<std::vector<bool>> needed = plan_passes(body).needed;
   const bool resident = fits_resident(body, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));

@@ -281,9 +281,13 @@ bool provably_nonnegative(Extent extent) {
   std::int64_t at_ones = 0;
   bool overflows = false;
   for (const ExtentTerm& term : extent.expression()->terms) {
-    // A quotient may be 0 where its numerator is small, so only its nonnegativity is used.
-    const bool has_quotient =
-        std::ranges::any_of(term.atoms, [](const ExtentAtom* atom) { return atom->name.empty(); });
+    // A quotient may be 0 where its numerator is small, so at most its sign is known.
+    bool has_quotient = false;
+    for (const ExtentAtom* atom : term.atoms) {
+      if (!atom->name.empty()) continue;
+      has_quotient = true;
+      if (!provably_nonnegative(atom->numerator)) return false;
+    }
     if (!term.atoms.empty() && term.coefficient < 0) return false;
     if (!has_quotient)
       overflows |= __builtin_add_overflow(at_ones, term.coefficient, &at_ones);

@@ -97,20 +97,40 @@ void fill_facts(IndexAtom& atom) {
   atom.largest = largest_of(atom);
 }
 
-/// Replaces c·d·⌊x / d⌋ + c·(x mod d) by c·x where both stand in `index`.
+/// `index` without the terms of `part` × `factor`, if each of them stands in it as it is.
+std::optional<Index> without(const Index& index, const Index& part, Extent factor) {
+  Index rest{.constant = index.constant - part.constant * factor, .terms = index.terms};
+  for (const IndexTerm& term : part.terms) {
+    const IndexTerm wanted{.atom = term.atom, .coefficient = term.coefficient * factor};
+    const auto found = std::ranges::find(rest.terms, wanted);
+    if (found == rest.terms.end()) return std::nullopt;
+    rest.terms.erase(found);
+  }
+  return rest;
+}
+
+/// Puts together again what reshapes have taken apart, once:
+///   c·(x mod d) + c·d·⌊x / d⌋          = c·x
+///   c·(x mod d) + c·d·(⌊x / d⌋ mod m)  = c·(x mod d·m)
 bool recombine_once(IndexSpace& space, Index& index) {
+  if (index.terms.size() < 2) return false;
   for (const IndexTerm& low : index.terms) {
     if (low.atom->kind != IndexAtom::Kind::remainder) continue;
+    const Index quotient = space.divide(low.atom->numerator, low.atom->divisor);
     const Extent wanted = low.coefficient * low.atom->divisor;
+    const Index low_alone{.constant = 0, .terms = {low}};
+    if (std::optional<Index> rest = without(index, quotient, wanted)) {
+      index = space.add(*without(*rest, low_alone, 1),
+                        space.scale(low.atom->numerator, low.coefficient));
+      return true;
+    }
     for (const IndexTerm& high : index.terms) {
-      if (high.atom->kind != IndexAtom::Kind::quotient || high.coefficient != wanted ||
-          high.atom->divisor != low.atom->divisor || high.atom->numerator != low.atom->numerator)
+      if (high.atom->kind != IndexAtom::Kind::remainder || high.coefficient != wanted ||
+          high.atom->numerator != quotient)
         continue;
-      const Index whole = space.scale(low.atom->numerator, low.coefficient);
-      Index rest{.constant = index.constant, .terms = {}};
-      for (const IndexTerm& term : index.terms)
-        if (term.atom != low.atom && term.atom != high.atom) rest.terms.push_back(term);
-      index = space.add(rest, whole);
+      const Index both = space.modulo(low.atom->numerator, low.atom->divisor * high.atom->divisor);
+      const Index rest = *without(*without(index, low_alone, 1), {.constant = 0, .terms = {high}}, 1);
+      index = space.add(rest, space.scale(both, low.coefficient));
       return true;
     }
   }
@@ -180,6 +200,12 @@ Index IndexSpace::divide(const Index& a, Extent divisor) {
   if (is_single(parts.rest, IndexAtom::Kind::quotient)) {
     const IndexAtom& inner = *parts.rest.terms[0].atom;
     return add(parts.quotient, divide(inner.numerator, inner.divisor * divisor));
+  }
+  // floor((x mod d·k) / d) = floor(x / d) mod k.
+  if (is_single(parts.rest, IndexAtom::Kind::remainder)) {
+    const IndexAtom& inner = *parts.rest.terms[0].atom;
+    if (const std::optional<Extent> k = divide_exactly(inner.divisor, divisor))
+      return add(parts.quotient, modulo(divide(inner.numerator, divisor), *k));
   }
   const IndexAtom* atom = intern({.kind = IndexAtom::Kind::quotient,
                                   .numerator = std::move(parts.rest),

@@ -74,10 +74,20 @@ double round_as_op(DType dtype, long double value) {
 
 long double ulp_at(DType dtype, long double value) {
   const DTypeInfo& row = info(dtype);
-  int exponent = row.min_exponent;
-  if (value != 0)
-    exponent = std::clamp(std::ilogb(value), row.min_exponent, row.max_exponent);
-  return std::ldexp(1.0L, exponent - (row.mantissa_bits - 1));
+  // The exponent from the bits of a double: this stands in the oracle's innermost loop, where ilogb
+  // and ldexp of long double would take most of the time.
+  const long double magnitude = std::fabs(value);
+  const auto narrow = static_cast<double>(magnitude);
+  const auto bits = std::bit_cast<std::uint64_t>(narrow);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  const bool rounded_up_to_power =
+      static_cast<long double>(narrow) > magnitude && (bits & ((1ULL << 52) - 1)) == 0;
+  if (rounded_up_to_power)
+    --exponent;
+  exponent = std::clamp(exponent, row.min_exponent, row.max_exponent) - (row.mantissa_bits - 1);
+  if (exponent < -1022)
+    return std::ldexp(1.0L, exponent);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 long double largest_finite(DType dtype) {

@@ -67,7 +67,8 @@ CompileCounters CompileService::counters() const {
 }
 
 std::string CompileService::key_of(const CompileUnit& unit, const CompileSettings& settings) const {
-  const bool by_nvrtc = !device_.is_host || settings.also_nvrtc;
+  const bool by_nvrtc =
+      !device_.is_host || (settings.also_nvrtc && why_no_nvrtc().empty());
   std::string key = fmt::format("{}\n{}\ncount {}\n", device_.is_host ? host_compiler().version() : "",
                                 by_nvrtc ? nvrtc_version() + " " + settings.arch : "",
                                 settings.count);
@@ -152,11 +153,16 @@ void CompileService::add_cubins(std::span<Job> jobs, const CompileSettings& sett
   std::vector<std::function<void()>> runs;
   for (Job& job : jobs)
     runs.push_back([this, &job, &settings] {
+      if (job.error) return;
+      if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) {
+        job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_not});
+        return;
+      }
       try {
         ++compiles_;
         job.made->cubins = compile_unit(job.unit->sources, settings.arch).reports;
       } catch (...) {
-        if (!job.error) job.error = std::current_exception();
+        job.error = std::current_exception();
       }
     });
   run_parallel(runs);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 
 #include "runtime/autotune.h"
@@ -25,12 +27,19 @@ int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
 /// The target of a GPU: what is known of its kind, corrected by what the driver says.
 Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
-  Target target = known_targets()[0];
-  for (const Target& known : known_targets())
-    if (known.arch == arch) target = known;
-  // GPUs of one architecture differ in bandwidth, which the name tells.
-  for (const Target& known : known_targets())
-    if (known.arch == arch && name.find(known.name) != std::string_view::npos) target = known;
+  // GPUs of one architecture differ in bandwidth, which the name tells: "NVIDIA H100 PCIe".
+  std::string words(name);
+  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  const Target* nearest = &known_targets()[0];
+  int similarity = 0;
+  for (const Target& known : known_targets()) {
+    if (known.arch != arch) continue;
+    const bool is_named = words.find(known.name) != std::string::npos;
+    const int points = 1 + (is_named ? static_cast<int>(known.name.size()) : 0);
+    if (points > similarity) nearest = &known;
+    similarity = std::max(similarity, points);
+  }
+  Target target = *nearest;
   target.name = name;
   target.arch = arch;
   target.compute_capability =

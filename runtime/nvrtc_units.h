@@ -12,7 +12,8 @@
 namespace sinter {
 
 struct NvrtcUnit {
-  std::vector<std::byte> image;      ///< a cubin, for cuModuleLoadData
+  std::vector<std::byte> image;      ///< a cubin, or PTX for a GPU newer than NVRTC
+  std::string ptx;
   std::vector<CubinReport> reports;  ///< one per source
   double milliseconds = 0;
 };
@@ -22,5 +23,7 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& arch)
 
 /// As in cache keys. Throws DriverError where there is no NVRTC.
 std::string nvrtc_version();
+/// Why NVRTC cannot be used, in a sentence; empty if it can.
+std::string why_no_nvrtc();
 
 }  // namespace sinter

@@ -15,11 +15,13 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;          // that of the CUDA driver
 constexpr std::size_t kHugePages = 4 << 20;      // allocations from here on want huge pages
-constexpr std::size_t kMaxQuarantine = 1024;     // freed allocations that stay mapped, closed
-constexpr std::size_t kMaxQuarantineBytes = std::size_t{64} << 30;  // address space only
+// Address space costs nothing: guards are wide, so that indices that are far off still hit them.
+constexpr std::size_t kGuardBytes = 16 << 20;
+constexpr std::size_t kMaxQuarantine = 1024;  // freed allocations that stay mapped, closed
+constexpr std::size_t kMaxQuarantineBytes = std::size_t{256} << 30;
 
-// A mapping is: guard page, slack, allocation, tail up to a multiple of 256, guard page. Slack and
-// tail hold poison, which free() checks.
+// A mapping is: guard, slack, allocation, tail up to a multiple of 256, guard. Slack and tail hold
+// poison, which free() checks.
 struct Mapping {
   std::byte* pages;
   std::size_t page_bytes;  // guards included
@@ -48,15 +50,10 @@ Table& table() {
   return *table;
 }
 
-std::size_t page_size() {
-  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
-
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-std::byte* first_byte(const Mapping& mapping) { return mapping.pages + page_size(); }
-std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * page_size(); }
+std::byte* first_byte(const Mapping& mapping) { return mapping.pages + kGuardBytes; }
+std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * kGuardBytes; }
 
 void open(const Mapping& mapping) {
   mprotect(first_byte(mapping), inner_bytes(mapping), PROT_READ | PROT_WRITE);
@@ -121,13 +118,13 @@ void poison(void* memory, std::size_t bytes) {
 }
 
 std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
-  const std::size_t page = page_size();
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t padded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   const std::size_t inner = round_up(padded, page);
-  void* const pages = mmap(nullptr, inner + 2 * page, PROT_NONE,
+  void* const pages = mmap(nullptr, inner + 2 * kGuardBytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return 0;
-  const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * page};
+  const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * kGuardBytes};
   if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
   if (is_ready) open(mapping);
 
@@ -223,7 +220,7 @@ std::string describe_address(const void* pointer) {
   for (const Freed& freed : all.quarantine)
     if (address >= freed.allocation.start && address < freed.allocation.end())
       return describe_near(freed.allocation, address) + " that was freed";
-  // The nearest allocation, if the address is within the pages around it.
+  // Else the allocation in whose guards it is.
   const Entry* nearest = nullptr;
   for (const auto& [start, entry] : all.entries) {
     const Mapping& mapping = entry.mapping;

@@ -1,4 +1,4 @@
-// The memory of the host device: every allocation has guard pages around it and a poison pattern
+// The memory of the host device: every allocation has guards around it and a poison pattern
 // in it, and the table of allocations says what an address is.
 #pragma once
 

@@ -113,8 +113,7 @@ TEST_F(HostDriverStreamTest, LegacyStreamIsOrderedWithBlockingStreams) {
     ASSERT_EQ(launch(kernel, {}, x, x, 1), CUDA_SUCCESS);  // the legacy stream
     ASSERT_EQ(launch(kernel, {.stream = blocking}, x, x, 1), CUDA_SUCCESS);
     ASSERT_EQ(launch(kernel, {}, x, x, 1), CUDA_SUCCESS);
-    ASSERT_EQ(download<float>(x, 1, blocking)[0], 2.0f);
-    ASSERT_EQ(download<float>(x, 1)[0], 3.0f);
+    ASSERT_EQ(download<float>(x, 1, blocking)[0], 3.0f) << "seed " << seed;
   }
 }
 

@@ -1,11 +1,12 @@
-// The judgement of results: what passes, how far off the worst is, and what is said of the first bad.
+// The judgement of results: what passes, how far off the worst is, and what is said of the first
+// bad.
 #include "ir/check.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "sinter/error.h"
 #include "tests/unit/oracle_support.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -16,7 +17,8 @@ Expected expected(std::vector<double> values, std::vector<double> bounds) {
 }
 
 TEST(CheckTest, EqualValuesPassWithoutABound) {
-  const CheckResult result = check(expected({1, kInf, kNaN, -0.0}, {}), array(f32, {1, kInf, kNaN, 0}));
+  const CheckResult result =
+      check(expected({1, kInf, kNaN, -0.0}, {}), array(f32, {1, kInf, kNaN, 0}));
   EXPECT_TRUE(result.passes());
   EXPECT_EQ(result.worst, 0);
   EXPECT_EQ(result.elements, 4);
@@ -66,13 +68,14 @@ TEST(CheckTest, IntegersMustBeEqualBeyondWhatADoubleHolds) {
 TEST(CheckTest, StridedResultsAreReadByTheirStrides) {
   const Expected wanted{.dtype = f32, .shape = {2, 2}, .reals = {0, 2, 1, 3}};
   HostArray columns(f32, {2, 2}, {1, 2});
-  for (std::int64_t i = 0; i < 4; ++i) columns.set_real_at(i, static_cast<double>(i));
+  for (std::int64_t i = 0; i < 4; ++i)
+    columns.set_real_at(i, static_cast<double>(i));
   EXPECT_TRUE(check(wanted, columns).passes());
 }
 
 TEST(CheckTest, SaysWhereTheFirstBadElementIs) {
-  const Expected wanted{.dtype = f32, .shape = {2, 2}, .reals = {0, 1, 2, 3},
-                        .bounds = {0, 0.5, 0.5, 0.5}};
+  const Expected wanted{
+      .dtype = f32, .shape = {2, 2}, .reals = {0, 1, 2, 3}, .bounds = {0, 0.5, 0.5, 0.5}};
   EXPECT_EQ(describe("y", check(wanted, array(f32, {2, 2}, {0, 1.25, 4, 5}))),
             "y: 2 of 4 elements are beyond their bounds, worst error/bound 4; first at [1, 0]: "
             "device 4, expected 2, bound 0.5");

@@ -1,12 +1,12 @@
 // The oracle's reductions, by hand: values, empty ones, NaN and infinities, and their bounds.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "ir/interpret.h"
 #include "sinter/error.h"
 #include "tests/unit/oracle_support.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -52,8 +52,8 @@ TEST(InterpretReductionTest, SumsAddTheBoundsOfTheirElements) {
   const double both = value_of(x, [](Tensor a) { return sum(exp(a)); }).bound(0);
   EXPECT_GE(both, 2 * one);
   EXPECT_LE(both, 2 * one + 2 * 0x1p-22);
-  EXPECT_TRUE(value_of(array(f32, {0, 1}), [](Tensor a) { return sum(floor(exp(a))); })
-                  .is_undecided(0));
+  EXPECT_TRUE(
+      value_of(array(f32, {0, 1}), [](Tensor a) { return sum(floor(exp(a))); }).is_undecided(0));
 }
 
 TEST(InterpretReductionTest, SumsOfHalvesAreCarriedInF32AndRoundedOnce) {
@@ -125,7 +125,8 @@ TEST(InterpretReductionTest, VarianceDividesByCountLessCorrection) {
   EXPECT_EQ(value_of(x, [](Tensor a) { return var(a, {}, 1); }).reals[0], 14.0F / 3.0F);
   EXPECT_EQ(value_of(x, [](Tensor a) { return var_mean(a).mean; }).reals[0], 3);
   EXPECT_THAT(value_of(array(f32, {5}), var_all).reals, ElementsAre(0));
-  EXPECT_TRUE(std::isnan(value_of(array(f32, {5}), [](Tensor a) { return var(a, {}, 1); }).reals[0]));
+  EXPECT_TRUE(
+      std::isnan(value_of(array(f32, {5}), [](Tensor a) { return var(a, {}, 1); }).reals[0]));
 }
 
 TEST(InterpretReductionTest, VarianceFarFromZeroKeepsItsDigits) {

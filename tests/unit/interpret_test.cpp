@@ -1,14 +1,14 @@
 // The oracle op by op: values, rounding, integer rules, and what is undecided.
 #include "ir/interpret.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 #include "ir/half.h"
 #include "sinter/error.h"
 #include "tests/unit/oracle_support.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -20,7 +20,8 @@ using Integers = std::vector<std::int64_t>;
 
 std::vector<bool> undecided(const Expected& value) {
   std::vector<bool> result;
-  for (std::int64_t i = 0; i < value.size(); ++i) result.push_back(value.is_undecided(i));
+  for (std::int64_t i = 0; i < value.size(); ++i)
+    result.push_back(value.is_undecided(i));
   return result;
 }
 
@@ -164,8 +165,7 @@ TEST(InterpretTest, PolesAndOverflowWithinTheErrorAreUndecided) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   const HostArray x = array(f32, {1, 1, 200});
   const HostArray y = array(f32, {M_E, kLargest / M_E, 2});
-  const Expected quotient =
-      value_of(x, y, [](Tensor a, Tensor b) { return 1.0 / (exp(a) - b); });
+  const Expected quotient = value_of(x, y, [](Tensor a, Tensor b) { return 1.0 / (exp(a) - b); });
   EXPECT_THAT(undecided(quotient), ElementsAre(true, false, false));
   const Expected product = value_of(x, y, [](Tensor a, Tensor b) { return exp(a) * b; });
   EXPECT_THAT(undecided(product), ElementsAre(false, true, false));
@@ -213,10 +213,10 @@ TEST(InterpretTest, CastsOfIntegersWrapAndRoundOnce) {
               ElementsAre(4294967301.0, 0x1p53, 256.0, -1.0));
   // Beside a tie of bf16 by less than f32 can show.
   const Integers near_tie = {(1LL << 40) + (1LL << 32) + 1};
-  EXPECT_THAT(value_of(HostArray::of_integers(i64, {1}, near_tie),
-                       [](Tensor a) { return cast(a, bf16); })
-                  .reals,
-              ElementsAre(0x1p40 + 0x1p33));
+  EXPECT_THAT(
+      value_of(HostArray::of_integers(i64, {1}, near_tie), [](Tensor a) { return cast(a, bf16); })
+          .reals,
+      ElementsAre(0x1p40 + 0x1p33));
 }
 
 TEST(InterpretTest, CastsFromF64ToHalfRoundOnce) {
@@ -234,19 +234,39 @@ TEST(InterpretTest, BroadcastsFromTheRight) {
 
 TEST(InterpretTest, StructuralOpsMoveElements) {
   const HostArray x = array(f32, {2, 3}, {0, 1, 2, 3, 4, 5});
-  EXPECT_THAT(value_of(x, [](Tensor a) { return permute(a, {1, 0}); }).reals,
+  EXPECT_THAT(value_of(x,
+                       [](Tensor a) {
+                         return permute(a, {1, 0});
+                       })
+                  .reals,
               ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_THAT(value_of(x, [](Tensor a) { return reshape(permute(a, {1, 0}), {2, -1}); }).reals,
+  EXPECT_THAT(value_of(x,
+                       [](Tensor a) {
+                         return reshape(permute(a, {1, 0}), {2, -1});
+                       })
+                  .reals,
               ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_THAT(value_of(x, [](Tensor a) { return slice(a, 1, 0, 3, 2); }).reals,
               ElementsAre(0, 2, 3, 5));
   EXPECT_THAT(value_of(x, [](Tensor a) { return slice(a, 0, -1, 2); }).reals, ElementsAre(3, 4, 5));
-  EXPECT_THAT(value_of(x, [](Tensor a) { return concat({a, slice(a, 1, 0, 1)}, 1); }).reals,
+  EXPECT_THAT(value_of(x,
+                       [](Tensor a) {
+                         return concat({a, slice(a, 1, 0, 1)}, 1);
+                       })
+                  .reals,
               ElementsAre(0, 1, 2, 0, 3, 4, 5, 3));
-  EXPECT_THAT(value_of(x, [](Tensor a) { return concat({a, a}, 0); }).reals,
+  EXPECT_THAT(value_of(x,
+                       [](Tensor a) {
+                         return concat({a, a}, 0);
+                       })
+                  .reals,
               ElementsAre(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
   const HostArray column = array(f32, {2, 1}, {7, 8});
-  EXPECT_THAT(value_of(column, [](Tensor a) { return broadcast_to(a, {2, 2, 2}); }).reals,
+  EXPECT_THAT(value_of(column,
+                       [](Tensor a) {
+                         return broadcast_to(a, {2, 2, 2});
+                       })
+                  .reals,
               ElementsAre(7, 7, 8, 8, 7, 7, 8, 8));
 }
 
@@ -275,8 +295,7 @@ TEST(InterpretTest, SourcesGiveTheirNumbers) {
   Graph graph("sources");
   const Extent rows = graph.extent("rows");
   const Tensor lr = graph.scalar("lr", f32);
-  EXPECT_THAT(value_of(graph, full(graph, {2}, 0.1, f32), {}, {3}).reals,
-              ElementsAre(0.1F, 0.1F));
+  EXPECT_THAT(value_of(graph, full(graph, {2}, 0.1, f32), {}, {3}).reals, ElementsAre(0.1F, 0.1F));
   EXPECT_THAT(value_of(graph, full(graph, {1}, 0.1, bf16), {}, {3}).reals,
               ElementsAre(bf16_value(bf16_bits(0.1))));
   EXPECT_THAT(value_of(graph, iota(graph, rows, 5, -2), {}, {3}).integers, ElementsAre(5, 3, 1));
@@ -289,7 +308,8 @@ TEST(InterpretTest, StridedInputsAreReadByTheirStrides) {
   const Tensor x = graph.input("x", f32, {2, 2}, {.strides = std::vector<Extent>{1, 3}});
   graph.output("y", x + 0.0);
   HostArray columns(f32, {2, 2}, {1, 3});
-  for (std::int64_t i = 0; i < 5; ++i) columns.set_real_at(i, static_cast<double>(i));
+  for (std::int64_t i = 0; i < 5; ++i)
+    columns.set_real_at(i, static_cast<double>(i));
   EXPECT_THAT(interpret(graph, {{"x", columns}}, {}).outputs.at("y").reals,
               ElementsAre(0, 3, 1, 4));
 }

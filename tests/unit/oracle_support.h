@@ -1,14 +1,14 @@
 // What the oracle's tests share: arrays in one line, and the one output of a graph.
 #pragma once
 
+#include "ir/host_array.h"
+#include "ir/interpret.h"
+#include "sinter/ops.h"
+
 #include <initializer_list>
 #include <limits>
 #include <utility>
 #include <vector>
-
-#include "ir/host_array.h"
-#include "ir/interpret.h"
-#include "sinter/ops.h"
 
 namespace sinter {
 

@@ -1,14 +1,14 @@
 // Random inputs: the same everywhere, in range, and with poison where nothing should read.
 #include "ir/random_inputs.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "sinter/ops.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "sinter/ops.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -55,7 +55,8 @@ TEST_F(RandomInputsTest, FloatsFillTheirRangeEvenly) {
   EXPECT_GE(lowest(arrays.at("w")), 0.5);
   EXPECT_LE(highest(arrays.at("w")), 1.5);
   double sum = 0;
-  for (const double value : values(arrays.at("x"))) sum += value;
+  for (const double value : values(arrays.at("x")))
+    sum += value;
   // Six standard deviations of the mean of 10000 such numbers.
   EXPECT_LT(std::fabs(sum / 10000), 0.07);
   EXPECT_EQ(arrays.at("lr").size(), 1);

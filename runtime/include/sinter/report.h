@@ -22,10 +22,12 @@ struct CandidateReport {
 /// What NVRTC makes of a kernel where the kernel itself runs on the host device.
 struct CubinReport {
   std::string arch;        ///< `sm_90`; empty: not compiled by NVRTC
+  std::string why_not;     ///< why it was not, where it was asked for
   int registers = 0;       ///< per thread
   int spill_bytes = 0;     ///< per thread
-  std::int64_t cubin_bytes = 0;
-  double compile_ms = 0;   ///< of the program that holds it and its other candidates
+  std::int64_t instructions = 0;
+  std::int64_t cubin_bytes = 0;  ///< of the program that holds it and its other candidates
+  double compile_ms = 0;   ///< of that program
 };
 
 struct KernelReport {

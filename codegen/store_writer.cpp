@@ -1,0 +1,82 @@
+// Stores: vectors of a tile, and what is kept of a row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/kernel_writer.h"
+#include "ir/structural.h"
+
+namespace sinter {
+
+/// Where `store` writes: an input that is updated keeps its strides.
+Index KernelWriter::store_address(const BodyStore& store) {
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(kernel.stores[place].buffer)];
+  if (memory.kind != Buffer::Kind::input) return store.at;
+  const std::vector<Index> index = body.space.delinearize(store.at, memory.node->shape);
+  return address(body.space, index, strides_of(*memory.node));
+}
+
+void KernelWriter::count_store(const BodyStore& store) {
+  source.traffic.bytes_written = source.traffic.bytes_written +
+                                 stored_elements(body, store) * Extent(size_of(store.node->dtype));
+}
+
+void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
+                               const std::string& count) {
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  const int buffer = kernel.stores[place].buffer;
+  const Index at = store_address(store);
+  const std::string to = buffer_name(buffer, true);
+  const std::string where = text(at, false);
+  const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
+  const std::optional<Extent> step =
+      vector_axis < 0 ? std::optional<Extent>(0) : coefficient_of(at, vector_axis);
+  count_store(store);
+  if (schedule.vector == 1) {
+    out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
+  } else if (step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer)) {
+    out.line(count.empty()
+                 ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
+                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where, vector,
+                               count));
+  } else if (step) {
+    out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
+                         text(*step), vector, some));
+  } else {
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+      const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
+      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(at, true), vector));
+    });
+  }
+}
+
+void KernelWriter::write_row_store(const BodyStore& store) {
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  const int buffer = kernel.stores[place].buffer;
+  const std::string value = in_memory(store.node->dtype, operand_text(store.value));
+  const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
+  if (!is_vector) {
+    count_store(store);
+    out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true),
+                         text(store_address(store), false), value));
+    return;
+  }
+  const std::string vector = names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);
+  out.line(fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector,
+                       vector));
+  out.directive("#pragma unroll");
+  out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector, value));
+  write_store(store, vector, {});
+}
+
+void KernelWriter::write_row_stores(const std::string& condition) {
+  if (std::ranges::all_of(body.stores, &BodyStore::varies)) return;
+  out.block(fmt::format("if ({})", condition), [&] {
+    for (const BodyStore& store : body.stores)
+      if (!store.varies) write_row_store(store);
+  });
+}
+
+}  // namespace sinter

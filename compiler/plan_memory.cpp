@@ -1,0 +1,221 @@
+// Where temporaries lie in the arena. Two may share bytes only if every kernel that touches the one
+// is done before the other is first written: kernels that no dependency orders may run side by
+// side.
+#include "compiler/body.h"
+#include "compiler/plan.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// The kernels that touch a temporary.
+struct Tenancy {
+  int writer = -1;  ///< the first one; -1: nobody
+  llvm::SmallVector<int, 4> touches;
+};
+
+/// Follows the operands of each kernel to the buffers that they are read from.
+class Tenancies {
+ public:
+  explicit Tenancies(const Program& program) : result(program.buffers.size()), program_(program) {
+    for (std::size_t i = 0; i < program.kernels.size(); ++i)
+      add_kernel(program.kernels[i], static_cast<int>(i));
+  }
+
+  std::vector<Tenancy> result;  ///< by buffer
+
+ private:
+  void add_kernel(const Kernel& kernel, int number) {
+    inside_.clear();
+    inside_.insert(kernel.nodes.begin(), kernel.nodes.end());
+    for (const Node* node : kernel.nodes)
+      for (const Node* operand : node->operands)
+        add_read(operand, number);
+    for (const Store& store : kernel.stores) {
+      add_read(store.node, number);
+      Tenancy& tenancy = result[static_cast<std::size_t>(store.buffer)];
+      if (tenancy.writer < 0)
+        tenancy.writer = number;
+      add_touch(tenancy, number);
+    }
+  }
+
+  void add_read(const Node* node, int number) {
+    while (is_view(*node))
+      node = node->operand(0);
+    if (is_free(*node) || inside_.contains(node))
+      return;
+    const auto buffer = program_.buffer_of.find(node);
+    ensure(buffer != program_.buffer_of.end(), "a kernel reads what nobody stores");
+    add_touch(result[static_cast<std::size_t>(buffer->second)], number);
+  }
+
+  static void add_touch(Tenancy& tenancy, int number) {
+    if (tenancy.touches.empty() || tenancy.touches.back() != number)
+      tenancy.touches.push_back(number);
+  }
+
+  const Program& program_;
+  llvm::DenseSet<const Node*> inside_;
+};
+
+/// Which kernels are done before which. Exact for programs of up to kWindow kernels; in longer ones
+/// kernels far apart may be called unordered, which costs memory but is never wrong.
+class Order {
+ public:
+  explicit Order(const std::vector<Kernel>& kernels)
+      : bits_(kernels.size() * kBlocks), all_before_(kernels.size()), done_(kernels.size()) {
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      add(static_cast<int>(i), kernels[i].depends_on);
+    int done = static_cast<int>(kernels.size());
+    for (std::size_t i = kernels.size(); i-- > 0;)
+      done_[i] = done = std::min(done, all_before_[i]);
+  }
+
+  bool is_before(int earlier, int later) const {
+    if (earlier < all_before_[static_cast<std::size_t>(later)])
+      return true;
+    return earlier < later && earlier / 64 >= first_block(later) && has_bit(later, earlier);
+  }
+
+  /// All kernels below this number are done before `kernel` and before all that come after it.
+  int done_from(int kernel) const { return done_[static_cast<std::size_t>(kernel)]; }
+
+ private:
+  static constexpr int kBlocks = 16;  ///< of 64 kernels each
+  static constexpr int kWindow = kBlocks * 64;
+
+  /// The row of a kernel holds the block that it is in and those before it.
+  static int first_block(int kernel) { return std::max(0, kernel / 64 - kBlocks + 1); }
+  std::uint64_t& block(int kernel, int number) {
+    return bits_[static_cast<std::size_t>(kernel * std::int64_t{kBlocks} + number -
+                                          first_block(kernel))];
+  }
+  bool has_bit(int kernel, int number) const {
+    const auto place = kernel * std::int64_t{kBlocks} + number / 64 - first_block(kernel);
+    return bits_[static_cast<std::size_t>(place)] >> (number % 64) & 1;
+  }
+
+  void add(int kernel, std::span<const int> depends_on) {
+    int& all = all_before_[static_cast<std::size_t>(kernel)];
+    for (const int before : depends_on) {
+      all = std::max(all, all_before_[static_cast<std::size_t>(before)]);
+      const int first = std::max(first_block(kernel), first_block(before));
+      for (int number = first; number <= before / 64; ++number)
+        block(kernel, number) |= block(before, number);
+      if (before / 64 >= first)
+        block(kernel, before / 64) |= std::uint64_t{1} << (before % 64);
+    }
+    while (all < kernel && all / 64 >= first_block(kernel) && has_bit(kernel, all))
+      ++all;
+  }
+
+  std::vector<std::uint64_t> bits_;
+  std::vector<int> all_before_;  ///< by kernel: all kernels below this number are before it
+  std::vector<int> done_;        ///< by kernel: the least of all_before_ from there on
+};
+
+/// Places temporaries in the order in which they are written, each in the smallest gap that holds
+/// it.
+class Arena {
+ public:
+  Arena(const Order& order, std::span<const Tenancy> tenancies)
+      : order_(order), tenancies_(tenancies) {}
+
+  std::int64_t place(int buffer, std::int64_t bytes) {
+    const int writer = tenancies_[static_cast<std::size_t>(buffer)].writer;
+    std::erase_if(tenants_, [&](const Tenant& tenant) {
+      return tenancies_[static_cast<std::size_t>(tenant.buffer)].touches.back() <
+             order_.done_from(writer);
+    });
+    const std::int64_t begin = find_gap(writer, bytes);
+    const Tenant tenant{.begin = begin, .end = begin + bytes, .buffer = buffer};
+    tenants_.insert(std::ranges::upper_bound(tenants_, begin, {}, &Tenant::begin), tenant);
+    size_ = std::max(size_, tenant.end);
+    return begin;
+  }
+
+  std::int64_t size() const { return size_; }
+
+ private:
+  struct Tenant {
+    std::int64_t begin;
+    std::int64_t end;
+    int buffer;
+  };
+
+  bool is_done_before(const Tenant& tenant, int writer) const {
+    return std::ranges::all_of(tenancies_[static_cast<std::size_t>(tenant.buffer)].touches,
+                               [&](int touch) { return order_.is_before(touch, writer); });
+  }
+
+  std::int64_t find_gap(int writer, std::int64_t bytes) const {
+    std::int64_t best = -1;
+    std::int64_t best_size = std::numeric_limits<std::int64_t>::max();
+    std::int64_t cursor = 0;
+    const auto offer = [&](std::int64_t end) {
+      if (end - cursor < bytes || end - cursor >= best_size)
+        return;
+      best = cursor;
+      best_size = end - cursor;
+    };
+    for (const Tenant& tenant : tenants_) {
+      if (is_done_before(tenant, writer))
+        continue;
+      offer(tenant.begin);
+      cursor = std::max(cursor, tenant.end);
+    }
+    offer(size_);
+    return best < 0 ? cursor : best;
+  }
+
+  const Order& order_;
+  std::span<const Tenancy> tenancies_;
+  std::vector<Tenant> tenants_;  ///< those that a later buffer may have to avoid, by begin
+  std::int64_t size_ = 0;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> symbols) {
+  MemoryPlan plan{.offsets = std::vector<std::int64_t>(program.buffers.size(), -1)};
+  const std::vector<Tenancy> tenancies = Tenancies(program).result;
+
+  std::vector<std::int64_t> bytes(program.buffers.size());
+  std::vector<int> temporaries;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& buffer = program.buffers[i];
+    if (buffer.kind != Buffer::Kind::temporary)
+      continue;
+    plan.offsets[i] = 0;
+    bytes[i] = aligned(evaluate(buffer.elements, symbols) * size_of(buffer.dtype));
+    if (tenancies[i].writer >= 0 && bytes[i] > 0)
+      temporaries.push_back(static_cast<int>(i));
+  }
+  std::ranges::stable_sort(temporaries, [&](int a, int b) {
+    const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+    if (tenancies[x].writer != tenancies[y].writer)
+      return tenancies[x].writer < tenancies[y].writer;
+    return bytes[x] > bytes[y];
+  });
+
+  const Order order(program.kernels);
+  Arena arena(order, tenancies);
+  for (const int buffer : temporaries)
+    plan.offsets[static_cast<std::size_t>(buffer)] =
+        arena.place(buffer, bytes[static_cast<std::size_t>(buffer)]);
+  plan.arena_bytes = arena.size();
+  return plan;
+}
+
+}  // namespace sinter

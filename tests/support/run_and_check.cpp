@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ir/bind.h"
+#include "ir/check.h"
+#include "ir/interpret.h"
+#include "ir/random_inputs.h"
+#include "runtime/host_driver/host_driver.h"
+#include "support/run.h"
+
+namespace sinter::test {
+
+namespace {
+
+std::string kernels_text(const Report& report) {
+  std::string text;
+  for (const KernelReport& kernel : report.kernels)
+    text += fmt::format("\n{}\n// grid {}\n", kernel.source, kernel.grid);
+  for (const BoundaryReport& boundary : report.boundaries)
+    text += fmt::format("{} | {}: {}\n", boundary.producer, boundary.consumer, boundary.reason);
+  return text;
+}
+
+std::string value_text(const HostArray& array, std::span<const std::int64_t> index) {
+  return is_floating(array.dtype()) ? fmt::format("{}", array.real(index))
+                                    : fmt::format("{}", array.integer(index));
+}
+
+class Checker {
+ public:
+  Checker(Device device, const Graph& graph, std::span<const Size> sizes,
+          const CheckSettings& settings)
+      : device_(device), graph_(graph), settings_(settings) {
+    std::vector<NamedSize> named;
+    for (const Size& size : sizes) {
+      named.push_back({size.symbol, size.value});
+      sizes_text_ += fmt::format(" {} = {}", size.symbol, size.value);
+    }
+    symbols_ = symbols_from_sizes(graph, named);
+    inputs_ = random_inputs(graph, symbols_, settings.seed);
+  }
+
+  RunResult run() {
+    Options options = settings_.options;
+    options.tune = Tune::off;  // every candidate is run anyway
+    options.count = device_.is_host();
+    const RunResult fused = run_graph(graph_, device_, inputs_,
+                                      {.symbols = symbols_, .options = options});
+    check_oracle(fused);
+    check_counted("fused", fused);
+    check_replay(options, fused);
+    if (settings_.candidates) check_candidates(options, fused);
+    check_unfused(options, fused);
+    if (settings_.misaligned) check_misaligned(options, fused);
+    return fused;
+  }
+
+ private:
+  void fail(const std::string& message, const Report& report) const {
+    ADD_FAILURE() << message << "\n\n" << print(graph_) << "sizes:" << sizes_text_ << ", seed "
+                  << settings_.seed << "\n" << kernels_text(report);
+  }
+
+  void check_oracle(const RunResult& run) const {
+    const Interpretation expected = interpret(graph_, inputs_, symbols_);
+    for (const auto* values : {&expected.outputs, &expected.updates})
+      for (const auto& [name, value] : *values) {
+        const CheckResult result = check(value, run.results.at(name));
+        if (!result.passes()) fail(describe(name, result), run.report);
+      }
+  }
+
+  void check_same_bits(std::string_view what, const RunResult& run, const RunResult& fused) const {
+    for (const auto& [name, values] : fused.results) {
+      const HostArray& other = run.results.at(name);
+      const auto index = first_difference(values, other);
+      if (!index) continue;
+      fail(fmt::format("{}: {}[{}] is {} but {} in the fused run", what, name,
+                       fmt::join(*index, ", "), value_text(other, *index),
+                       value_text(values, *index)),
+           run.report);
+    }
+  }
+
+  /// Launches and bytes by the counting prelude against those that were predicted.
+  void check_counted(std::string_view what, const RunResult& run) const {
+    if (!device_.is_host()) return;
+    std::int64_t launches = 0;
+    std::int64_t read = 0;
+    std::int64_t written = 0;
+    for (const KernelReport& kernel : run.report.kernels) {
+      launches += kernel.launches;
+      read += kernel.launches * kernel.bytes_read;
+      written += kernel.launches * kernel.bytes_written;
+    }
+    if (launches != run.launches)
+      fail(fmt::format("{}: {} launches predicted but {} counted", what, launches, run.launches),
+           run.report);
+    if (read != run.bytes_read || written != run.bytes_written)
+      fail(fmt::format("{}: {} bytes read and {} written predicted but {} and {} counted", what,
+                       read, written, run.bytes_read, run.bytes_written) +
+               per_launch(run.report),
+           run.report);
+  }
+
+  static std::string per_launch(const Report& report) {
+    std::string text;
+    for (const KernelReport& kernel : report.kernels)
+      text += fmt::format("\n  {}: predicted {} and {}", kernel.name, kernel.bytes_read,
+                          kernel.bytes_written);
+    for (const host::Launch& launch : host::counters().launches)
+      text += fmt::format("\n  {}: counted {} and {}", launch.kernel, launch.bytes_read,
+                          launch.bytes_written);
+    return text;
+  }
+
+  void check_replay(const Options& options, const RunResult& fused) const {
+    const RunResult replayed = run_graph(
+        graph_, device_, inputs_, {.symbols = symbols_, .options = options, .as_graph = true});
+    check_same_bits("replayed", replayed, fused);
+  }
+
+  void check_candidates(Options options, const RunResult& fused) const {
+    std::size_t most = 0;
+    for (const KernelReport& kernel : fused.report.kernels)
+      most = std::max(most, kernel.candidates.size());
+    for (std::size_t i = 1; i < most; ++i) {
+      options.force_candidate = static_cast<int>(i);
+      const RunResult run =
+          run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
+      check_same_bits(fmt::format("candidate {}", i), run, fused);
+      check_counted(fmt::format("candidate {}", i), run);
+    }
+  }
+
+  void check_unfused(Options options, const RunResult& fused) const {
+    options.fuse = false;
+    const RunResult unfused =
+        run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
+    check_same_bits("unfused", unfused, fused);
+    check_counted("unfused", unfused);
+  }
+
+  void check_misaligned(const Options& options, const RunResult& fused) const {
+    std::int64_t misalignment = 1;
+    for (const auto& [name, values] : inputs_)
+      misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
+    for (const auto& [name, values] : fused.results)
+      misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
+    const RunResult run = run_graph(
+        graph_, device_, inputs_,
+        {.symbols = symbols_, .options = options, .misalignment = misalignment});
+    check_same_bits(fmt::format("{} bytes misaligned", misalignment), run, fused);
+  }
+
+  Device device_;
+  const Graph& graph_;
+  const CheckSettings& settings_;
+  std::string sizes_text_;
+  std::vector<std::int64_t> symbols_;
+  HostArrays inputs_;
+};
+
+}  // namespace
+
+RunResult run_and_check_on(Device device, const Graph& graph, std::vector<Size> sizes,
+                           const CheckSettings& settings) {
+  return Checker(device, graph, sizes, settings).run();
+}
+
+RunResult run_and_check(const Graph& graph, std::vector<Size> sizes,
+                        const CheckSettings& settings) {
+  return run_and_check_on(host_device(), graph, std::move(sizes), settings);
+}
+
+RunResult run_and_check(std::string_view text, std::vector<Size> sizes,
+                        const CheckSettings& settings) {
+  return run_and_check(parse(text), std::move(sizes), settings);
+}
+
+}  // namespace sinter::test
