@@ -70,8 +70,6 @@ void Passes::run(std::string_view name, Graph& graph, const std::function<void()
 }
 
 void Passes::run(std::string_view name, Program& program, const std::function<void()>& pass) {
-  if (is_skipped(name))
-    return;
   time(name, pass);
   ensure(program.graph != nullptr, "a program has no graph");
   check(name, *program.graph);

@@ -23,7 +23,8 @@ class Passes {
   /// is thrown on with `failed in NAME` before it, or `failed after NAME` if the pass left a graph
   /// that is not valid.
   void run(std::string_view name, Graph& graph, const std::function<void()>& pass);
-  /// The same for a pass that makes or changes a program.
+  /// The same for a pass that makes or changes a program. These always run: without fusing there is
+  /// still a kernel to be made of every node.
   void run(std::string_view name, Program& program, const std::function<void()>& pass);
 
  private:

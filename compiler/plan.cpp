@@ -43,7 +43,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
              const PlanOptions& options) {
   check_has_result(recorded.data());
   Passes passes(options, kPasses, kNeeded);
-  // Skipping a fusion is no fusion: a graph of kernels is still needed.
+  // Who skips fuse gets one kernel per node.
   PlanOptions fusion = options;
   fusion.fuse = options.fuse && !passes.is_skipped("fuse");
 
@@ -54,10 +54,13 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   passes.run("simplify", graph, [&] { simplify(graph.data()); });
 
   Program program;
-  passes.run("fuse", program, [&] { program = fuse(std::move(graph), target, facts, fusion); });
-  program.recorded_ops = count_ops(recorded.data());
-  for (Guard& guard : guards)
-    add_guard(program.guards, std::move(guard));
+  passes.run("fuse", program, [&] {
+    // The copy leaves behind what simplifying has put out of use.
+    program = fuse(clone(graph), target, facts, fusion);
+    program.recorded_ops = count_ops(recorded.data());
+    for (Guard& guard : guards)
+      add_guard(program.guards, std::move(guard));
+  });
   passes.run("schedule", program, [&] {
     for (Kernel& kernel : program.kernels)
       schedule(program, kernel, target);

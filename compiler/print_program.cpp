@@ -38,8 +38,7 @@ class Printer {
 
   void print_kernel(const Kernel& kernel) {
     const bool is_scheduled = !kernel.candidates.empty();
-    line("kernel {}: {}{}{}", kernel.name, is_scheduled ? name(kernel.kind) : "",
-         is_scheduled ? " over " : "over ", space_text(kernel));
+    line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
     for (const Node* node : kernel.nodes)
       line("  {}: {}", statement_text(*node, names_), type_text(*node));
     for (const Store& store : kernel.stores)
@@ -55,12 +54,11 @@ class Printer {
       line("  note {}", note);
   }
 
-  /// `[rows, 64]`, or `[rows, 64] of 4096` where 4096 elements are reduced.
+  /// `: pointwise over [rows, 64]`, or `: row_reduce over [rows] of 4096` elements each.
   std::string space_text(const Kernel& kernel) const {
-    const std::string parallel = to_string(std::span<const Extent>(kernel.parallel));
-    if (kernel.reduced.is(1))
-      return parallel;
-    return fmt::format("{} of {}", parallel, to_string(kernel.reduced));
+    const std::string text = fmt::format(": {} over {}", name(kernel.kind),
+                                         to_string(std::span<const Extent>(kernel.parallel)));
+    return kernel.reduced.is(1) ? text : fmt::format("{} of {}", text, to_string(kernel.reduced));
   }
 
   std::string buffer_text(int index) const {

@@ -8,7 +8,7 @@
 namespace sinter {
 
 /// Kernels with their statements, stores, dependencies and schedules; boundaries with their
-/// reasons; guards. Kinds and schedules are shown of kernels that have been scheduled.
+/// reasons; guards. Kind, space and schedule are shown of kernels that have been scheduled.
 std::string print(const Program& program);
 
 }  // namespace sinter

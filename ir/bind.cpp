@@ -3,6 +3,7 @@
 #include "sinter/error.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -71,7 +72,7 @@ bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
   if (axis.extent.is_number())
     return false;
   const ExtentTerm* unknown = nullptr;
-  std::int64_t known = 0;
+  std::int64_t rest = axis.given;
   for (const ExtentTerm& term : axis.extent.expression()->terms) {
     std::int64_t value = term.coefficient;
     for (const ExtentAtom* atom : term.atoms) {
@@ -82,19 +83,20 @@ bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
         return false;
       if (symbol == kUnknown)
         unknown = &term;
-      else
-        value *= symbol;
+      else if (__builtin_mul_overflow(value, symbol, &value))
+        return false;
     }
-    if (&term != unknown)
-      known += value;
+    if (&term != unknown && __builtin_sub_overflow(rest, value, &rest))
+      return false;
   }
   if (!unknown)
     return false;
-  const std::int64_t rest = axis.given - known;
-  const std::string& name = unknown->atoms[0]->name;
-  if (rest % unknown->coefficient != 0 || rest / unknown->coefficient < 0)
-    refuse(axis, fmt::format("; no {} makes it so", name));
-  symbols[static_cast<std::size_t>(unknown->atoms[0]->id)] = rest / unknown->coefficient;
+  const std::int64_t factor = unknown->coefficient;
+  // The one quotient of 64-bit numbers that does not fit.
+  const bool overflows = factor == -1 && rest == std::numeric_limits<std::int64_t>::min();
+  if (overflows || rest % factor != 0 || rest / factor < 0)
+    refuse(axis, fmt::format("; no {} makes it so", unknown->atoms[0]->name));
+  symbols[static_cast<std::size_t>(unknown->atoms[0]->id)] = rest / factor;
   return true;
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "runtime/host_driver/host_driver.h"
-#include "support/run.h"
+#include "tests/support/run.h"
 
 namespace sinter {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/run.h"
+#include "tests/support/run.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include "ir/interpret.h"
 #include "ir/random_inputs.h"
 #include "runtime/host_driver/host_driver.h"
-#include "support/run.h"
+#include "tests/support/run.h"
 
 namespace sinter::test {
 

@@ -1,11 +1,11 @@
 #include "ir/extent.h"
 
-#include <gtest/gtest.h>
+#include "sinter/graph.h"
+#include "tests/support/errors.h"
 
 #include <random>
 
-#include "sinter/graph.h"
-#include "tests/support/errors.h"
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -70,20 +70,27 @@ struct Sample {
 
 Sample random_sample(std::mt19937& random, std::span<const Extent> symbols,
                      std::span<const std::int64_t> values, int depth) {
-  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto pick = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
   if (depth == 0) {
     const auto symbol = static_cast<std::size_t>(pick(2));
-    if (pick(2) == 0) return {.extent = symbols[symbol], .value = values[symbol]};
+    if (pick(2) == 0)
+      return {.extent = symbols[symbol], .value = values[symbol]};
     const std::int64_t number = pick(9) - 4;
     return {.extent = number, .value = number};
   }
   const Sample a = random_sample(random, symbols, values, depth - 1);
   const Sample b = random_sample(random, symbols, values, depth - 1);
   switch (pick(4)) {
-    case 0: return {.extent = a.extent + b.extent, .value = a.value + b.value};
-    case 1: return {.extent = a.extent - b.extent, .value = a.value - b.value};
-    case 2: return {.extent = a.extent * b.extent, .value = a.value * b.value};
-    default: break;
+    case 0:
+      return {.extent = a.extent + b.extent, .value = a.value + b.value};
+    case 1:
+      return {.extent = a.extent - b.extent, .value = a.value - b.value};
+    case 2:
+      return {.extent = a.extent * b.extent, .value = a.value * b.value};
+    default:
+      break;
   }
   const std::int64_t divisor = pick(7) + 1;
   const std::int64_t quotient = a.value / divisor - (a.value % divisor < 0 ? 1 : 0);
@@ -94,7 +101,8 @@ TEST_F(ExtentTest, CanonicalFormsKeepTheirValue) {
   std::mt19937 random(1);
   const Extent symbols[] = {rows, columns};
   for (int round = 0; round < 5000; ++round) {
-    const std::int64_t values[] = {1 + static_cast<int>(random() % 50), 1 + static_cast<int>(random() % 50)};
+    const std::int64_t values[] = {1 + static_cast<int>(random() % 50),
+                                   1 + static_cast<int>(random() % 50)};
     const Sample sample = random_sample(random, symbols, values, 3);
     ASSERT_EQ(evaluate(sample.extent, values), sample.value) << to_string(sample.extent);
   }
@@ -105,7 +113,8 @@ TEST_F(ExtentTest, ProofsHoldForEverySize) {
   const Extent symbols[] = {rows, columns};
   int proven = 0;
   for (int round = 0; round < 3000; ++round) {
-    const std::int64_t values[] = {1 + static_cast<int>(random() % 20), 1 + static_cast<int>(random() % 20)};
+    const std::int64_t values[] = {1 + static_cast<int>(random() % 20),
+                                   1 + static_cast<int>(random() % 20)};
     const Extent extent = random_sample(random, symbols, values, 3).extent;
     const std::int64_t divisor = known_divisor(extent);
     for (std::int64_t size = 1; size < 30; ++size) {
@@ -163,12 +172,14 @@ TEST_F(ExtentTest, ASymbolNeedsALegalName) {
 TEST_F(ExtentTest, EndlessExpressionsAreRefused) {
   EXPECT_NE(error_of([&] {
               Extent sum = 0;
-              for (int i = 0; i < 100; ++i) sum = sum + graph.extent("s" + std::to_string(i));
+              for (int i = 0; i < 100; ++i)
+                sum = sum + graph.extent("s" + std::to_string(i));
             }).find("too complicated a shape"),
             std::string::npos);
   EXPECT_NE(error_of([&] {
               Extent extent = rows;
-              for (int i = 0; i < 100; ++i) extent = extent + floor_div(extent + columns, 7);
+              for (int i = 0; i < 100; ++i)
+                extent = extent + floor_div(extent + columns, 7);
             }).find("too complicated a shape"),
             std::string::npos);
 }

@@ -1,10 +1,10 @@
 // What a program assumes of the symbols.
 #include "compiler/guards.h"
 
-#include <gtest/gtest.h>
-
 #include "compiler/plan.h"
 #include "sinter/error.h"
+
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -32,7 +32,8 @@ TEST_F(GuardsTest, BreakBelowAboveAndBetween) {
   EXPECT_FALSE(holds(program_, below));
   EXPECT_EQ(broken_guard(program_, below), "rows * 4 = 4 is not in [8, 16]: rows fit a block");
   EXPECT_EQ(broken_guard(program_, above), "rows * 4 = 20 is not in [8, 16]: rows fit a block");
-  EXPECT_EQ(broken_guard(program_, between), "columns = 63 is not divisible by 8: vectors are whole");
+  EXPECT_EQ(broken_guard(program_, between),
+            "columns = 63 is not divisible by 8: vectors are whole");
 }
 
 TEST_F(GuardsTest, EndsBelong) {

@@ -1,11 +1,11 @@
 #include "ir/record.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/errors.h"
 
 #include <cmath>
 #include <limits>
 
-#include "tests/support/errors.h"
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -53,14 +53,16 @@ TEST_F(RecordTest, LabelsDoNotMakeNodesDifferent) {
 TEST_F(RecordTest, OperandsHaveSmallerIds) {
   const Tensor y = softmax(x) * 2 + gelu(x);
   for (const Node* node : y.graph()->nodes)
-    for (const Node* operand : node->operands) EXPECT_LT(operand->id, node->id);
+    for (const Node* operand : node->operands)
+      EXPECT_LT(operand->id, node->id);
 }
 
 TEST_F(RecordTest, ShapesBroadcastAsInNumpy) {
   EXPECT_EQ(shape_of(x + graph.input("row", f32, {128})), "[64, 128]");
   EXPECT_EQ(shape_of(x + graph.input("column", f32, {64, 1})), "[64, 128]");
   EXPECT_EQ(shape_of(x + graph.scalar("s", f32)), "[64, 128]");
-  EXPECT_EQ(shape_of(graph.input("a", f32, {4, 1, 3}) + graph.input("b", f32, {5, 1})), "[4, 5, 3]");
+  EXPECT_EQ(shape_of(graph.input("a", f32, {4, 1, 3}) + graph.input("b", f32, {5, 1})),
+            "[4, 5, 3]");
   EXPECT_EQ(shape_of(graph.input("c", f32, {0, 1}) + graph.input("d", f32, {1, 7})), "[0, 7]");
   EXPECT_EQ(shape_of(where(flag, x, 0)), "[64, 128]");
   const Extent rows = graph.extent("rows");
@@ -143,7 +145,8 @@ TEST_F(RecordTest, TheCallersPlaceIsKeptBelowComposites) {
   const int line = __LINE__ + 1;
   log_softmax(gelu(sigmoid(x)));
   for (std::size_t id = first; id < graph.data().nodes.size(); ++id)
-    EXPECT_EQ(graph.data().place(graph.data().nodes[id]), "record_test.cpp:" + std::to_string(line));
+    EXPECT_EQ(graph.data().place(graph.data().nodes[id]),
+              "record_test.cpp:" + std::to_string(line));
 }
 
 TEST_F(RecordTest, AnOutputNamesItsValue) {
@@ -170,7 +173,9 @@ TEST_F(RecordTest, AnOrderOfAxesCanBeGiven) {
   const std::int64_t ascending[] = {0, 1};
   EXPECT_EQ(record_reduction(Op::sum, x, axes, {.order = ascending}).node(), sum(x).node());
   const std::int64_t wrong[] = {1, 1};
-  EXPECT_EQ(test::error_of([&] { record_reduction(Op::sum, {x, "m.cpp", 3}, axes, {.order = wrong}); }),
+  EXPECT_EQ(test::error_of([&] {
+              record_reduction(Op::sum, {x, "m.cpp", 3}, axes, {.order = wrong});
+            }),
             "sum: the order [1, 1] must name the axes [0, 1], each once (recorded at m.cpp:3)");
 }
 

@@ -1,10 +1,10 @@
 // Smaller graphs with the same bits.
 #include "compiler/simplify.h"
 
-#include <gtest/gtest.h>
-
 #include "sinter/ops.h"
 #include "tests/unit/rewritten.h"
+
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -28,8 +28,9 @@ TEST(SimplifyTest, KeepsPointersWhereNothingIsToDo) {
 }
 
 TEST(SimplifyTest, AppliesRulesToWhatTheyUncover) {
-  EXPECT_EQ(simplified("x: f32[8]", "a = neg x; b = mul a, 1.0; c = neg b; y = add c, -0.0; return y"),
-            "  return y = x\n");
+  EXPECT_EQ(
+      simplified("x: f32[8]", "a = neg x; b = mul a, 1.0; c = neg b; y = add c, -0.0; return y"),
+      "  return y = x\n");
 }
 
 TEST(SimplifyTest, MatchesCommutativeOpsInBothOrders) {
@@ -49,15 +50,17 @@ TEST(SimplifyTest, LeavesNumbersWhereOrderMatters) {
 }
 
 TEST(SimplifyTest, TreatsAFullArrayAsANumber) {
-  expect_same("x: f32[8, 4]", "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul one, x; return y",
+  expect_same("x: f32[8, 4]",
+              "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul one, x; return y",
               "return y = x");
 }
 
 TEST(SimplifyTest, KeepsTheShapeThatAFullArrayGives) {
-  EXPECT_EQ(simplified("x: f32[4]",
-                       "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul x, one; return y"),
-            "  y = broadcast_to x {shape = [8, 4]}\n"
-            "  return y\n");
+  EXPECT_EQ(
+      simplified("x: f32[4]",
+                 "one = full {shape = [8, 4], value = 1.0, dtype = f32}; y = mul x, one; return y"),
+      "  y = broadcast_to x {shape = [8, 4]}\n"
+      "  return y\n");
 }
 
 TEST(SimplifyTest, DropsBroadcastsThatTheOpDoesItself) {
@@ -72,7 +75,8 @@ TEST(SimplifyTest, KeepsBroadcastsThatMakeTheShape) {
       "  w = broadcast_to b {shape = [8, 4]}\n"
       "  y = exp w\n"
       "  return y\n";
-  EXPECT_EQ(simplified("b: f32[4]", "w = broadcast_to b {shape = [8, 4]}; y = exp w; return y"), text);
+  EXPECT_EQ(simplified("b: f32[4]", "w = broadcast_to b {shape = [8, 4]}; y = exp w; return y"),
+            text);
 }
 
 TEST(SimplifyTest, NumbersBesideHalvesKeepTheComputeType) {
@@ -83,10 +87,12 @@ TEST(SimplifyTest, NumbersBesideHalvesKeepTheComputeType) {
 }
 
 TEST(SimplifyTest, RoundsANumberThatAHalfSelectionLeavesAlone) {
-  EXPECT_EQ(simplified("x: bf16[8]",
-                       "c = full {shape = [8], value = true, dtype = bool}; y = where c, 0.1, x; return y"),
-            "  y = full {shape = [8], value = 0.10009765625, dtype = bf16}\n"
-            "  return y\n");
+  EXPECT_EQ(
+      simplified(
+          "x: bf16[8]",
+          "c = full {shape = [8], value = true, dtype = bool}; y = where c, 0.1, x; return y"),
+      "  y = full {shape = [8], value = 0.10009765625, dtype = bf16}\n"
+      "  return y\n");
 }
 
 TEST(SimplifyTest, MergesReshapes) {
@@ -103,42 +109,48 @@ TEST(SimplifyTest, DropsAReshapeThereAndBack) {
 }
 
 TEST(SimplifyTest, ComposesPermutations) {
-  EXPECT_EQ(simplified("x: f32[2, 3, 4]",
-                       "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [1, 2, 0]}; return y"),
-            "  y = permute x {axes = [2, 0, 1]}\n"
-            "  return y\n");
+  EXPECT_EQ(
+      simplified("x: f32[2, 3, 4]",
+                 "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [1, 2, 0]}; return y"),
+      "  y = permute x {axes = [2, 0, 1]}\n"
+      "  return y\n");
 }
 
 TEST(SimplifyTest, DropsAPermutationThereAndBack) {
-  EXPECT_EQ(simplified("x: f32[2, 3, 4]",
-                       "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [2, 0, 1]}; return y"),
-            "  return y = x\n");
+  EXPECT_EQ(
+      simplified("x: f32[2, 3, 4]",
+                 "a = permute x {axes = [1, 2, 0]}; y = permute a {axes = [2, 0, 1]}; return y"),
+      "  return y = x\n");
 }
 
 TEST(SimplifyTest, MergesBroadcasts) {
-  EXPECT_EQ(simplified("x: f32[4]", "a = broadcast_to x {shape = [3, 4]};"
-                                    "y = broadcast_to a {shape = [2, 3, 4]}; return y"),
+  EXPECT_EQ(simplified("x: f32[4]",
+                       "a = broadcast_to x {shape = [3, 4]};"
+                       "y = broadcast_to a {shape = [2, 3, 4]}; return y"),
             "  y = broadcast_to x {shape = [2, 3, 4]}\n"
             "  return y\n");
 }
 
 TEST(SimplifyTest, MergesSlicesOfOneAxis) {
-  EXPECT_EQ(simplified("x: f32[100]", "a = slice x {axis = 0, begin = 10, end = 90, step = 2};"
-                                      "y = slice a {axis = 0, begin = 5, end = 35, step = 3}; return y"),
+  EXPECT_EQ(simplified("x: f32[100]",
+                       "a = slice x {axis = 0, begin = 10, end = 90, step = 2};"
+                       "y = slice a {axis = 0, begin = 5, end = 35, step = 3}; return y"),
             "  y = slice x {axis = 0, begin = 20, end = 80, step = 6}\n"
             "  return y\n");
 }
 
 TEST(SimplifyTest, MergedSliceEndsWithItsOperand) {
-  EXPECT_EQ(simplified("x: f32[5]", "a = slice x {axis = 0, begin = 0, end = 5, step = 2};"
-                                    "y = slice a {axis = 0, begin = 1, end = 3}; return y"),
+  EXPECT_EQ(simplified("x: f32[5]",
+                       "a = slice x {axis = 0, begin = 0, end = 5, step = 2};"
+                       "y = slice a {axis = 0, begin = 1, end = 3}; return y"),
             "  y = slice x {axis = 0, begin = 2, end = 5, step = 2}\n"
             "  return y\n");
 }
 
 TEST(SimplifyTest, MergesSlicesOfSymbols) {
-  EXPECT_EQ(simplified("x: f32[n]", "a = slice x {axis = 0, begin = 1, end = n};"
-                                    "y = slice a {axis = 0, begin = 2, end = n - 1}; return y"),
+  EXPECT_EQ(simplified("x: f32[n]",
+                       "a = slice x {axis = 0, begin = 1, end = n};"
+                       "y = slice a {axis = 0, begin = 2, end = n - 1}; return y"),
             "  y = slice x {axis = 0, begin = 3, end = n, step = 1}\n"
             "  return y\n");
 }
@@ -156,7 +168,8 @@ TEST(SimplifyTest, KeepsCastsThatRound) {
       "  a = cast x {to = f16}\n"
       "  y = cast a {to = bf16}\n"
       "  return y\n";
-  EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f16}; y = cast a {to = bf16}; return y"), text);
+  EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f16}; y = cast a {to = bf16}; return y"),
+            text);
   EXPECT_EQ(simplified("x: i64[8]", "a = cast x {to = f64}; y = cast a {to = i64}; return y"),
             "  a = cast x {to = f64}\n"
             "  y = cast a {to = i64}\n"
@@ -206,7 +219,8 @@ TEST(SimplifyTest, OutputsMayBecomeOneNode) {
 TEST(SimplifyTest, WalksLongChainsWithoutRecursion) {
   Graph graph("chain");
   Tensor x = graph.input("x", f32, {8});
-  for (int i = 0; i < 100000; ++i) x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));
+  for (int i = 0; i < 100000; ++i)
+    x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));
   graph.output("y", x);
   Graph copy = clone(graph);
   simplify(copy.data());

@@ -1,14 +1,15 @@
 // Known GPUs and how many blocks fit their SMs.
 #include "compiler/target.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #if __has_include(<cuda_occupancy.h>)
 #define HAS_CUDA_OCCUPANCY 1
 #include <cstring>  // cuda_occupancy.h calls memcpy
+
 #include <cuda_occupancy.h>
 #endif
 
@@ -26,7 +27,8 @@ TEST(TargetTest, IsFoundByNameAndByArchitecture) {
 
 TEST(TargetTest, NamesAreDifferent) {
   std::set<std::string_view> names;
-  for (const Target& target : known_targets()) EXPECT_TRUE(names.insert(target.name).second);
+  for (const Target& target : known_targets())
+    EXPECT_TRUE(names.insert(target.name).second);
 }
 
 TEST(TargetTest, ArchitectureSpellsTheComputeCapability) {
@@ -95,9 +97,8 @@ int expected_blocks(const Target& target, int threads, int registers, std::int64
   function.numBlockBarriers = 1;
   const cudaOccDeviceState state;
   cudaOccResult result;
-  const cudaOccError status =
-      cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads,
-                                              static_cast<std::size_t>(shared_bytes));
+  const cudaOccError status = cudaOccMaxActiveBlocksPerMultiprocessor(
+      &result, &device, &function, &state, threads, static_cast<std::size_t>(shared_bytes));
   EXPECT_EQ(status, CUDA_OCC_SUCCESS);
   return result.activeBlocksPerMultiprocessor;
 }
@@ -119,7 +120,9 @@ INSTANTIATE_TEST_SUITE_P(Targets, OccupancyCalculatorTest,
 
 #else
 
-TEST(OccupancyCalculatorTest, Agrees) { GTEST_SKIP() << "cuda_occupancy.h is not on the include path"; }
+TEST(OccupancyCalculatorTest, Agrees) {
+  GTEST_SKIP() << "cuda_occupancy.h is not on the include path";
+}
 
 #endif
 
