@@ -26,11 +26,11 @@ Graph three_ops() {
 }
 
 /// Planned and emitted as ever, but not compiled: nobody will run it.
-std::shared_ptr<const Variant> variant_without_code(const Graph& graph, const DeviceState& device,
+std::shared_ptr<const Variant> variant_without_code(const Graph& graph,
                                                     const VariantRequest& request) {
   auto variant = std::make_shared<Variant>();
   variant->alignment = request.alignment;
-  variant->program = plan(graph, device.target, {.symbols = request.symbols}, {.fuse = false});
+  variant->program = plan(graph, known_targets()[0], {.symbols = request.symbols}, {.fuse = false});
   for (const Kernel& kernel : variant->program.kernels)
     variant->kernels.push_back({.source = emit_candidates(variant->program, kernel).sources[0]});
   return variant;
@@ -45,6 +45,8 @@ struct Fixture {
         executable(make_executable()),
         context(executable.context()),
         stream(device.stream()) {
+    executable.prepare({{"rows", 64}});
+    ensure(executable.state()->variants()[0]->kernels.size() == 3, "the program has three kernels");
     for (int i = 0; i < 2; ++i) {
       x.push_back(device.empty(f32, {64, 1024}));
       bias.push_back(device.empty(f32, {1024}));
@@ -56,7 +58,7 @@ struct Fixture {
     auto state = std::make_shared<ExecutableState>(device_state, interface_of(*graph, {}));
     state->check_sizes = [](std::span<const std::int64_t>) {};
     state->make_variant = [this](const VariantRequest& request) {
-      return variant_without_code(*graph, device_state, request);
+      return variant_without_code(*graph, request);
     };
     return Executable(std::move(state));
   }

@@ -27,6 +27,7 @@ struct Argument {
 
 /// What the launch is predicted to move, for concrete sizes: evaluate the extents.
 struct Traffic {
+  bool is_bound = false;  ///< some addresses are read from data: no more than this, maybe less
   Extent bytes_read = 0;
   Extent bytes_written = 0;
 };

@@ -124,6 +124,7 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
 }
 
 void KernelWriter::count_load(const Value& value) {
+  source.traffic.is_bound = source.traffic.is_bound || has_indirect(value.at);
   source.traffic.bytes_read =
       source.traffic.bytes_read + touched_elements(body, value) * Extent(size_of(value.dtype));
 }

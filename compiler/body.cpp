@@ -183,8 +183,10 @@ class Builder {
 
   int compute(const Node& node, std::span<const Index> at) {
     if (is_free(node)) return free_value(node, at);
+    // A view that is stored but not computed here is what a copy of it reads.
+    const bool is_copied = std::ranges::find(request_.stores, &node) != request_.stores.end();
     const bool stored_elsewhere =
-        node.op == Op::input || (!inside_.contains(&node) && !is_view(node));
+        node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied));
     if (stored_elsewhere) return load(node, at);
     if (is_reduction(node.op)) return reduced(node, at);
     if (is_view(node)) return evaluate(*node.operand(0), operand_index(body_.space, node, 0, at));

@@ -137,7 +137,9 @@ std::optional<Literal> known_value(const Node& node) {
 std::optional<Literal> uniform_value(const Node& node) {
   if (node.op != Op::constant && node.op != Op::full)
     return std::nullopt;
-  return attribute(node, "value").literal;
+  const Literal& literal = attribute(node, "value").literal;
+  // A recorded `full` of a half keeps the number as it was written.
+  return is_half(node.dtype) ? cast_literal(literal, node.dtype) : literal;
 }
 
 Literal cast_literal(const Literal& literal, DType to) {

@@ -10,11 +10,14 @@ namespace {
 class CalledAt {
  public:
   explicit CalledAt(const Operand& x)
-      : graph_(x.tensor.graph()), first_(graph_ ? graph_->nodes.size() : 0), location_(x.location) {}
+      : graph_(x.tensor.graph()),
+        first_(graph_ ? graph_->nodes.size() : 0),
+        location_(x.location) {}
   CalledAt(const CalledAt&) = delete;
   CalledAt& operator=(const CalledAt&) = delete;
   ~CalledAt() {
-    if (graph_) graph_->set_locations(first_, location_);
+    if (graph_)
+      graph_->set_locations(first_, location_);
   }
 
  private:
@@ -42,7 +45,10 @@ Tensor sigmoid(Operand x) {
 Tensor gelu(Operand x) {
   const CalledAt place(x);
   constexpr double kSqrtHalf = 0.7071067811865476;
-  return x * 0.5 * (erf(x * kSqrtHalf) + 1.0);
+  // In two statements: a compiler may evaluate the operands of one in any order, and the order of
+  // recording must not depend on it.
+  const Tensor twice_share = erf(x * kSqrtHalf) + 1.0;
+  return x * 0.5 * twice_share;
 }
 
 Tensor softmax(Operand x, int axis) {

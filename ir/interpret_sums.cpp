@@ -146,7 +146,8 @@ Interval deviations_of(const Group& group) {
   }
   const std::int64_t steps = std::min<std::int64_t>(group.depth.steps(), group.size());
   const long double in_order = std::min<std::int64_t>(group.depth.in_order, group.size());
-  const long double merges = group.depth.combines;
+  const std::int64_t merges_on_way = group.depth.combines;
+  const auto merges = static_cast<long double>(merges_on_way);
   const long double range = 2 * furthest;
   const long double u = group.gamma(1);
   const long double e =
@@ -154,7 +155,7 @@ Interval deviations_of(const Group& group) {
   const long double t = u * largest * static_cast<long double>(steps + 2);
   const long double result = squares.total();
   const long double most = result + from_operands.total();
-  const long double error = from_operands.total() + group.gamma(steps + 5) * most +
+  const long double error = from_operands.total() + group.gamma(steps + merges_on_way + 8) * most +
                             e * (1 + std::sqrt(2.0L)) * std::sqrt(n * most) +
                             2 * e * std::sqrt(n * merges * most) + e * e * n * (1 + merges) +
                             t * t * n;

@@ -53,7 +53,7 @@ std::size_t number_length(std::string_view text, TokenKind& kind) {
 Lexer::Lexer(std::string_view text) : text_(text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark))
-    offset_ = kByteOrderMark.size();
+    offset_ = line_begin_ = kByteOrderMark.size();
 }
 
 void Lexer::skip_blanks() {

@@ -46,7 +46,10 @@ void Parser::expect(std::string_view spelling, std::string_view where) {
 
 Token Parser::expect_name(std::string_view what) {
   const Token token = token_;
-  if (token.kind != TokenKind::name || is_reserved(token.text))
+  if (token.kind == TokenKind::name && is_reserved(token.text))
+    fail_at(token,
+            fmt::format("expected {}, found {}, which is a reserved word", what, quoted(token)));
+  if (token.kind != TokenKind::name)
     fail_expected(what);
   advance();
   return token;
@@ -57,9 +60,7 @@ void Parser::fail_at(const Token& token, std::string message) const {
 }
 
 void Parser::fail_expected(std::string_view what) const {
-  const bool is_word = token_.kind == TokenKind::name && is_reserved(token_.text);
-  fail_at(token_, fmt::format("expected {}, found {}{}", what, quoted(token_),
-                              is_word ? ", which is a reserved word" : ""));
+  fail_at(token_, fmt::format("expected {}, found {}", what, quoted(token_)));
 }
 
 void Parser::report(TextPlace place, std::string message) {
@@ -73,12 +74,12 @@ bool Parser::ends_statement() const {
 /// Whether recovery may go on here. `keep = true}` on a line of its own is no statement but the
 /// rest of an attribute list.
 bool Parser::looks_like_statement() const {
-  if (at("return") || at("update"))
-    return true;
   if (token_.kind != TokenKind::name)
     return false;
   Lexer ahead = lexer_;
   const Token second = ahead.next();
+  if (at("return") || at("update"))
+    return second.kind == TokenKind::name;
   const Token third = ahead.next();
   if (third.kind != TokenKind::name)
     return false;
@@ -112,11 +113,15 @@ void Parser::body() {
   }
   if (errors_.is_full())
     return;
+  end_of_graph();
+}
+
+void Parser::end_of_graph() {
   const TextPlace end = token_.place;
   if (!accept("}"))
-    report(end,
-           fmt::format("expected '}}' to end graph {}, found {}", graph_.name(), quoted(token_)));
-  else if (token_.kind != TokenKind::end)
+    return report(
+        end, fmt::format("expected '}}' to end graph {}, found {}", graph_.name(), quoted(token_)));
+  if (token_.kind != TokenKind::end)
     report(token_.place, fmt::format("expected the end of the text after graph {}, found {}",
                                      graph_.name(), quoted(token_)));
   if (!has_result_)

@@ -51,6 +51,7 @@ class Parser {
   bool looks_like_statement() const;
   void skip_statement();
   void body();
+  void end_of_graph();
   void statement();
   void return_statement();
   void return_item();
@@ -74,6 +75,7 @@ class Parser {
   void input();
   void input_option(bool is_scalar, std::vector<Extent>& strides, InputOptions& options);
   void range_option(InputOptions& options);
+  bool begins_input() const;
   void skip_input();
 
   // parse_values.cpp: operands, attributes, types and numbers.

@@ -27,8 +27,10 @@ void Parser::header() {
 void Parser::inputs() {
   if (at(")"))
     return;
-  do {
+  bool goes_on = true;
+  while (goes_on && !errors_.is_full()) {
     const Token first = token_;
+    bool was_skipped = false;
     try {
       depth_ = 0;
       input();
@@ -39,14 +41,24 @@ void Parser::inputs() {
       else
         header_is_broken_ = true;
       skip_input();
+      was_skipped = true;
     }
-  } while (!errors_.is_full() && accept(","));
+    const bool has_moved = token_.place.offset != first.place.offset;
+    goes_on = accept(",") || (was_skipped && has_moved && begins_input());
+  }
 }
 
-/// Goes to the ',' or ')' behind an input that could not be read.
+bool Parser::begins_input() const {
+  Lexer ahead = lexer_;
+  return token_.starts_line && token_.kind == TokenKind::name && ahead.next().is(":");
+}
+
+/// Goes behind an input that could not be read: to ',' or ')', or to a line that begins anew.
 void Parser::skip_input() {
-  while (token_.kind != TokenKind::end) {
+  for (bool is_first = true; token_.kind != TokenKind::end; is_first = false) {
     if (depth_ <= 0 && (at(",") || at(")")))
+      return;
+    if (!is_first && begins_input())
       return;
     if (token_.starts_line && looks_like_statement())
       return;

@@ -187,7 +187,7 @@ Literal Parser::literal(std::string_view what) {
   else if (token.kind == TokenKind::real)
     result.real = sign * real(token);
   else
-    fail_expected(what);
+    fail_expected(sign < 0 ? "a number after '-'" : what);
   advance();
   return result;
 }

@@ -41,6 +41,14 @@ std::string shown(std::string_view line, std::size_t begin, std::size_t most) {
 }  // namespace
 
 void TextErrors::add(TextError error) {
+  // That the text ends too early needs saying once, whoever notices it.
+  const auto is_at_end = [&](const TextError& other) { return other.place.offset == text_.size(); };
+  if (is_at_end(error) && std::ranges::any_of(errors_, is_at_end))
+    return;
+  // Recovery may stop at the very token that was out of place.
+  if (!errors_.empty() && errors_.back().place.offset == error.place.offset &&
+      errors_.back().message.starts_with("expected ") && error.message.starts_with("expected "))
+    return;
   if (!is_full())
     errors_.push_back(std::move(error));
 }

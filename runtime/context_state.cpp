@@ -52,8 +52,10 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
   const InUse in_use(is_busy_, executable->interface);
   if (bindings.executable != executable)
     fail_binding(executable->interface,
-                 fmt::format("the Bindings were made for {}; bind in a Context of this program",
-                             bindings.executable->interface.name));
+                 fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
+                             "program",
+                             bindings.executable->interface.name,
+                             bindings.executable->interface.place));
   run(stream, bindings.bound, as_graph);
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace sinter {
 namespace {
@@ -48,6 +50,14 @@ std::string start(const Driver& driver) {
   return count == 0 ? "has no CUDA device to offer" : "";
 }
 
+/// Tables live as long as their libraries: for ever.
+const Driver* keep(std::unique_ptr<const Driver> driver) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const Driver>>;
+  const std::lock_guard lock(mutex);
+  return kept->emplace_back(std::move(driver)).get();
+}
+
 }  // namespace
 
 CudaDriver open_cuda_driver(const std::string& library) {
@@ -70,7 +80,7 @@ CudaDriver open_cuda_driver(const std::string& library) {
   driver->version = version;
   if (const std::string why = fill(*driver, get_proc_address); !why.empty()) return fails(why);
   if (const std::string why = start(*driver); !why.empty()) return fails(why);
-  return {.driver = driver.release()};  // as the library, never closed
+  return {.driver = keep(std::move(driver))};
 }
 
 const CudaDriver& cuda_driver() {

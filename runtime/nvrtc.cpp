@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 #include "sinter/error.h"
 
@@ -117,6 +118,14 @@ std::vector<std::string> library_names() {
   return names;
 }
 
+/// What is opened stays for ever, as its library.
+const Nvrtc* keep(std::unique_ptr<const Nvrtc> nvrtc) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const Nvrtc>>;
+  const std::lock_guard lock(mutex);
+  return kept->emplace_back(std::move(nvrtc)).get();
+}
+
 }  // namespace
 
 NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart> kernels,
@@ -182,7 +191,7 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
   nvrtc->architectures_.resize(static_cast<std::size_t>(count));
   nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data());
   nvrtc->version_text_ = "nvrtc " + version_name(nvrtc->version_);
-  return {.nvrtc = nvrtc.release()};  // as the library, never closed
+  return {.nvrtc = keep(std::move(nvrtc))};
 }
 
 const OpenedNvrtc& nvrtc() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "runtime/host_driver/fiber.h"
 #include "runtime/host_driver/rendezvous.h"
 
 namespace sinter::host {
@@ -28,9 +29,10 @@ thread_local std::byte* landing_stack_top = nullptr;
 
 // Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:
 // its own stack may be what ran out.
-[[noreturn]] void land() { BlockRunner::running()->give_up(fault.signal, fault.address); }
+[[noreturn, gnu::no_sanitize_address]] void land() { BlockRunner::running()->give_up(fault.signal, fault.address); }
 
 bool redirect(void* context) {
+  forget_frames(landing_stack_top - kLandingStackBytes, kLandingStackBytes);
   const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(landing_stack_top);
   auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)

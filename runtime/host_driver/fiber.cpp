@@ -12,6 +12,7 @@ void Fiber::prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), voi
   stack_bottom_ = bottom;
   stack_bytes_ = static_cast<std::size_t>(top - bottom);
   fake_stack_ = nullptr;
+  forget_frames(bottom, stack_bytes_);
   context_ = boost::context::detail::make_fcontext(top, stack_bytes_, start);
 }
 

@@ -13,10 +13,19 @@
 #endif
 #endif
 #ifdef SINTER_FIBERS_UNDER_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace sinter::host {
+
+/// Tells the address sanitizer that what frames left behind on an abandoned stack means nothing.
+inline void forget_frames([[maybe_unused]] const void* bottom,
+                          [[maybe_unused]] std::size_t bytes) {
+#ifdef SINTER_FIBERS_UNDER_ASAN
+  __asan_unpoison_memory_region(bottom, bytes);
+#endif
+}
 
 /// A suspended thread of execution. Where its owner goes, its stack goes; it never changes OS
 /// thread while it is suspended in the middle of its work.

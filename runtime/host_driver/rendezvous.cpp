@@ -206,14 +206,14 @@ void BlockRunner::diverged() {
 }
 
 // Leaves for good: callers must hold nothing that needs a destructor.
-void BlockRunner::fail(CUresult code, std::string&& text) {
+[[gnu::no_sanitize_address]] void BlockRunner::fail(CUresult code, std::string&& text) {
   failure_.code = code;
   failure_.text = std::move(text);
   prepared_ = 0;  // other fibers may be in the middle of the kernel
   Fiber::abandon_to(main_);
 }
 
-void BlockRunner::give_up(int signal, const void* address) {
+[[gnu::no_sanitize_address]] void BlockRunner::give_up(int signal, const void* address) {
   std::string text = place();
   if (signal == SIGFPE)
     text += ": divides an integer by zero";

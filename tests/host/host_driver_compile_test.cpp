@@ -1,10 +1,13 @@
 // The host compiler: what it builds, what it says, and the prelude's half types bit by bit.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
 
@@ -199,17 +202,17 @@ TEST_F(HostDriverCompileTest, SaysWhichCompilerCannotBeFound) {
 }
 
 TEST_F(HostDriverCompileTest, StopsACompilerThatTakesTooLong) {
-  // Nested instantiations without end, as far as the compiler's patience goes.
-  const HostKernel slow{.entry = "slow", .text = R"(
-template <int N> struct Twice { static constexpr long long value = Twice<N - 1>::value + 1; };
-template <> struct Twice<0> { static constexpr long long value = 0; };
-constexpr long long spin(long long n) { long long x = 0; for (long long i = 0; i < n; ++i) x += i; return x; }
-extern "C" __global__ void slow(long long* x) { constexpr long long y = spin(200000); x[0] = y + spin(260000); }
-constexpr long long a = spin(250000), b = spin(250001), c = spin(250002), d = spin(250003);
-)"};
-  const HostCompiler compiler({.time_limit = std::chrono::milliseconds(20)});
-  EXPECT_THAT(compile_error(compiler, {slow}),
-              StartsWith("host compiler: 1 kernels, beginning with slow, took longer than 20 ms; "));
+  const std::filesystem::path script =
+      std::filesystem::temp_directory_path() / ("slow-compiler-" + std::to_string(getpid()));
+  std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] || sleep 100\necho slow 1.0\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const HostCompiler compiler(
+      {.command = script.string(), .time_limit = std::chrono::milliseconds(300)});
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(compile_error(compiler, {increment_kernel()}),
+            "host compiler: 1 kernels, beginning with increment, took longer than 300 ms; slow 1.0");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
+  std::filesystem::remove(script);
 }
 
 TEST_F(HostDriverCompileTest, TellsCompilerAndFlagsInItsVersion) {

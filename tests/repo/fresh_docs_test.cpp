@@ -1,5 +1,6 @@
 // The op reference in ir/README.md says what the op table says. SINTER_BLESS=1 rewrites it.
-#include "ir/op.h"
+#include "ir/reference.h"
+#include "sinter/text.h"
 #include "tests/repo/source_tree.h"
 
 #include <cstdlib>
@@ -11,67 +12,6 @@ namespace {
 
 constexpr std::string_view kBegin = "<!-- ops:begin -->\n";
 constexpr std::string_view kEnd = "<!-- ops:end -->\n";
-
-std::string types_in_words(TypeRule rule) {
-  switch (rule) {
-    case TypeRule::Float:
-      return "float";
-    case TypeRule::Number:
-      return "float or integer";
-    case TypeRule::Compare:
-      return "any, gives bool";
-    case TypeRule::Logical:
-      return "bool";
-    case TypeRule::Where:
-      return "bool, any, any";
-  }
-  return "";
-}
-
-std::string attributes_in_words(const OpInfo& op) {
-  std::string words;
-  for (const AttributeInfo& attribute : op.attributes) {
-    words += words.empty() ? "" : ", ";
-    words += "`" + std::string(attribute.name) + "`";
-    if (!attribute.default_text.empty())
-      words += " (" + std::string(attribute.default_text) + ")";
-  }
-  return words;
-}
-
-std::string in_table(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-    text.insert(at, "\\");
-  return text;
-}
-
-std::string rows_of(OpKind kind) {
-  std::string rows;
-  for (const OpInfo& op : op_table()) {
-    if (op.kind != kind)
-      continue;
-    rows += "| `" + std::string(op.name) + "` | ";
-    if (kind == OpKind::elementwise)
-      rows += std::to_string(op.arity) + " | " + types_in_words(op.types) + " | " +
-              std::to_string(op.ulp);
-    else if (kind == OpKind::reduction)
-      rows += types_in_words(op.types);
-    else
-      rows += attributes_in_words(op);
-    rows += " | " + in_table(std::string(op.doc)) + " |\n";
-  }
-  return rows;
-}
-
-std::string op_reference() {
-  return "\n| elementwise | operands | dtypes | ulp | what it gives |\n|---|---|---|---|---|\n" +
-         rows_of(OpKind::elementwise) +
-         "\n| reduction | dtypes | what it gives |\n|---|---|---|\n" + rows_of(OpKind::reduction) +
-         "\n| structural | attributes (default) | what it gives |\n|---|---|---|\n" +
-         rows_of(OpKind::structural) +
-         "\n| source | attributes (default) | what it gives |\n|---|---|---|\n" +
-         rows_of(OpKind::source) + "\n";
-}
 
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -108,6 +48,15 @@ TEST(FreshDocsTest, TheOpReferenceIsThatOfTheTable) {
     return;
   }
   EXPECT_EQ(first_difference(text.substr(0, first), text.substr(first, end - first)), "");
+}
+
+TEST(FreshDocsTest, TheExampleOfTheTextFormIsRead) {
+  const std::string text = read_text(source_root() / "ir/README.md");
+  const std::size_t begin = text.find("```\ngraph ") + 4;
+  const std::size_t end = text.find("```", begin);
+  ASSERT_LT(begin, end);
+  const std::string printed = print(parse(text.substr(begin, end - begin), "ir/README.md"));
+  EXPECT_EQ(print(parse(printed)), printed);
 }
 
 TEST(FreshDocsTest, ReportsAStaleLine) {

@@ -3,7 +3,9 @@
 #include "ir/op.h"
 #include "sinter/ops.h"
 
-#include <cctype>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -90,10 +92,10 @@ TEST(OpTableTest, CommutativeOpsAreSymmetric) {
     ASSERT_EQ(row->arity, 2) << row->name;
     for (const long double a : values)
       for (const long double b : values) {
-        const long double forward[] = {a, b};
-        const long double backward[] = {b, a};
-        const std::int64_t p[] = {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)};
-        const std::int64_t q[] = {p[1], p[0]};
+        const std::array forward = {a, b};
+        const std::array backward = {b, a};
+        const std::array p = {static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)};
+        const std::array q = {p[1], p[0]};
         if (takes_floats(*row)) {
           EXPECT_EQ(row->host(forward), row->host(backward)) << row->name;
           EXPECT_EQ(std::signbit(row->host(forward)), std::signbit(row->host(backward)))

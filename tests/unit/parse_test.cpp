@@ -283,7 +283,7 @@ TEST(ParseTest, NestingHasALimit) {
   const std::string many(100'000, '(');
   EXPECT_NE(error_of([&] {
               parse("graph g(x: f32[" + many + "]) {");
-            }).find("text:1:80: brackets nest deeper than 64"),
+            }).find("text:1:81: brackets nest deeper than 64"),
             std::string::npos);
   expect_refused("graph g(x: f32[" + std::string(100'000, '-') + "1]) {");
   expect_refused("graph g(x: f32[4]) {\n y = sum x {axes = " + std::string(100'000, '['));

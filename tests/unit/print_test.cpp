@@ -18,7 +18,8 @@ TEST(PrintTest, AGraphReadsAsItWasRecorded) {
   const Tensor weight = graph.input("weight", bf16, {4096}, {.low = 0.5, .high = 1.5});
   const Tensor h = cast(x, f32).label("h");
   const Tensor r = rsqrt(mean(h * h, {-1}, keep) + 1e-6);
-  graph.output("y", cast(h * r * cast(weight, f32), bf16));
+  const Tensor n = h * r;
+  graph.output("y", cast(n * cast(weight, f32), bf16));
   EXPECT_EQ(print(graph),
             "graph rms_norm(x: bf16[rows, 4096], weight: bf16[4096] {range = [0.5, 1.5]}) {\n"
             "  h = cast x {to = f32}\n"
@@ -144,9 +145,9 @@ TEST(PrintTest, ANumberThatCannotStandInlineIsAnArrayOfRank0) {
   const std::string text = print(graph);
   EXPECT_EQ(text,
             "graph g(x: f64[4], flag: bool[4]) {\n"
-            "  full = full {shape = [], value = 2.0, dtype = f64}\n"
-            "  full_2 = full {shape = [], value = 3.0, dtype = f64}\n"
-            "  where_1 = where flag, full, full_2\n"
+            "  constant = full {shape = [], value = 2.0, dtype = f64}\n"
+            "  constant_2 = full {shape = [], value = 3.0, dtype = f64}\n"
+            "  where_1 = where flag, constant, constant_2\n"
             "  y = mul x, where_1\n"
             "  return y\n"
             "}\n");

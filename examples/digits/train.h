@@ -1,0 +1,40 @@
+// The training loop, in three ways that must end in the same bits.
+#pragma once
+
+#include <sinter/sinter.h>
+
+#include <string>
+#include <vector>
+
+#include "data.h"
+
+namespace digits {
+
+inline constexpr int kSteps = 500;
+inline constexpr int kReadEvery = 50;
+
+/// How the host drives the device.
+enum class Loop {
+  naive,   ///< launches kernel by kernel and waits after every step
+  run,     ///< launches kernel by kernel; waits only to read the accumulators
+  replay,  ///< launches a step as one CUDA Graph; waits only to read the accumulators
+};
+
+struct Trained {
+  sinter::Array weight;
+  sinter::Array bias;
+  std::vector<float> parameters;   ///< both, on the host
+  std::vector<std::string> lines;  ///< one per reading: step, loss, NaN flag
+  double launches_per_step = 0;
+  double syncs_per_step = 0;
+  double microseconds_per_step = 0;
+  sinter::Context::GraphCounters graph;
+};
+
+/// Trains for kSteps steps from zero weights. Throws std::runtime_error if a loss is NaN.
+Trained train(const sinter::Executable& step, const Set& set, Loop loop);
+
+/// The share of `set` that the trained model gets right.
+float held_out_accuracy(sinter::Device device, const Trained& trained, const Set& set);
+
+}  // namespace digits

@@ -1,0 +1,107 @@
+#include "ir/reference.h"
+
+#include "ir/op.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+std::string_view types_in_words(TypeRule rule) {
+  switch (rule) {
+    case TypeRule::Float:
+      return "floating";
+    case TypeRule::Number:
+      return "floating or integer";
+    case TypeRule::Compare:
+      return "any one; gives bool";
+    case TypeRule::Logical:
+      return "bool";
+    case TypeRule::Where:
+      return "bool, then any one";
+  }
+  return "";
+}
+
+std::string_view kind_in_words(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::integer:
+      return "integer";
+    case AttributeKind::boolean:
+      return "true or false";
+    case AttributeKind::dtype:
+      return "dtype";
+    case AttributeKind::literal:
+      return "number";
+    case AttributeKind::extent:
+      return "extent";
+    case AttributeKind::integers:
+      return "[integers]";
+    case AttributeKind::extents:
+      return "[extents]";
+  }
+  return "";
+}
+
+std::string attributes_in_words(const OpInfo& row) {
+  std::string words;
+  for (const AttributeInfo& attribute : row.attributes) {
+    words += fmt::format("{}`{}`: {}", words.empty() ? "" : "; ", attribute.name,
+                         kind_in_words(attribute.kind));
+    if (!attribute.required())
+      words += fmt::format(" = `{}`", attribute.default_text);
+  }
+  return words;
+}
+
+/// `mul a, b`
+std::string usage(const OpInfo& row) {
+  std::string text(row.name);
+  constexpr std::string_view kOperands[] = {" a", ", b", ", c"};
+  for (int i = 0; i < row.arity; ++i)
+    text += kOperands[i];
+  return text;
+}
+
+std::string row_text(const OpInfo& row) {
+  switch (row.kind) {
+    case OpKind::elementwise:
+      return fmt::format("| `{}` | {} | {} | {} |\n", usage(row), types_in_words(row.types),
+                         row.ulp, row.doc);
+    case OpKind::reduction:
+      return fmt::format("| `{}` | {} | {} | {} |\n", row.name,
+                         row.types == TypeRule::Float ? "floating" : "any",
+                         attributes_in_words(row), row.doc);
+    case OpKind::structural:
+    case OpKind::source:
+      break;
+  }
+  return fmt::format("| `{}` | {} | {} |\n", row.name, attributes_in_words(row), row.doc);
+}
+
+std::string table_of(OpKind kind, std::string_view head) {
+  std::string text = fmt::format("\n{}\n|", head);
+  for (std::size_t columns = 1;
+       columns < static_cast<std::size_t>(std::count(head.begin(), head.end(), '|')); ++columns)
+    text += "---|";
+  text += "\n";
+  for (const OpInfo& row : op_table())
+    if (row.kind == kind)
+      text += row_text(row);
+  return text;
+}
+
+}  // namespace
+
+std::string op_reference() {
+  return table_of(OpKind::elementwise, "| elementwise | dtype of the operands | ulp | gives |") +
+         table_of(OpKind::reduction, "| reduction | dtype | attributes = default | gives |") +
+         table_of(OpKind::structural, "| structural | attributes = default | gives |") +
+         table_of(OpKind::source, "| source | attributes = default | gives |") + "\n";
+}
+
+}  // namespace sinter

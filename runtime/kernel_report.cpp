@@ -1,0 +1,58 @@
+#include "runtime/kernel_report.h"
+
+#include <algorithm>
+
+#include "ir/extent.h"
+
+namespace sinter {
+
+KernelReporter::KernelReporter(const Program& program, std::span<const std::int64_t> symbols)
+    : program_(program), symbols_(symbols), names_(program.graph->data()) {}
+
+KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedule,
+                                    const Source& source) const {
+  const std::int64_t grid = evaluate(source.grid, symbols_);
+  KernelReport report{.name = source.entry,
+                      .kind = std::string(name(kernel.kind)),
+                      .schedule = to_string(schedule),
+                      .source = source.text,
+                      .launches = grid > 0 ? 1 : 0,
+                      .bytes_read = evaluate(source.traffic.bytes_read, symbols_),
+                      .bytes_written = evaluate(source.traffic.bytes_written, symbols_),
+                      .threads = source.threads,
+                      .grid = grid,
+                      .vector_bytes = vector_bytes(schedule, source),
+                      .shared_bytes = source.shared_bytes,
+                      .notes = kernel.notes};
+  report.minimal_bytes =
+      std::min(bytes_of_buffers(source), report.bytes_read + report.bytes_written);
+  report.bytes_are_bounds = source.traffic.is_bound;
+  for (const Node* node : kernel.nodes) {
+    report.nodes.push_back(statement_text(*node, names_));
+    report.places.push_back(program_.graph->data().place(node));
+  }
+  return report;
+}
+
+const Buffer& KernelReporter::buffer(const Argument& argument) const {
+  return program_.buffers[static_cast<std::size_t>(argument.index)];
+}
+
+/// Everything that the kernel takes, once.
+std::int64_t KernelReporter::bytes_of_buffers(const Source& source) const {
+  std::int64_t bytes = 0;
+  for (const Argument& argument : source.arguments)
+    if (argument.kind == Argument::Kind::buffer)
+      bytes += evaluate(buffer(argument).elements, symbols_) * size_of(buffer(argument).dtype);
+  return bytes;
+}
+
+int KernelReporter::vector_bytes(const Schedule& schedule, const Source& source) const {
+  int widest = 0;
+  for (const Argument& argument : source.arguments)
+    if (argument.kind == Argument::Kind::buffer)
+      widest = std::max(widest, std::min(16, schedule.vector * size_of(buffer(argument).dtype)));
+  return widest;
+}
+
+}  // namespace sinter

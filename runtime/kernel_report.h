@@ -1,0 +1,32 @@
+// What is known of a kernel once it is emitted: the part of its report that needs no compiler.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "codegen/source.h"
+#include "compiler/kernel.h"
+#include "ir/print.h"
+#include "sinter/report.h"
+
+namespace sinter {
+
+class KernelReporter {
+ public:
+  /// Of the kernels of `program` at these sizes; both must outlive the reporter.
+  KernelReporter(const Program& program, std::span<const std::int64_t> symbols);
+
+  /// All but registers, spills, compile times and what tuning found out.
+  KernelReport report(const Kernel& kernel, const Schedule& schedule, const Source& source) const;
+
+ private:
+  const Buffer& buffer(const Argument& argument) const;
+  std::int64_t bytes_of_buffers(const Source& source) const;
+  int vector_bytes(const Schedule& schedule, const Source& source) const;
+
+  const Program& program_;
+  std::span<const std::int64_t> symbols_;
+  ValueNames names_;
+};
+
+}  // namespace sinter

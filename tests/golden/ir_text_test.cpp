@@ -1,0 +1,74 @@
+// Texts in, texts out: tests/golden/ir/*.sinter as they are printed again, and the errors of those
+// in errors/. SINTER_BLESS=1 accepts what comes out.
+#include "ir/verify.h"
+#include "sinter/text.h"
+#include "tests/support/errors.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace sinter {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(SINTER_SOURCE_DIR) / "tests/golden/ir";
+
+std::string read_file(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The names, without ending, of the texts in `folder`.
+std::vector<std::string> texts_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".sinter")
+      names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+void expect_golden(const fs::path& path, const std::string& actual) {
+  if (std::getenv("SINTER_BLESS"))
+    std::ofstream(path, std::ios::binary) << actual;
+  EXPECT_EQ(read_file(path), actual) << "SINTER_BLESS=1 accepts the second into " << path;
+}
+
+class IrTextTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(IrTextTest, IsPrintedAsExpectedAndReadsBack) {
+  const fs::path file = kFolder / (GetParam() + ".sinter");
+  const Graph graph = parse(read_file(file), file.filename().string());
+  verify(graph);
+  const std::string printed = print(graph);
+  const Graph again = parse(printed);
+  verify(again);
+  EXPECT_EQ(print(again), printed);
+  expect_golden(kFolder / (GetParam() + ".printed"), printed);
+}
+
+class IrTextErrorTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(IrTextErrorTest, AllMistakesAreReported) {
+  const fs::path file = kFolder / "errors" / (GetParam() + ".sinter");
+  const std::string message =
+      test::error_of([&] { parse(read_file(file), file.filename().string()); });
+  expect_golden(kFolder / "errors" / (GetParam() + ".errors"), message + "\n");
+}
+
+std::string parameter_name(const testing::TestParamInfo<std::string>& info) { return info.param; }
+
+INSTANTIATE_TEST_SUITE_P(Golden, IrTextTest, testing::ValuesIn(texts_in(kFolder)), parameter_name);
+INSTANTIATE_TEST_SUITE_P(Golden, IrTextErrorTest, testing::ValuesIn(texts_in(kFolder / "errors")),
+                         parameter_name);
+
+}  // namespace
+}  // namespace sinter

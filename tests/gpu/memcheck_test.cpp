@@ -1,0 +1,82 @@
+// Small runs of one kernel of each shape, at sizes with tails: what bench/gpu.sh puts under
+// compute-sanitizer.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "sinter/error.h"
+#include "tests/support/run.h"
+
+namespace sinter {
+namespace {
+
+class Memcheck : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = cuda_device();
+    } catch (const DriverError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  void check(std::string_view text, std::vector<Size> sizes) const {
+    test::run_and_check_on(*device_, parse(text), std::move(sizes), {.misaligned = true});
+  }
+
+ private:
+  std::optional<Device> device_;
+};
+
+TEST_F(Memcheck, Pointwise) {
+  check(R"(
+graph bias_relu(x: f32[rows, columns], bias: f32[columns]) {
+  sum = add x, bias
+  y   = maximum sum, 0.0
+  return y
+})", {{"rows", 37}, {"columns", 19}});
+}
+
+TEST_F(Memcheck, RowReduce) {
+  check(R"(
+graph softmax(x: f32[rows, columns]) {
+  y = softmax x {axis = -1}
+  return y
+})", {{"rows", 13}, {"columns", 1003}});
+}
+
+TEST_F(Memcheck, ColumnReduce) {
+  check(R"(
+graph column_sum(x: f32[rows, columns]) {
+  y = sum x {axes = [0]}
+  return y
+})", {{"rows", 301}, {"columns", 45}});
+}
+
+TEST_F(Memcheck, FullReduce) {
+  check(R"(
+graph full_sum(x: f32[size]) {
+  y = sum x
+  return y
+})", {{"size", 100003}});
+}
+
+TEST_F(Memcheck, Gather) {
+  check(R"(
+graph pick(x: f32[rows, columns], at: i64[picks]) {
+  y = take x, at {axis = 0}
+  return y
+})", {{"rows", 11}, {"columns", 5}, {"picks", 29}});
+}
+
+TEST_F(Memcheck, Update) {
+  check(R"(
+graph decay(x: f32[size], g: f32[size]) {
+  step = mul g, 0.1
+  new = sub x, step
+  update x, new
+})", {{"size", 1001}});
+}
+
+}  // namespace
+}  // namespace sinter

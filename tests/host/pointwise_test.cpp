@@ -1,0 +1,213 @@
+// Kernels without reductions: vectors, tails, broadcasts, views, gathers, joins, updates.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "ir/op.h"
+#include "ir/record.h"
+#include "tests/support/run.h"
+
+namespace sinter::test {
+namespace {
+
+class Extents : public testing::TestWithParam<int> {};
+
+TEST_P(Extents, ChainsOverEveryDtype) {
+  run_and_check(fmt::format(R"(
+graph chain(a: f32[{0}], b: f32[{0}], h: bf16[{0}], f: f16[{0}], i: i32[{0}], l: i64[{0}]) {{
+  c = add a, b
+  d = mul c, 0.1
+  e = maximum d, a
+  g = mul h, 0.1
+  k = add g, h
+  m = exp f
+  n = mul i, i
+  o = sub l, 7
+  p = gt a, b
+  q = where p, a, 0.5
+  return e, k, m, n, o, p, q
+}})",
+                            GetParam()),
+                {}, {.misaligned = true});
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Extents, testing::Values(1, 3, 8, 1000, 4099, 70000));
+
+TEST(Pointwise, BroadcastsRowsColumnsAndTheMiddle) {
+  run_and_check(R"(
+graph broadcasts(x: f32[12, 7, 20], row: f32[20], column: f32[12, 1, 1], middle: f32[7, 1], odd: f32[12, 7, 1]) {
+  a = add x, row
+  b = mul a, column
+  c = sub b, middle
+  d = add c, odd
+  return d
+})");
+}
+
+TEST(Pointwise, SymbolicRowsAndColumns) {
+  for (const std::int64_t columns : {16, 21})
+    run_and_check(R"(
+graph bias(x: bf16[rows, columns], bias: bf16[columns]) {
+  y = add x, bias
+  z = relu y
+  return z
+})",
+                  {{"rows", 13}, {"columns", columns}}, {.misaligned = true});
+}
+
+TEST(Pointwise, ViewsAreReadInPlace) {
+  run_and_check(R"(
+graph views(x: f32[6, 8, 10]) {
+  p = permute x {axes = [2, 0, 1]}
+  a = add p, 1.0
+  r = reshape x {shape = [48, 10]}
+  s = slice r {axis = 1, begin = 2, end = -1, step = 3}
+  b = mul s, 2.0
+  t = reshape p {shape = [20, 24]}
+  c = neg t
+  u = slice x {axis = 0, begin = 1, end = 5}
+  return a, b, c, u
+})");
+}
+
+TEST(Pointwise, OutputsThatAreViewsOrInputs) {
+  run_and_check(R"(
+graph outputs(x: f32[6, 8]) {
+  y = exp x
+  t = permute y {axes = [1, 0]}
+  r = reshape y {shape = [2, 24]}
+  f = full {shape = [3, 3], value = 2.5, dtype = bf16}
+  i = iota {extent = 9, start = 3, step = -2}
+  return y, t, r, f, i, x
+})");
+}
+
+TEST(Pointwise, ConcatReadsThePartThatHoldsTheElement) {
+  run_and_check(R"(
+graph joins(x: f32[5, 8], y: f32[5, 3], z: f32[2, 8]) {
+  a = concat x, y, x {axis = 1}
+  e = exp x
+  b = concat e, z {axis = 0}
+  c = mul b, 2.0
+  s = sum a {axes = [1]}
+  return a, c, s
+})");
+}
+
+TEST(Pointwise, TakeWrapsAndClamps) {
+  run_and_check(R"(
+graph gathers(table: bf16[50, 24], ids: i64[4, 5] {range = [-60, 60]}, x: f32[6, 9], at: i32[6, 3] {range = [-12, 12]}) {
+  e = take table, ids {axis = 0}
+  c = take x, at {axis = 1}
+  t = take_along_axis x, at {axis = 1}
+  u = mul t, 2.0
+  return e, c, u
+})");
+}
+
+TEST(Pointwise, SpecialConstants) {
+  run_and_check(R"(
+graph specials(x: f32[100]) {
+  a = add x, inf
+  b = mul x, nan
+  c = where true, x, -inf
+  d = maximum x, -0.0
+  e = minimum a, b
+  f = pow x, 2
+  g = div 1.0, x
+  return a, b, c, d, e, f, g
+})");
+}
+
+TEST(Pointwise, ZeroSizedArraysLaunchNothing) {
+  const RunResult run = run_and_check(R"(
+graph nothing(x: f32[rows, 8]) {
+  y = exp x
+  s = sum y {axes = [1]}
+  return y, s
+})",
+                                      {{"rows", 0}});
+  EXPECT_EQ(run.launches, 0);
+}
+
+TEST(Pointwise, ScalarsAreParameters) {
+  run_and_check(R"(
+graph sgd(weight: f32[10, 64], gradient: f32[10, 64], lr: f32, half: bf16) {
+  step = mul gradient, lr
+  new = sub weight, step
+  h = cast new {to = bf16}
+  s = mul h, half
+  update weight, new
+  return s
+})");
+}
+
+TEST(Pointwise, UpdatesSeeTheOldContents) {
+  run_and_check(R"(
+graph swap(a: f32[64], b: f32[64], t: f32[8, 8], c: f32[64]) {
+  u = permute t {axes = [1, 0]}
+  d = add a, b
+  m = max c {axes = [0], keep = true}
+  n = sub c, m
+  update a, b
+  update b, a
+  update t, u
+  update c, n
+  return d
+})");
+}
+
+bool takes(const OpInfo& row, DType dtype) {
+  switch (row.types) {
+    case TypeRule::Float: return is_floating(dtype);
+    case TypeRule::Number: return dtype != boolean;
+    case TypeRule::Logical: return dtype == boolean;
+    case TypeRule::Compare:
+    case TypeRule::Where: return true;
+  }
+  return false;
+}
+
+class OpTable : public testing::TestWithParam<DType> {};
+
+/// Each elementwise row that takes the dtype, on loaded operands and with a literal.
+TEST_P(OpTable, EveryRowGivesWhatTheOracleSays) {
+  const DType dtype = GetParam();
+  Graph graph(std::string("rows_") + std::string(name(dtype)));
+  const Tensor condition = graph.input("condition", boolean, {37});
+  const Tensor a = graph.input("a", dtype, {37});
+  const Tensor b = graph.input("b", dtype, {37});
+  const Tensor c = graph.input("c", dtype, {37});
+  const Operand literal = dtype == boolean ? Operand(true) : Operand(2);
+  for (const OpInfo& row : op_table()) {
+    if (row.kind != OpKind::elementwise || !takes(row, dtype)) continue;
+    const Operand first = row.types == TypeRule::Where ? condition : a;
+    const Operand loaded[] = {first, b, c};
+    const auto arity = static_cast<std::size_t>(row.arity);
+    const std::string text(row.name);
+    graph.output(text, record_elementwise(row.op, {loaded, arity}));
+    if (arity == 1) continue;
+    Operand mixed[] = {first, b, c};
+    mixed[arity - 1] = literal;
+    graph.output(text + "_literal", record_elementwise(row.op, {mixed, arity}));
+  }
+  run_and_check(graph, {}, {.candidates = false});
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, OpTable, testing::Values(f32, bf16, f16, i32, i64, boolean),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(Casts, BetweenAllDTypes) {
+  constexpr DType kAll[] = {f32, bf16, f16, i32, i64, boolean, f64};
+  Graph graph("casts");
+  for (const DType from : kAll) {
+    const Tensor x = graph.input("x_" + std::string(name(from)), from, {29});
+    for (const DType to : kAll)
+      if (to != from)
+        graph.output(std::string(name(from)) + "_to_" + std::string(name(to)), cast(x, to));
+  }
+  run_and_check(graph, {}, {.candidates = false});
+}
+
+}  // namespace
+}  // namespace sinter::test

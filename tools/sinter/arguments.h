@@ -1,0 +1,62 @@
+// What the commands are given, and how it is read: the graph, the sizes of its symbols, the target.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target.h"
+#include "sinter/graph.h"
+
+namespace sinter::command {
+
+/// The command was called the wrong way: exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The text of the graph is wrong; the message says where, line by line, as a compiler would.
+class TextFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What every command that works on a graph takes.
+struct GraphArguments {
+  std::string file;                ///< "-": standard input
+  std::vector<std::string> sizes;  ///< `rows=4096`
+};
+
+/// Takes the file from the end of `sizes` where the words `--size rows=64 FILE` put it. Throws
+/// UsageError where there is no file, and where a size is not NAME=NUMBER.
+void settle(GraphArguments& arguments);
+
+/// Throws UsageError where the file cannot be read, TextFailure where its text is wrong.
+Graph read_graph(const std::string& file);
+
+/// A number for every symbol of a graph, by id.
+struct SymbolSizes {
+  std::vector<std::int64_t> values;
+  std::vector<bool> is_default;  ///< nobody gave it
+
+  /// `rows = 1024 (default), columns = 64`; empty for a graph without symbols.
+  std::string text(const Graph& graph) const;
+};
+
+/// The largest size that nobody asked for, and the most elements of a value at such sizes.
+inline constexpr std::int64_t kDefaultSize = 1024;
+inline constexpr std::int64_t kMostDefaultElements = std::int64_t{1} << 24;
+
+/// The given sizes; the other symbols get kDefaultSize, or the power of two below it at which no
+/// value has more than kMostDefaultElements. Throws UsageError on an unknown or repeated symbol and
+/// on a bad number, UserError on sizes at which the graph has no meaning.
+SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given);
+
+/// The target for `sm_90` or `h200`. Throws UsageError for one that is not known.
+const Target& target_of(std::string_view arch);
+
+}  // namespace sinter::command

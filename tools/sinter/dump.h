@@ -1,0 +1,24 @@
+// `sinter dump`: what comes out of one stage of the way from a graph to its kernels.
+#pragma once
+
+#include <string>
+
+#include "tools/sinter/arguments.h"
+
+namespace sinter::command {
+
+/// The stages that dump knows, in the order of the way.
+inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",   "simplify",
+                                              "fuse",  "schedule", "source", "ptx"};
+
+struct DumpArguments {
+  GraphArguments graph;
+  std::string stage = "source";
+  std::string arch = "sm_90";
+  std::string kernel;     ///< number or name; empty: all of them
+  std::string directory;  ///< empty: standard output
+};
+
+void dump(const DumpArguments& arguments);
+
+}  // namespace sinter::command

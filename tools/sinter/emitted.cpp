@@ -1,0 +1,19 @@
+#include "tools/sinter/emitted.h"
+
+#include "runtime/make_variant.h"
+#include "sinter/options.h"
+
+namespace sinter::command {
+
+PlanOptions plan_options() { return {.skip = options_from_environment().skip}; }
+
+EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
+                               std::span<const std::int64_t> symbols, const PlanOptions& options)
+    : program_(plan(graph, target, {.symbols = {symbols.begin(), symbols.end()}}, options)) {
+  for (const Kernel& kernel : program_.kernels) {
+    EmittedKernel emitted = emit_candidates(program_, kernel);
+    kernels_.push_back({.kernel = &kernel, .source = std::move(emitted.sources.front())});
+  }
+}
+
+}  // namespace sinter::command

@@ -1,0 +1,18 @@
+// `sinter explain`: kernels, their cost, and the reason for every boundary, as text or JSON.
+#pragma once
+
+#include <string>
+
+#include "tools/sinter/arguments.h"
+
+namespace sinter::command {
+
+struct ExplainArguments {
+  GraphArguments graph;
+  std::string arch = "sm_90";
+  bool json = false;
+};
+
+void explain(const ExplainArguments& arguments);
+
+}  // namespace sinter::command

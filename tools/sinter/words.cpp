@@ -1,0 +1,21 @@
+#include "tools/sinter/words.h"
+
+#include <fmt/format.h>
+
+namespace sinter::command {
+
+std::string counted(std::int64_t number, std::string_view what) {
+  const bool hisses = what.ends_with("ch");
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : hisses ? "es" : "s");
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+}  // namespace sinter::command

@@ -1,0 +1,15 @@
+// Numbers in words, as all commands print them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sinter::command {
+
+/// `1 launch`, `3 launches`
+std::string counted(std::int64_t number, std::string_view what);
+/// `512 B`, `4 KiB`, `1.5 MiB`: four digits at most.
+std::string bytes_text(std::int64_t bytes);
+
+}  // namespace sinter::command
