@@ -4,7 +4,7 @@ function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
   set(shared types.cuh math.cuh states.cuh reduce.cuh)
   set(cuda cuda_primitives.cuh ${shared})
-  set(host host_api.h host_primitives.h ${shared})
+  set(host host_api.h host_primitives.h host_kernel.h ${shared})
 
   file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)

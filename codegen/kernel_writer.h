@@ -54,6 +54,9 @@ class KernelWriter {
   /// Splits `linear`, the name of a number, into variables for `axes` (row-major).
   void declare_axes(const std::string& linear, std::span<const int> axes, std::string_view prefix);
 
+  /// A value that has been computed, as an operand.
+  std::string operand_text(int value);
+
   // --- values -----------------------------------------------------------------------------------
   /// Statements for `values` at one tile, and their sinks. `in_row`: the values are kept as
   /// variables of the row rather than of a tile.
@@ -61,9 +64,9 @@ class KernelWriter {
   /// Loads of `kept` values that are loads, into their arrays.
   void write_kept_loads(std::span<const int> kept, const Tile& tile);
   /// Values that do not vary along the reduced axis and are ready after `stage` passes.
-  void write_row_values(int stage);
-  /// Stores of row values; `condition` says which thread writes.
-  void write_row_stores(const std::string& condition);
+  void write_row_values(int stage, bool is_final = false);
+  /// Stores of row values, or of final ones; `condition` says which thread writes.
+  void write_row_stores(const std::string& condition, bool is_final = false);
   /// Declares the array that keeps `value` between passes.
   void declare_kept(int value, int parts, int tiles);
   /// From now on the result of a reduction is written as `text`.
@@ -99,7 +102,6 @@ class KernelWriter {
   const GraphData& graph() const { return program.graph->data(); }
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
-  std::string operand_text(int value);
   std::string value_expression(int value);
   LoadForm load_form(const Value& value);
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);

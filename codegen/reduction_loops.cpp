@@ -106,6 +106,8 @@ int widest_state(const KernelWriter& writer) {
   int widest = 0;
   for (const BodyReduction& reduction : writer.body.reductions)
     widest = std::max(widest, writer.state_bytes(reduction));
+  for (const BodyReduction& reduction : writer.body.finals)
+    widest = std::max(widest, writer.state_bytes(reduction));
   return widest;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/final_reduce.h"
 #include "codegen/reduction_loops.h"
 #include "codegen/shapes.h"
 
@@ -31,11 +32,16 @@ class RowWriter {
     int last = passes;
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
-    writer_.write_row_stores(live_.empty() ? "Shape::thread() == 0"
-                                           : live_ + " && Shape::thread() == 0");
+    writer_.write_row_stores(first_of_row());
+    if (!body_.finals.empty()) write_final_reductions(writer_, first_of_row());
   }
 
  private:
+  /// Which thread stores what is one per row.
+  std::string first_of_row() const {
+    return live_.empty() ? "Shape::thread() == 0" : live_ + " && Shape::thread() == 0";
+  }
+
   void declare_shape() {
     writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;", schedule_.threads_per_row,
                                  schedule_.groups, plan_.tree.accumulators, schedule_.vector));
@@ -43,7 +49,7 @@ class RowWriter {
     const bool across = plan_.lanes > 32 || schedule_.groups > 1;
     const std::int64_t bytes =
         across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
-    declare_exchange(writer_, bytes);
+    declare_exchange(writer_, std::max(bytes, final_exchange_bytes(writer_)));
     if (!plan_.is_fixed) {
       const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
       writer_.declare_index("chunks", writer_.text(chunks));

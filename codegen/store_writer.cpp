@@ -71,11 +71,14 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   write_store(store, vector, {});
 }
 
-void KernelWriter::write_row_stores(const std::string& condition) {
-  if (std::ranges::all_of(body.stores, &BodyStore::varies)) return;
+void KernelWriter::write_row_stores(const std::string& condition, bool is_final) {
+  const auto is_one = [&](const BodyStore& store) {
+    return !store.varies && store.is_final == is_final;
+  };
+  if (std::ranges::none_of(body.stores, is_one)) return;
   out.block(fmt::format("if ({})", condition), [&] {
     for (const BodyStore& store : body.stores)
-      if (!store.varies) write_row_store(store);
+      if (is_one(store)) write_row_store(store);
   });
 }
 

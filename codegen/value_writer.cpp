@@ -340,13 +340,15 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
 
 // --- rows ---------------------------------------------------------------------------------------
 
-void KernelWriter::write_row_values(int stage) {
+void KernelWriter::write_row_values(int stage, bool is_final) {
   find_moving_values();
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const bool is_plain = value.kind == Value::Kind::literal ||
                           value.kind == Value::Kind::scalar || value.kind == Value::Kind::reduced;
-    if (value.varies || value.stage != stage || is_plain || !texts_[i].empty()) continue;
+    if (value.varies || value.stage != stage || value.is_final != is_final || is_plain ||
+        !texts_[i].empty())
+      continue;
     const int id = static_cast<int>(i);
     if (!moves(id) || schedule.vector == 1) {
       write_scalar(id);

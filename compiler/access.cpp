@@ -41,6 +41,7 @@ Extent touched_elements(const Body& body, const Value& value) {
 }
 
 Extent stored_elements(const Body& body, const BodyStore& store) {
+  if (store.is_final) return 1;
   Extent result = body.parallel_size();
   if (store.varies) result = result * body.reduced_size();
   return result;

@@ -120,7 +120,7 @@ class Assembler {
                                      .node = node,
                                      .dtype = node->dtype,
                                      .elements = product(node->shape),
-                                     .name = node_name(graph(), node)});
+                                     .name = groups_.name(node)});
       program_.buffer_of[node] = buffer;
       kernel.stores.push_back({.node = node, .buffer = buffer});
     }
@@ -217,7 +217,7 @@ class Assembler {
     copy.depends_on.push_back(writer);
     copy.notes.push_back(fmt::format(
         "{} is not written in place: another element or a later kernel still reads its old contents",
-        node_name(graph(), update.parameter)));
+        groups_.name(update.parameter)));
     program_.kernels.push_back(std::move(copy));
     add_edges(place, readers);
   }

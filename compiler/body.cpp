@@ -72,6 +72,7 @@ class Builder {
   void choose_space() {
     for (const Node* node : request_.nodes)
       if (is_reduction(node->op)) {
+        // The first recorded one; a reduction of its results over the rows comes later.
         add_reduction_space(*node);
         return;
       }
@@ -132,6 +133,13 @@ class Builder {
                     .varies = false,
                     .stage = body_.values[static_cast<std::size_t>(value)].stage};
     store.varies = body_.has_reduced_axis && element_store(*node);
+    store.is_final = body_.values[static_cast<std::size_t>(value)].is_final;
+    if (store.is_final && !product(node->shape).is(1))
+      throw Refusal{fmt::format("{} needs a result of all rows, which is known only when the kernel "
+                                "ends",
+                                names_(node))};
+    if (!store.is_final && product(node->shape) != body_.parallel_size() && !store.varies)
+      throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
     if (!store.varies && body_.values[static_cast<std::size_t>(value)].varies)
       throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
     body_.stores.push_back(std::move(store));
@@ -161,6 +169,8 @@ class Builder {
     const Extent size = product(node.shape);
     if (element_store(node)) return body_.space.delinearize(element_, node.shape);
     if (size == body_.parallel_size()) return body_.space.delinearize(row_, node.shape);
+    // One number out of many rows: only a reduction over the rows can give it.
+    if (size.is(1) && body_.has_reduced_axis) return std::vector<Index>(node.shape.size());
     throw Refusal{fmt::format("{} has {} elements, the kernel has {} rows of {}", names_(&node),
                               to_string(size), to_string(body_.parallel_size()),
                               to_string(body_.reduced_size()))};
@@ -234,7 +244,42 @@ class Builder {
     return add(std::move(value));
   }
 
+  /// True if `node` reduces one value per row of this kernel over all rows, in their order.
+  bool is_over_rows(const Node& node) const {
+    const std::vector<std::int64_t> order = reduction_order(node);
+    return primary_ != &node && !body_.parallel_size().is(1) &&
+           reduced_extent(node) == body_.parallel_size() && product(node.shape).is(1) &&
+           reduced_extent(node) == product(node.operand(0)->shape) &&
+           std::ranges::is_sorted(order);
+  }
+
+  int final_result(const Node& node) {
+    for (const BodyReduction& known : body_.finals)
+      if (known.node == &node) return known.result;
+    const Node& from = *node.operand(0);
+    const std::vector<Condition> outer = std::exchange(conditions_, {});
+    const int operand = evaluate(from, body_.space.delinearize(row_, from.shape));
+    conditions_ = outer;
+    const Value value = body_.values[static_cast<std::size_t>(operand)];
+    if (value.varies || value.is_final)
+      throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
+    const int result = add({.kind = Value::Kind::reduced,
+                            .node = &node,
+                            .dtype = node.dtype,
+                            .operands = {},
+                            .at = {},
+                            .conditions = {},
+                            .varies = false,
+                            .stage = value.stage,
+                            .is_final = true});
+    body_.finals.push_back(
+        {.node = &node, .operand = operand, .result = result, .stage = value.stage});
+    return result;
+  }
+
   int reduced(const Node& node, std::span<const Index> at) {
+    if (is_over_rows(node) && reduced_extent(node) != body_.reduced_size())
+      return final_result(node);
     if (reduced_extent(node) != body_.reduced_size())
       throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
                                 to_string(reduced_extent(node)), names_(primary_),
@@ -250,6 +295,8 @@ class Builder {
     const int operand = evaluate(*node.operand(0), operand_position(node));
     conditions_ = outer;
     const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
+    if (body_.values[static_cast<std::size_t>(operand)].is_final)
+      throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
     const int result = add({.kind = Value::Kind::reduced,
                             .node = &node,
                             .dtype = node.dtype,
@@ -311,6 +358,7 @@ class Builder {
     for (const int operand : value.operands) {
       value.varies |= body_.values[static_cast<std::size_t>(operand)].varies;
       value.stage = std::max(value.stage, body_.values[static_cast<std::size_t>(operand)].stage);
+      value.is_final |= body_.values[static_cast<std::size_t>(operand)].is_final;
     }
     body_.values.push_back(std::move(value));
     return static_cast<int>(body_.values.size()) - 1;

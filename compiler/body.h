@@ -40,6 +40,7 @@ struct Value {
   std::vector<Condition> conditions;  ///< load: all must hold; select: one per operand but the last
   bool varies = false;                ///< along the reduced axis
   int stage = 0;                      ///< passes over the reduced axis that must be done before it
+  bool is_final = false;              ///< known only when every row is done
 };
 
 /// A reduction that the kernel carries out.
@@ -56,6 +57,7 @@ struct BodyStore {
   Index at;             ///< element offset in a row-major array of the node's shape
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
+  bool is_final = false;  ///< one element for the whole kernel
 };
 
 /// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any, goes.
@@ -65,6 +67,8 @@ struct Body {
   bool has_reduced_axis = false;
   std::vector<Value> values;
   std::vector<BodyReduction> reductions;
+  /// Reductions of one value per row over all rows: the last block to end carries them out.
+  std::vector<BodyReduction> finals;
   std::vector<BodyStore> stores;
   /// The value that each indirect atom reads.
   llvm::DenseMap<const IndexAtom*, int> indirect;

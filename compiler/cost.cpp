@@ -67,6 +67,11 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   }
   for (const BodyStore& store : body.stores)
     cost.bytes_written += bytes_of(stored_elements(body, store), store.node->dtype, facts);
+  for (const BodyReduction& reduction : body.finals) {
+    const double bytes = rows * size_of(info(reduction.node->operand(0)->dtype).compute);
+    cost.bytes_written += bytes;
+    cost.bytes_read += bytes;
+  }
   constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
   constexpr double kLanesPerSm = 128;
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;

@@ -9,6 +9,7 @@
 #include "compiler/assemble.h"
 #include "compiler/cost.h"
 #include "compiler/group.h"
+#include "compiler/schedule_kernel.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -103,6 +104,18 @@ class Fuser {
         rows, rows == 1 ? "" : "s", extent, target_.sm_count);
   }
 
+  /// The last block alone reduces the rows' values: not too many of them, and in row kernels only.
+  std::string final_refusal(const Body& body) const {
+    constexpr std::int64_t kMostRows = 32768;
+    if (body.finals.empty()) return {};
+    const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
+    if (rows > kMostRows)
+      return fmt::format("one block would reduce the values of {} rows, more than {}", rows, kMostRows);
+    if (kind_of(body, target_, facts_) != KernelKind::row_reduce)
+      return "the rows' values are spread over the threads of many blocks";
+    return {};
+  }
+
   Verdict judge(int a, int b) {
     if (groups.has_detour(a, b) || groups.has_detour(b, a))
       return {"a third kernel needs the result of one and feeds the other"};
@@ -118,6 +131,7 @@ class Fuser {
     if (arguments > kMaxArguments)
       return {fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments)};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
+    if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
     const Cost cost = cost_of(answer.body, target_, facts_);
     const double apart = seconds(a) + seconds(b);
     if (cost.seconds > apart)
@@ -231,7 +245,8 @@ class Fuser {
 
   double cost_or_infinite(int group) {
     const BodyAnswer answer = groups.body(group, -1);
-    if (!answer || !split_refusal(answer.body).empty()) return 1e30;
+    if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty())
+      return 1e30;
     return cost_of(answer.body, target_, facts_).seconds;
   }
 

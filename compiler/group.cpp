@@ -1,16 +1,8 @@
 #include "compiler/group.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace sinter {
-
-std::string node_name(const GraphData& graph, const Node* node) {
-  const std::string_view label = graph.label(node);
-  if (!label.empty()) return std::string(label);
-  return fmt::format("{}_{}", info(node->op).name, node->id);
-}
 
 namespace {
 
@@ -36,7 +28,8 @@ std::vector<const Node*> reachable(const GraphData& graph) {
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph) : graph_(&graph) {
+Groups::Groups(const GraphData& graph)
+    : names_(std::make_shared<const ValueNames>(graph)) {
   for (const OutputInfo& output : graph.outputs) wanted_.insert(output.node);
   for (const UpdateInfo& update : graph.updates) wanted_.insert(update.value);
   // through[v]: what a reader of the view v really reads.
@@ -215,7 +208,7 @@ BodyAnswer Groups::body(int a, int b) const {
     if ((at == a || at == b) && is_wanted_outside(node, a, b)) wanted.push_back(node);
   }
   return build_body({.nodes = nodes, .stores = wanted},
-                    [this](const Node* node) { return node_name(*graph_, node); });
+                    [this](const Node* node) { return name(node); });
 }
 
 }  // namespace sinter

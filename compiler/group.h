@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "compiler/body.h"
 #include "compiler/plan.h"
 #include "ir/adt.h"
+#include "ir/print.h"
 
 namespace sinter {
 
@@ -30,6 +32,8 @@ class Groups {
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
   bool contains(int group, const Node* node) const;
+  /// What `node` is called in the text of the graph.
+  const std::string& name(const Node* node) const { return names_->of(node); }
   /// The group that stores `node`, or -1 for inputs.
   int home(const Node* node) const;
   /// The computed nodes and inputs that `node` reads, views looked through.
@@ -61,7 +65,7 @@ class Groups {
  private:
   void insert(int group, std::span<const Node* const> nodes);
 
-  const GraphData* graph_;
+  std::shared_ptr<const ValueNames> names_;  ///< shared: groups are copied to try things
   std::vector<Group> groups_;
   llvm::DenseMap<const Node*, int> home_;
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 2>> groups_of_;
@@ -69,8 +73,5 @@ class Groups {
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> users_;
   llvm::DenseSet<const Node*> wanted_;  ///< outputs and updates
 };
-
-/// `softmax`'s label, else `exp_12`: how messages name a node.
-std::string node_name(const GraphData& graph, const Node* node);
 
 }  // namespace sinter

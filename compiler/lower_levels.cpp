@@ -48,10 +48,10 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
   return levels;
 }
 
-Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep keep, Location location) {
+Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep kept, Location location) {
   AxesVector gone;
   const auto place = [&](std::int64_t axis) {
-    if (keep == Keep::yes)
+    if (kept == Keep::yes)
       return axis;
     return axis - std::ranges::count_if(gone, [&](std::int64_t before) { return before < axis; });
   };
@@ -64,7 +64,7 @@ Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep keep, Location 
     const bool only_ones = std::ranges::all_of(
         order, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)].is(1); });
     if (op != Op::welford && only_ones) {
-      if (keep == Keep::yes)
+      if (kept == Keep::yes)
         continue;
       ShapeVector rest;
       for (int axis = 0; axis < x.rank(); ++axis)
@@ -76,7 +76,7 @@ Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep keep, Location 
     AxesVector axes = order;
     std::ranges::sort(axes);
     x = record_reduction(op, Operand(x, location.file, location.line), axes,
-                         {.keep = keep, .order = order});
+                         {.keep = kept, .order = order});
   }
   return x;
 }

@@ -20,6 +20,6 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
 
 /// `op` applied to `x` level by level. A level that reduces nothing but extents of 1 is left out;
 /// if that leaves none, the answer is `x` in the reduced shape.
-Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep keep, Location location);
+Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep kept, Location location);
 
 }  // namespace sinter

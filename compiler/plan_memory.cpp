@@ -69,8 +69,8 @@ class Tenancies {
   llvm::DenseSet<const Node*> inside_;
 };
 
-/// Which kernels are done before which. Exact for programs of up to kWindow kernels; in longer ones
-/// kernels far apart may be called unordered, which costs memory but is never wrong.
+/// Which kernels are done before which. Exact for programs of up to 64 * kBlocks kernels; in longer
+/// ones kernels far apart may be called unordered, which costs memory but is never wrong.
 class Order {
  public:
   explicit Order(const std::vector<Kernel>& kernels)
@@ -93,7 +93,6 @@ class Order {
 
  private:
   static constexpr int kBlocks = 16;  ///< of 64 kernels each
-  static constexpr int kWindow = kBlocks * 64;
 
   /// The row of a kernel holds the block that it is in and those before it.
   static int first_block(int kernel) { return std::max(0, kernel / 64 - kBlocks + 1); }

@@ -113,6 +113,8 @@ Directions directions_of(const Body& body, const Facts& facts) {
   return result;
 }
 
+}  // namespace
+
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return KernelKind::pointwise;
   const Directions directions = directions_of(body, facts);
@@ -120,6 +122,8 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (wants_split(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
   return KernelKind::row_reduce;
 }
+
+namespace {
 
 void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
   for (const Value& value : body.values) {
@@ -161,6 +165,7 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   kernel.reduced = body.reduced_size();
   kernel.kind = kind_of(body, target, program.facts);
   if (body.has_reduced_axis) guard_tree(program, body.reduced_size());
+  if (!body.finals.empty()) guard_tree(program, body.parallel_size());
   kernel.candidates = candidates(kernel.kind, body, target, program.facts);
   ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");
   kernel.schedule = kernel.candidates.front();

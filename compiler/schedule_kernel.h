@@ -1,6 +1,7 @@
 // Scheduling: how each kernel runs on a target, and the candidates that tuning may try.
 #pragma once
 
+#include "compiler/body.h"
 #include "compiler/plan.h"
 
 namespace sinter {
@@ -8,6 +9,9 @@ namespace sinter {
 /// Fills in kind, schedule, candidates and notes of `kernel`, and adds to `program` the guards that
 /// they rely on.
 void schedule(Program& program, Kernel& kernel, const Target& target);
+
+/// The shape of the kernel that computes `body`.
+KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 
 /// The largest 32-bit index that kernels compute with, which leaves room for the last block's threads.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);

@@ -118,8 +118,9 @@ Interval sum_of(const Group& group) {
 // A term δ (x - m) of an update is then off by e |δ| + e |x - m| + e² beside its own roundings, a
 // term δ² w of a merge by 4 e |δ| w + 4 e² w. The terms sum up to S, and δ² is at most twice its
 // term, so by Cauchy and Schwarz the |δ| sum up to √(2 n S), the |x - m| to √(n S); the w of a
-// level of merges sum up to n / 4, so the |δ| w of all merges to √(n b S) / 2. The two-pass mean is
-// off by less than t = u X (a + b + 2), which adds n t².
+// level of merges sum up to n / 4, so the |δ| w of all merges to √(n b S) / 2. A term has at most 8
+// roundings of its own, and goes through one addition per update and two per merge. The two-pass
+// mean is off by less than t = u X (a + b + 2), which adds n t².
 Interval deviations_of(const Group& group) {
   const Totals totals = totals_of(group);
   if (totals.has_nan)

@@ -100,11 +100,11 @@ struct GraphData {
   /// The node of `draft` if it was made; else nullptr.
   const Node* find(const NodeDraft& draft) const;
 
-  bool has_input(const std::string& name) {
-    return input_names_.contains(inputs, &InputInfo::name, name);
+  bool has_input(const std::string& called) {
+    return input_names_.contains(inputs, &InputInfo::name, called);
   }
-  bool has_output(const std::string& name) {
-    return output_names_.contains(outputs, &OutputInfo::name, name);
+  bool has_output(const std::string& called) {
+    return output_names_.contains(outputs, &OutputInfo::name, called);
   }
   bool has_update(const Node* parameter) {
     return updated_.contains(updates, &UpdateInfo::parameter, parameter);

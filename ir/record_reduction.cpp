@@ -43,12 +43,12 @@ AxesVector checked_order(std::string_view op, const Node& x, std::span<const std
 
 }  // namespace
 
-ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep) {
+ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep kept) {
   ShapeVector shape;
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (std::ranges::find(axes, axis) == axes.end())
       shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
-    else if (keep == Keep::yes)
+    else if (kept == Keep::yes)
       shape.push_back(1);
   }
   return shape;
@@ -89,20 +89,20 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
                                   x.location));
 }
 
-Tensor sum(Operand x, Axes axes, Keep keep) { return record_reduction(Op::sum, x, axes, {.keep = keep}); }
-Tensor max(Operand x, Axes axes, Keep keep) { return record_reduction(Op::max, x, axes, {.keep = keep}); }
-Tensor min(Operand x, Axes axes, Keep keep) { return record_reduction(Op::min, x, axes, {.keep = keep}); }
-Tensor mean(Operand x, Axes axes, Keep keep) { return record_reduction(Op::mean, x, axes, {.keep = keep}); }
-Tensor var(Operand x, Axes axes, int correction, Keep keep) {
-  return record_reduction(Op::var, x, axes, {.keep = keep, .correction = correction});
+Tensor sum(Operand x, Axes axes, Keep kept) { return record_reduction(Op::sum, x, axes, {.keep = kept}); }
+Tensor max(Operand x, Axes axes, Keep kept) { return record_reduction(Op::max, x, axes, {.keep = kept}); }
+Tensor min(Operand x, Axes axes, Keep kept) { return record_reduction(Op::min, x, axes, {.keep = kept}); }
+Tensor mean(Operand x, Axes axes, Keep kept) { return record_reduction(Op::mean, x, axes, {.keep = kept}); }
+Tensor var(Operand x, Axes axes, int correction, Keep kept) {
+  return record_reduction(Op::var, x, axes, {.keep = kept, .correction = correction});
 }
-Tensor argmax(Operand x, int axis, Keep keep) {
+Tensor argmax(Operand x, int axis, Keep kept) {
   const std::int64_t axes[] = {axis};
-  return record_reduction(Op::argmax, x, axes, {.keep = keep});
+  return record_reduction(Op::argmax, x, axes, {.keep = kept});
 }
 
-VarMean var_mean(Operand x, Axes axes, int correction, Keep keep) {
-  return {.var = var(x, axes, correction, keep), .mean = mean(x, axes, keep)};
+VarMean var_mean(Operand x, Axes axes, int correction, Keep kept) {
+  return {.var = var(x, axes, correction, kept), .mean = mean(x, axes, kept)};
 }
 
 }  // namespace sinter

@@ -143,7 +143,7 @@ class Tuner {
         if (round > 0) times[i].push_back(microseconds);
       }
       rounds = round;
-      if (device_.is_host && spent > kHostSeconds) break;
+      if (device_.is_host && round > 0 && spent > kHostSeconds) break;
     }
     const Traffic& traffic = request_.sources[0].traffic;
     const std::int64_t bytes = evaluate(traffic.bytes_read, request_.symbols) +

@@ -39,9 +39,7 @@ class Check {
     for (const SizeEquation& equation : interface_.equations) {
       const ArrayData* array = array_of(equation);
       if (!array || (equation.is_stride && is_stride_free(*array, equation.axis))) continue;
-      const std::int64_t wanted = equation.extent.is_number()
-                                      ? equation.extent.number()
-                                      : evaluate(equation.extent, symbols);
+      const std::int64_t wanted = value_of(equation.extent, symbols);
       if (size_of(*array, equation) != wanted) fail_size(equation, *array, wanted, symbols);
     }
     for_each_array([&](const Slot& slot, const ArrayData& array) {
@@ -128,15 +126,20 @@ class Check {
       fail_binding(interface_, fmt::format("the size {} follows from no input; bind {}", symbol,
                                            to_string(slot_of(step.equation))));
     const std::int64_t size = size_of(*array, step.equation);
-    const std::int64_t rest =
-        size - (step.rest.is_number() ? step.rest.number() : evaluate(step.rest, symbols));
-    if (rest < 0 || rest % step.coefficient != 0)
+    const std::int64_t rest = size - value_of(step.rest, symbols);
+    const std::int64_t factor = value_of(step.factor, symbols);
+    const std::int64_t value = factor == 0 ? 0 : rest / factor;
+    if (value < 0 || value * factor != rest)
       fail(slot_of(step.equation),
            fmt::format("is {} but bound to {}: {} of axis {} is {}, which is {} for no {}",
                        type_text(slot_of(step.equation)), type_text(*array),
                        step.equation.is_stride ? "the stride" : "the extent", step.equation.axis,
                        size, to_string(step.equation.extent), symbol));
-    symbols[static_cast<std::size_t>(step.symbol)] = rest / step.coefficient;
+    symbols[static_cast<std::size_t>(step.symbol)] = value;
+  }
+
+  static std::int64_t value_of(Extent extent, std::span<const std::int64_t> symbols) {
+    return extent.is_number() ? extent.number() : evaluate(extent, symbols);
   }
 
   const Slot& slot_of(const SizeEquation& equation) const {

@@ -29,8 +29,8 @@ std::vector<CompilerMessage> find_errors(std::string_view log);
 std::string numbered_lines(std::string_view text, std::span<const int> lines);
 
 /// The whole message: "nvrtc: sinter could not compile its own kernel bias_relu for sm_90 …", the
-/// lines at fault, the errors, the log and the foot ("nvrtc 13.0"). `parts` begins with the prelude;
-/// `target` is " for sm_90" or nothing.
+/// lines at fault, the errors, the log and the foot ("nvrtc 13.0"). `parts` begins with the
+/// prelude; `target` is " for sm_90" or nothing.
 std::string explain_compile_failure(std::string_view compiler, std::string_view target,
                                     std::span<const SourcePart> parts, std::string_view log,
                                     std::string_view foot);

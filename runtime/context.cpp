@@ -114,12 +114,12 @@ Context::GraphCounters Context::graph_counters() const {
   return counters;
 }
 
-const Array& Outputs::operator[](std::size_t index) const {
-  if (index >= arrays_.size())
+const Array& Outputs::operator[](int index) const {
+  if (index < 0 || index >= size())
     throw UserError(fmt::format("outputs of {}: there is no output {}; there are {}, counted from 0",
                                 executable_ ? executable_->interface.name : "nothing", index,
                                 arrays_.size()));
-  return arrays_[index];
+  return arrays_[static_cast<std::size_t>(index)];
 }
 
 const Array& Outputs::operator[](std::string_view name) const {

@@ -12,7 +12,7 @@ namespace sinter {
 
 struct KernelResources {
   std::string entry;
-  int registers = 0;  // per thread
+  int registers = 0;             // per thread
   std::int64_t stack_bytes = 0;  // per thread: arrays in local memory and spills
   std::int64_t spill_bytes = 0;  // stored and loaded, as code, not as executed
   std::int64_t static_shared_bytes = 0;

@@ -1,9 +1,9 @@
 // Opens the CUDA driver at run time and fills the Driver table from it.
 #pragma once
 
-#include <string>
-
 #include "runtime/driver.h"
+
+#include <string>
 
 namespace sinter {
 

@@ -2,12 +2,12 @@
 // device, be it a GPU (cuda_driver.h) or the host (host_driver/host_driver.h).
 #pragma once
 
+#include "runtime/cuda_abi.h"
+
 #include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
-
-#include "runtime/cuda_abi.h"
 
 namespace sinter {
 

@@ -1,16 +1,16 @@
 #include "runtime/host_compiler.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "runtime/compile_failure.h"
+#include "runtime/process.h"
+#include "sinter/error.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "runtime/compile_failure.h"
-#include "runtime/process.h"
-#include "sinter/error.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter {
 namespace {
@@ -23,8 +23,8 @@ constexpr const char* kFlags[] = {
     "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
     // Kernels are plain loops over plain data.
     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-    "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden",
-    "-fno-plt", "-nostdlib"};
+    "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
+    "-nostdlib"};
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
 
 /// A folder of our own that goes away with its contents.
@@ -33,7 +33,8 @@ class TemporaryFolder {
   TemporaryFolder() : path_((fs::temp_directory_path() / "sinter-XXXXXX").string()) {
     if (!mkdtemp(path_.data()))
       throw CompileError("host compiler: no folder can be made in " +
-                         fs::temp_directory_path().string() + "; set TMPDIR to one that is "
+                         fs::temp_directory_path().string() +
+                         "; set TMPDIR to one that is "
                          "writable");
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -51,13 +52,17 @@ class TemporaryFolder {
 std::string find_compiler(const std::string& command) {
   const char* const chosen = std::getenv("SINTER_HOST_CXX");
   std::vector<std::string> names = {"c++", "g++", "clang++"};
-  if (chosen && *chosen) names = {chosen};
-  if (!command.empty()) names = {command};
+  if (chosen && *chosen)
+    names = {chosen};
+  if (!command.empty())
+    names = {command};
   for (const std::string& name : names)
-    if (const std::string path = find_program(name); !path.empty()) return path;
-  throw CompileError(fmt::format("host compiler: {} cannot be found; install g++ or set "
-                                 "SINTER_HOST_CXX to a C++ compiler",
-                                 fmt::join(names, ", ")));
+    if (const std::string path = find_program(name); !path.empty())
+      return path;
+  throw CompileError(
+      fmt::format("host compiler: {} cannot be found; install g++ or set "
+                  "SINTER_HOST_CXX to a C++ compiler",
+                  fmt::join(names, ", ")));
 }
 
 /// The instruction set beyond the compiler's default; the same for all machines that have it.
@@ -100,8 +105,8 @@ HostCompiler::HostCompiler(const Options& options)
   const std::vector<std::string> arguments = {command_, "--version"};
   const ProcessResult result = run_process(arguments, "", time_limit_);
   if (result.exit_code != 0)
-    throw CompileError(fmt::format("host compiler: {} --version fails: {}", command_,
-                                   first_line(result.output)));
+    throw CompileError(
+        fmt::format("host compiler: {} --version fails: {}", command_, first_line(result.output)));
   name_ = first_line(result.output);
   version_ = fmt::format("{} {} {}", name_, fmt::join(kFlags, " "), machine_flag());
 }
@@ -115,19 +120,21 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
   arguments.push_back(machine_flag());
-  if (count) arguments.push_back("-DSINTER_COUNT=1");
+  if (count)
+    arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
   const ProcessResult result = run_process(arguments, folder.path(), time_limit_);
 
   if (result.timed_out)
-    throw CompileError(fmt::format("host compiler: {} kernels, beginning with {}, took longer than "
-                                   "{} ms; {}",
-                                   kernels.size(), kernels.empty() ? "none" : kernels[0].entry,
-                                   time_limit_.count(), name_));
+    throw CompileError(fmt::format(
+        "host compiler: {} kernels, beginning with {}, took longer than "
+        "{} ms; {}",
+        kernels.size(), kernels.empty() ? "none" : kernels[0].entry, time_limit_.count(), name_));
   if (result.exit_code != 0) {
     std::vector<SourcePart> parts = {{"prelude", prelude}};
-    for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
+    for (const HostKernel& kernel : kernels)
+      parts.push_back({kernel.entry, kernel.text});
     throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, name_));
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;

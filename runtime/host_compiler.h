@@ -14,7 +14,7 @@ namespace sinter {
 struct HostKernel {
   std::string entry;
   std::string text;
-  int threads = 1024;  // the most that a block may have
+  int threads = 1024;        // the most that a block may have
   bool has_barrier = false;  // calls block_barrier(), warp_xor() or what builds on them
 };
 

@@ -24,20 +24,35 @@ void collect_symbols(Extent extent, std::vector<int>& symbols) {
     }
 }
 
-/// `equation` solved for its one unknown symbol, where that stands alone in one term.
+/// The product of `term`'s coefficient and its atoms but those at [first, first + count).
+Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t first, std::size_t count) {
+  Extent result = term.coefficient;
+  for (std::size_t i = 0; i < term.atoms.size(); ++i)
+    if (i < first || i >= first + count)
+      result = result * table.intern({{.atoms = {term.atoms[i]}, .coefficient = 1}});
+  return result;
+}
+
+/// `equation` solved for its one unknown symbol, where the equation is linear in it.
 std::optional<SolveStep> solve(const SizeEquation& equation,
                                std::span<const std::int64_t> symbols) {
   const std::vector<int> unknown = unknown_symbols(equation.extent, symbols);
   if (unknown.size() != 1) return std::nullopt;
-  SolveStep step{.equation = equation, .symbol = unknown[0], .rest = equation.extent};
+  ExtentTable& table = *equation.extent.expression()->table;
+  SolveStep step{.equation = equation, .symbol = unknown[0], .factor = 0, .rest = 0};
+  const auto is_unknown = [&](const ExtentAtom* atom) {
+    return !atom->name.empty() && atom->id == unknown[0];
+  };
   for (const ExtentTerm& term : terms_of(equation.extent)) {
-    if (term.atoms.size() != 1 || term.atoms[0]->name.empty() || term.atoms[0]->id != unknown[0])
-      continue;
-    ExtentTable* table = equation.extent.expression()->table;
-    step.coefficient = term.coefficient;
-    step.rest = equation.extent - table->intern({term});
+    const auto found = std::ranges::find_if(term.atoms, is_unknown);
+    if (found == term.atoms.end())
+      step.rest = step.rest + without(term, table, 0, 0);
+    else
+      step.factor = step.factor + without(term, table,
+                                          static_cast<std::size_t>(found - term.atoms.begin()), 1);
   }
-  const bool is_linear = step.rest != equation.extent && step.coefficient > 0 &&
+  // What is left of it stands in a power or under a quotient.
+  const bool is_linear = !step.factor.is(0) && unknown_symbols(step.factor, symbols).empty() &&
                          unknown_symbols(step.rest, symbols).empty();
   return is_linear ? std::optional(step) : std::nullopt;
 }

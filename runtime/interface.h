@@ -34,11 +34,11 @@ struct SizeEquation {
   Extent extent;
 };
 
-/// An equation solved for its one unknown: symbol = (size − rest) / coefficient.
+/// An equation solved for its one unknown: symbol = (size − rest) / factor, or 0 where factor is 0.
 struct SolveStep {
   SizeEquation equation;
   int symbol = 0;
-  std::int64_t coefficient = 1;
+  Extent factor = 1;
   Extent rest;
 };
 

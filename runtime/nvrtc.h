@@ -1,16 +1,16 @@
-// Compiles emitted kernels for NVIDIA GPUs with NVRTC, which is opened at run time and needs neither
-// a GPU nor a driver.
+// Compiles emitted kernels for NVIDIA GPUs with NVRTC, which is opened at run time and needs
+// neither a GPU nor a driver.
 #pragma once
+
+#include "runtime/compile_failure.h"
+#include "runtime/cubin_info.h"
+#include "runtime/cuda_abi.h"
 
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "runtime/compile_failure.h"
-#include "runtime/cubin_info.h"
-#include "runtime/cuda_abi.h"
 
 namespace sinter {
 

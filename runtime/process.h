@@ -8,7 +8,7 @@
 namespace sinter {
 
 struct ProcessResult {
-  int exit_code = -1;     // 128 + the signal that ended it; -1 if it could not be started
+  int exit_code = -1;      // 128 + the signal that ended it; -1 if it could not be started
   bool timed_out = false;  // it was killed, and all that it started
   std::string output;      // stdout and stderr together, or why it could not be started
 };

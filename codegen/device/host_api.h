@@ -57,7 +57,7 @@ struct KernelInfo {
   // A kernel without barriers runs whole blocks; one with barriers runs each thread as a fiber.
   void (*run_block)(void** parameters, Block*);
   void (*run_thread)(void** parameters, Block*, unsigned thread);
-  const Here* (*here)();  // for messages about the running thread
+  const Here* (*here)();      // for messages about the running thread
   const Services** services;  // filled in by the driver when it loads the module
 };
 

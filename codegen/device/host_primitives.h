@@ -93,7 +93,8 @@ __device__ __forceinline__ float sinter_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = nearest;
   const unsigned word = bits_of(nearest);
-  if (back == value || value != value || (word & 1)) return nearest;
+  if (back == value || value != value || (word & 1))
+    return nearest;
   const bool is_above = value > 0 ? back > value : back < value;  // in magnitude
   return as_float(is_above ? word - 1 : word + 1);
 }
@@ -191,7 +192,8 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   sinter::device_abi::Block* const block = sinter_here.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
-    if (is_last) __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
+    if (is_last)
+      __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
     block->arrived_last = is_last;
   }
   block_barrier();
@@ -200,13 +202,10 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
 
 // ---- Functions of the C library ----
 
+// clang-format off
 extern "C" {
-#define SINTER_UNARY(name) \
-  float name##f(float);    \
-  double name(double);
-#define SINTER_BINARY(name)     \
-  float name##f(float, float);  \
-  double name(double, double);
+#define SINTER_UNARY(name) float name##f(float); double name(double);
+#define SINTER_BINARY(name) float name##f(float, float); double name(double, double);
 SINTER_UNARY(exp) SINTER_UNARY(exp2) SINTER_UNARY(expm1)
 SINTER_UNARY(log) SINTER_UNARY(log2) SINTER_UNARY(log10) SINTER_UNARY(log1p)
 SINTER_UNARY(sqrt) SINTER_UNARY(cbrt) SINTER_UNARY(fabs)
@@ -223,6 +222,7 @@ float fmaf(float, float, float);
 double fma(double, double, double);
 long double sqrtl(long double);
 }
+// clang-format on
 #undef SINTER_UNARY
 #undef SINTER_BINARY
 
@@ -232,94 +232,3 @@ __device__ __forceinline__ float rsqrtf(float value) {
 __device__ __forceinline__ double rsqrt(double value) {
   return static_cast<double>(1.0L / sqrtl(static_cast<long double>(value)));
 }
-
-// ---- How the driver finds and runs a kernel ----
-
-template <int... kIndex>
-struct SinterIndices {};
-#ifdef __clang__
-template <class, int... kIndex>
-using SinterIndicesOf = SinterIndices<kIndex...>;
-template <int kCount>
-using SinterCount = __make_integer_seq<SinterIndicesOf, int, kCount>;
-#else
-template <int kCount>
-using SinterCount = SinterIndices<__integer_pack(kCount)...>;
-#endif
-
-/// Runs the threads of one kernel: either all of a block in a loop, or one, on a fiber of its own.
-template <auto kKernel>
-struct SinterKernel;
-template <class... Parameters, void (*kKernel)(Parameters...)>
-struct SinterKernel<kKernel> {
-  static constexpr unsigned kCount = sizeof...(Parameters);
-  static constexpr unsigned kBytes[kCount + 1] = {sizeof(Parameters)..., 0};
-
-  static void run_block(void** parameters, sinter::device_abi::Block* block) {
-    unpack_block(parameters, block, SinterCount<kCount>());
-  }
-  static void run_thread(void** parameters, sinter::device_abi::Block* block, unsigned thread) {
-    unpack_thread(parameters, block, thread, SinterCount<kCount>());
-  }
-
- private:
-  template <int... kIndex>
-  __device__ __forceinline__ static void unpack_block(void** parameters,
-                                                      sinter::device_abi::Block* block,
-                                                      SinterIndices<kIndex...>) {
-    loop(block, *static_cast<Parameters*>(parameters[kIndex])...);
-  }
-  __device__ __forceinline__ static void loop(sinter::device_abi::Block* block,
-                                              Parameters... parameters) {
-    const auto [width, height, depth] = block->size;
-    for (unsigned z = 0; z < depth; ++z)
-      for (unsigned y = 0; y < height; ++y)
-        for (unsigned x = 0; x < width; ++x) {
-          sinter_here = {{x, y, z}, 0, block->warps, block};
-          kKernel(parameters...);
-        }
-  }
-  template <int... kIndex>
-  __device__ __forceinline__ static void unpack_thread(void** parameters,
-                                                       sinter::device_abi::Block* block,
-                                                       unsigned thread,
-                                                       SinterIndices<kIndex...>) {
-    constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
-    const auto [width, height, depth] = block->size;
-    sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
-                   thread % kWarpSize,
-                   block->warps + thread / kWarpSize,
-                   block};
-    kKernel(*static_cast<Parameters*>(parameters[kIndex])...);
-  }
-};
-
-static const sinter::device_abi::Here* sinter_where() { return &sinter_here; }
-
-template <auto kKernel, bool kHasBarrier>
-constexpr sinter::device_abi::KernelInfo sinter_kernel_info(const char* entry, unsigned threads) {
-  using Kernel = SinterKernel<kKernel>;
-  sinter::device_abi::KernelInfo info{};
-  info.version = sinter::device_abi::kVersion;
-  info.entry = entry;
-  info.threads = threads;
-  info.has_barrier = kHasBarrier;
-#ifdef SINTER_COUNT
-  info.counts = true;
-#endif
-  info.parameter_count = Kernel::kCount;
-  info.parameter_bytes = Kernel::kBytes;
-  if constexpr (kHasBarrier)
-    info.run_thread = Kernel::run_thread;
-  else
-    info.run_block = Kernel::run_block;
-  info.here = sinter_where;
-  info.services = &sinter_services;
-  return info;
-}
-
-// The host compiler appends, for each kernel, SINTER_KERNEL(entry, threads, has_barrier).
-#define SINTER_KERNEL(entry, threads, has_barrier)                        \
-  extern "C" __attribute__((visibility("default"), used))                 \
-  constexpr sinter::device_abi::KernelInfo sinter_kernel_##entry =        \
-      sinter_kernel_info<&entry, has_barrier>(#entry, threads);

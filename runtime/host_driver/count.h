@@ -1,14 +1,14 @@
 // Counts the distinct bytes that a launch touches, per line of its source and by allocation.
 #pragma once
 
+#include "runtime/host_driver/memory.h"
+
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include "runtime/host_driver/memory.h"
 
 namespace sinter::host {
 

@@ -1,9 +1,9 @@
 // The counters of the host device, and its options.
-#include <mutex>
-
 #include "runtime/host_driver/execute.h"
 #include "runtime/host_driver/memory.h"
 #include "runtime/host_driver/state.h"
+
+#include <mutex>
 
 namespace sinter::host {
 namespace {

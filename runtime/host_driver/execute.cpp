@@ -1,7 +1,8 @@
 #include "runtime/host_driver/execute.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include "runtime/host_driver/count.h"
+#include "runtime/host_driver/fault_signal.h"
+#include "runtime/host_driver/memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +11,8 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/host_driver/count.h"
-#include "runtime/host_driver/fault_signal.h"
-#include "runtime/host_driver/memory.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace sinter::host {
 namespace {
@@ -28,12 +28,14 @@ class SharedMemory {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* const memory = mmap(nullptr, kSharedBytes + page, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return;
+    if (memory == MAP_FAILED)
+      return;
     end_ = static_cast<unsigned char*>(memory) + kSharedBytes;
     mprotect(end_, page, PROT_NONE);
   }
   unsigned char* part(std::size_t bytes) const {
-    if (!end_) return nullptr;
+    if (!end_)
+      return nullptr;
     return end_ - (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
   }
 
@@ -67,12 +69,15 @@ void run_share(Worker& worker, Work& work) {
   const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
   while (!work.failed.load(std::memory_order_relaxed)) {
     const std::uint64_t taken = work.next.fetch_add(1, std::memory_order_relaxed);
-    if (taken >= chunks) return;
+    if (taken >= chunks)
+      return;
     const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
     Failure failure = worker.runner.run(blocks, first, std::min(first + work.chunk, work.count));
-    if (failure.code == cuda::CUDA_SUCCESS) continue;
+    if (failure.code == cuda::CUDA_SUCCESS)
+      continue;
     const std::lock_guard lock(work.mutex);
-    if (!work.failed.exchange(true)) work.failure = std::move(failure);
+    if (!work.failed.exchange(true))
+      work.failure = std::move(failure);
   }
 }
 
@@ -89,12 +94,14 @@ class Pool {
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
     std::unique_lock lock(mutex_);
-    while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
+    while (started_ < wanted_)
+      std::thread(&Pool::serve, this, started_++).detach();
     work_ = &work;
     helpers_ = static_cast<int>(std::min<std::uint64_t>(wanted(), chunks));
     busy_ = helpers_;
     ++generation_;
-    for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
+    for (int i = 0; i < helpers_; ++i)
+      wake_[i].notify_one();
     done_.wait(lock, [&] { return busy_ == 0; });
     work_ = nullptr;
   }
@@ -120,7 +127,8 @@ class Pool {
       lock.unlock();
       run_share(*worker, work);
       lock.lock();
-      if (--busy_ == 0) done_.notify_one();
+      if (--busy_ == 0)
+        done_.notify_one();
     }
   }
 
@@ -147,8 +155,8 @@ std::vector<void*> point_to(const KernelLaunch& launch) {
   for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
     // Kernels take parameters by value: they read what is here and never write it.
     pointers.push_back(const_cast<std::byte*>(launch.parameters.data()) + offset);
-    offset += (launch.kernel->parameter_bytes[i] + kParameterAlignment - 1) /
-              kParameterAlignment * kParameterAlignment;
+    offset += (launch.kernel->parameter_bytes[i] + kParameterAlignment - 1) / kParameterAlignment *
+              kParameterAlignment;
   }
   return pointers;
 }
@@ -160,8 +168,8 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
   for (unsigned i = 0; i < kernel.parameter_count; ++i) {
     const std::size_t offset = packed.size();
     const std::size_t bytes = kernel.parameter_bytes[i];
-    packed.resize(offset + (bytes + kParameterAlignment - 1) / kParameterAlignment *
-                               kParameterAlignment);
+    packed.resize(offset +
+                  (bytes + kParameterAlignment - 1) / kParameterAlignment * kParameterAlignment);
     std::memcpy(packed.data() + offset, parameters[i], bytes);
   }
   return packed;
@@ -170,7 +178,8 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
 LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   std::vector<void*> parameters = point_to(launch);
   std::unique_ptr<AccessCounter> counter;
-  if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
+  if (launch.kernel->counts)
+    counter = std::make_unique<AccessCounter>(accessible_allocations());
 
   Work work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;

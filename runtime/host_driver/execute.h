@@ -1,13 +1,13 @@
 // Runs one kernel launch on the OS threads of the host device.
 #pragma once
 
+#include "codegen/device/host_api.h"
+#include "runtime/host_driver/rendezvous.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "codegen/device/host_api.h"
-#include "runtime/host_driver/rendezvous.h"
 
 namespace sinter::host {
 

@@ -1,15 +1,15 @@
 #include "runtime/host_driver/fault_signal.h"
 
-#include <signal.h>
-#include <sys/mman.h>
-#include <ucontext.h>
+#include "runtime/host_driver/fiber.h"
+#include "runtime/host_driver/rendezvous.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 
-#include "runtime/host_driver/fiber.h"
-#include "runtime/host_driver/rendezvous.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 
 namespace sinter::host {
 namespace {
@@ -29,7 +29,9 @@ thread_local std::byte* landing_stack_top = nullptr;
 
 // Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:
 // its own stack may be what ran out.
-[[noreturn, gnu::no_sanitize_address]] void land() { BlockRunner::running()->give_up(fault.signal, fault.address); }
+[[noreturn, gnu::no_sanitize_address]] void land() {
+  BlockRunner::running()->give_up(fault.signal, fault.address);
+}
 
 bool redirect(void* context) {
   forget_frames(landing_stack_top - kLandingStackBytes, kLandingStackBytes);
@@ -50,17 +52,20 @@ bool redirect(void* context) {
 
 const struct sigaction& previous_action(int signal) {
   std::size_t i = 0;
-  while (kSignals[i] != signal) ++i;
+  while (kSignals[i] != signal)
+    ++i;
   return previous_actions[i];
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (BlockRunner::running() && landing_stack_top) {
     fault = {signal, info->si_addr};
-    if (redirect(context)) return;
+    if (redirect(context))
+      return;
   }
   const struct sigaction& previous = previous_action(signal);
-  if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
+  if (previous.sa_flags & SA_SIGINFO)
+    return previous.sa_sigaction(signal, info, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
     return previous.sa_handler(signal);
   // Back to the default: the instruction runs again and ends the process as it should.
@@ -99,7 +104,8 @@ FaultStacks::FaultStacks() {
 }
 
 FaultStacks::~FaultStacks() {
-  if (!memory_) return;
+  if (!memory_)
+    return;
   landing_stack_top = nullptr;
   const stack_t previous{
       .ss_sp = previous_stack_, .ss_flags = previous_flags_, .ss_size = previous_bytes_};

@@ -1,9 +1,10 @@
 // Fibers: the threads of one block, each on a small stack of its own, run by one OS thread.
 #pragma once
 
-#include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 #include <vector>
+
+#include <boost/context/detail/fcontext.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SINTER_FIBERS_UNDER_ASAN 1
@@ -20,8 +21,7 @@
 namespace sinter::host {
 
 /// Tells the address sanitizer that what frames left behind on an abandoned stack means nothing.
-inline void forget_frames([[maybe_unused]] const void* bottom,
-                          [[maybe_unused]] std::size_t bytes) {
+inline void forget_frames([[maybe_unused]] const void* bottom, [[maybe_unused]] std::size_t bytes) {
 #ifdef SINTER_FIBERS_UNDER_ASAN
   __asan_unpoison_memory_region(bottom, bytes);
 #endif
@@ -73,7 +73,8 @@ class Fiber {
 
 [[gnu::always_inline]] inline void Fiber::arrive(boost::context::detail::transfer_t transfer) {
   const Leaving leaving = *static_cast<Leaving*>(transfer.data);
-  if (leaving.from) leaving.from->context_ = transfer.fctx;
+  if (leaving.from)
+    leaving.from->context_ = transfer.fctx;
 #ifdef SINTER_FIBERS_UNDER_ASAN
   const void* bottom = nullptr;
   std::size_t bytes = 0;

@@ -1,295 +1,56 @@
-// CUDA Graphs: nodes with true dependencies, run in any order that those allow.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <variant>
-
-#include "runtime/host_driver/state.h"
+#include "runtime/host_driver/graph.h"
 
 namespace sinter::host {
 namespace {
 
-struct KernelWork {
-  CUfunction function;
-  KernelLaunch launch;
-};
-using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS>;
-
-struct GraphState;
-struct NodeState {
-  const GraphState* graph;  // whose node it is; only compared
-  std::size_t index;
-};
-
-struct Node {
-  CUgraphNode handle;
-  std::vector<std::size_t> users;  // those that wait for it
-  std::size_t waits = 0;           // how many it waits for
-};
-using Nodes = std::vector<Node>;
-using Works = std::vector<std::shared_ptr<const Work>>;  // of the nodes, in their order
-
-struct GraphState {
-  std::mutex mutex;
-  Nodes nodes;
-  Works works;
-};
-
-struct ExecState {
-  std::mutex mutex;
-  std::shared_ptr<const GraphState> graph;  // that it was made from; only compared
-  std::shared_ptr<const Nodes> nodes;
-  Works works;
-  Point last;  // the end of its latest launch: a graph never runs beside itself
-};
-
-Handles<CUgraph, GraphState>& graphs() {
-  static auto* const handles = new Handles<CUgraph, GraphState>;
-  return *handles;
-}
-Handles<CUgraphNode, NodeState>& nodes() {
-  static auto* const handles = new Handles<CUgraphNode, NodeState>;
-  return *handles;
-}
-Handles<CUgraphExec, ExecState>& execs() {
-  static auto* const handles = new Handles<CUgraphExec, ExecState>;
-  return *handles;
-}
-
-CUresult invalid(const char* what) {
-  return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("that {} does not exist (any more)", what));
-}
-
 Failure run_node(const Work& work) {
-  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return run_kernel(kernel->launch);
-  if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work)) return run_copy(*copy);
+  if (const auto* const kernel = std::get_if<KernelWork>(&work))
+    return run_kernel(kernel->launch);
+  if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work))
+    return run_copy(*copy);
   if (const auto* const memset = std::get_if<CUDA_MEMSET_NODE_PARAMS>(&work))
     return run_memset(*memset);
   return {};
 }
 
-/// Runs the nodes one by one; among those whose dependencies are done, the seed picks.
-Failure run_nodes(const Nodes& nodes, const Works& works) {
+/// Walks over the nodes, each after all that it waits for; `pick` chooses among those that are
+/// ready. Returns how many were reached before `visit` said no.
+std::size_t walk(const Nodes& nodes, auto pick, auto visit) {
   std::vector<std::size_t> waits, ready;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     waits.push_back(nodes[i].waits);
-    if (nodes[i].waits == 0) ready.push_back(i);
+    if (nodes[i].waits == 0)
+      ready.push_back(i);
   }
-  while (!ready.empty()) {
-    std::swap(ready[schedule().random() % ready.size()], ready.back());
+  std::size_t reached = 0;
+  for (; !ready.empty(); ++reached) {
+    std::swap(ready[pick(ready.size())], ready.back());
     const std::size_t node = ready.back();
     ready.pop_back();
-    Failure failure = run_node(*works[node]);
-    if (failure.code != CUDA_SUCCESS) return failure;
+    if (!visit(node))
+      break;
     for (const std::size_t user : nodes[node].users)
-      if (--waits[user] == 0) ready.push_back(user);
+      if (--waits[user] == 0)
+        ready.push_back(user);
   }
-  return {};
-}
-
-bool has_cycle(const Nodes& nodes) {
-  std::vector<std::size_t> waits, ready;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    waits.push_back(nodes[i].waits);
-    if (nodes[i].waits == 0) ready.push_back(i);
-  }
-  std::size_t done = 0;
-  for (; !ready.empty(); ++done) {
-    const Node& node = nodes[ready.back()];
-    ready.pop_back();
-    for (const std::size_t user : node.users)
-      if (--waits[user] == 0) ready.push_back(user);
-  }
-  return done < nodes.size();
-}
-
-bool add_edge(GraphState& graph, CUgraphNode from, std::size_t to) {
-  const auto node = nodes().find(from);
-  if (!node || node->graph != &graph || node->index == to) return false;
-  auto& users = graph.nodes[node->index].users;
-  if (std::ranges::find(users, to) != users.end()) return false;
-  users.push_back(to);
-  ++graph.nodes[to].waits;
-  return true;
-}
-
-CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
-                  std::size_t count, Work work) {
-  const auto state = graphs().find(graph);
-  if (!state || !handle) return invalid("graph");
-  const std::lock_guard lock(state->mutex);
-  const std::size_t index = state->nodes.size();
-  state->nodes.push_back({});
-  for (std::size_t i = 0; i < count; ++i) {
-    if (add_edge(*state, dependencies[i], index)) continue;
-    for (Node& node : state->nodes) std::erase(node.users, index);
-    state->nodes.pop_back();
-    return fail(CUDA_ERROR_INVALID_VALUE,
-                fmt::format("dependency {} is no node of this graph, or named twice", i));
-  }
-  state->works.push_back(std::make_shared<const Work>(std::move(work)));
-  *handle = state->nodes[index].handle =
-      nodes().add(std::make_shared<NodeState>(NodeState{state.get(), index}));
-  return CUDA_SUCCESS;
-}
-
-CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork& work) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  work.function = parameters->func;
-  return make_launch(parameters->func,
-                     {{parameters->gridDimX, parameters->gridDimY, parameters->gridDimZ},
-                      {parameters->blockDimX, parameters->blockDimY, parameters->blockDimZ},
-                      parameters->sharedMemBytes},
-                     parameters->kernelParams, parameters->extra, work.launch);
-}
-
-/// Gives a node of an instantiated graph other work of the same kind.
-CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
-  const auto state = execs().find(exec);
-  if (!state) return invalid("executable graph");
-  const auto node_state = nodes().find(node);
-  const std::lock_guard lock(state->mutex);
-  if (!node_state || node_state->graph != state->graph.get() ||
-      node_state->index >= state->works.size())
-    return invalid("node of the graph that it was made from");
-  std::shared_ptr<const Work>& old = state->works[node_state->index];
-  if (old->index() != work.index())
-    return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
-  old = std::make_shared<const Work>(std::move(work));
-  return CUDA_SUCCESS;
+  return reached;
 }
 
 }  // namespace
 
-void drop_graphs() {
-  execs().clear();
-  nodes().clear();
-  graphs().clear();
+Failure run_nodes(const Nodes& nodes, const Works& works) {
+  Failure failure;
+  const auto pick = [](std::size_t count) { return schedule().random() % count; };
+  walk(nodes, pick, [&](std::size_t node) {
+    failure = run_node(*works[node]);
+    return failure.code == CUDA_SUCCESS;
+  });
+  return failure;
 }
 
-namespace entry {
-
-CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
-  if (!graph || flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, "the flags must be 0");
-  *graph = graphs().add(std::make_shared<GraphState>());
-  return CUDA_SUCCESS;
+bool has_cycle(const Nodes& nodes) {
+  const auto first = [](std::size_t) { return std::size_t{0}; };
+  return walk(nodes, first, [](std::size_t) { return true; }) < nodes.size();
 }
 
-CUresult cuGraphDestroy(CUgraph graph) {
-  const auto state = graphs().remove(graph);
-  if (!state) return invalid("graph");
-  for (const Node& node : state->nodes) nodes().remove(node.handle);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                              std::size_t count, const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  KernelWork work;
-  if (const CUresult result = make_kernel_work(parameters, work); result != CUDA_SUCCESS)
-    return result;
-  return add_node(node, graph, dependencies, count, std::move(work));
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                              std::size_t count, const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
-  return add_node(node, graph, dependencies, count, *parameters);
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                              std::size_t count, const CUDA_MEMSET_NODE_PARAMS* parameters,
-                              CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
-  return add_node(node, graph, dependencies, count, *parameters);
-}
-
-CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                             std::size_t count) {
-  return add_node(node, graph, dependencies, count, std::monostate());
-}
-
-CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                std::size_t count) {
-  const auto state = graphs().find(graph);
-  if (!state) return invalid("graph");
-  const std::lock_guard lock(state->mutex);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto target = nodes().find(to[i]);
-    if (!target || target->graph != state.get() || !add_edge(*state, from[i], target->index))
-      return fail(CUDA_ERROR_INVALID_VALUE,
-                  fmt::format("dependency {} joins no two nodes of this graph, or is there already",
-                              i));
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  const auto state = graphs().find(graph);
-  if (!state || !exec) return invalid("graph");
-  auto exec_state = std::make_shared<ExecState>();
-  const std::lock_guard lock(state->mutex);
-  if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
-  exec_state->graph = state;
-  exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
-  exec_state->works = state->works;
-  *exec = execs().add(std::move(exec_state));
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  KernelWork work;
-  if (const CUresult result = make_kernel_work(parameters, work); result != CUDA_SUCCESS)
-    return result;
-  return replace_work(exec, node, std::move(work));
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
-  return replace_work(exec, node, *parameters);
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext) {
-  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
-  return replace_work(exec, node, *parameters);
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return execs().remove(exec) ? CUDA_SUCCESS : invalid("executable graph");
-}
-
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  if (!find_stream(stream)) return invalid_stream();
-  return execs().find(exec) ? CUDA_SUCCESS : invalid("executable graph");
-}
-
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  const auto stream_state = find_stream(stream);
-  if (!stream_state) return invalid_stream();
-  const auto state = execs().find(exec);
-  if (!state) return invalid("executable graph");
-  const std::lock_guard lock(state->mutex);
-  for (const auto& work : state->works) {
-    const auto* const kernel = std::get_if<KernelWork>(work.get());
-    if (kernel && !find_function(kernel->function))
-      return fail(CUDA_ERROR_INVALID_HANDLE,
-                  fmt::format("the module of kernel {} was unloaded", kernel->launch.kernel->entry));
-  }
-  // Later changes to the executable graph do not reach this launch: it has the work as it is now.
-  Operation operation{.run = [nodes = state->nodes, works = state->works] {
-    return run_nodes(*nodes, works);
-  }};
-  if (state->last.stream) operation.waits.push_back(state->last);
-  state->last = schedule().submit(stream_state, std::move(operation));
-  update_counters([](Counters& counters) { ++counters.graph_launches; });
-  return CUDA_SUCCESS;
-}
-
-}  // namespace entry
 }  // namespace sinter::host

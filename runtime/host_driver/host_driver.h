@@ -2,12 +2,12 @@
 // (seeds, counters, faults). See runtime/README.md for what it promises.
 #pragma once
 
+#include "runtime/driver.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "runtime/driver.h"
 
 namespace sinter::host {
 

@@ -1,9 +1,9 @@
 // Functions and their launches.
-#include <fmt/format.h>
+#include "runtime/host_driver/state.h"
 
 #include <algorithm>
 
-#include "runtime/host_driver/state.h"
+#include <fmt/format.h>
 
 namespace sinter::host {
 namespace {
@@ -47,9 +47,11 @@ std::string find_misshape(const FunctionState& function, const LaunchShape& shap
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
                      KernelLaunch& launch) {
   const auto state = find_function(function);
-  if (!state) return invalid_function();
+  if (!state)
+    return invalid_function();
   const device_abi::KernelInfo& kernel = *state->kernel;
-  if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
+  if (extra)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
   if (!parameters && kernel.parameter_count > 0)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: no parameters", kernel.entry));
   if (const std::string wrong = find_misshape(*state, shape); !wrong.empty())
@@ -89,7 +91,8 @@ namespace entry {
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   const auto state = find_function(function);
-  if (!state) return invalid_function();
+  if (!state)
+    return invalid_function();
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       *value = static_cast<int>(state->kernel->threads);
@@ -114,8 +117,10 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   const auto state = find_function(function);
-  if (!state) return invalid_function();
-  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
+  if (!state)
+    return invalid_function();
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    return CUDA_SUCCESS;
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute cannot be set");
   if (value < 0 || value > kMaxDynamicSharedBytes)
@@ -128,7 +133,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
                                                      std::size_t shared_bytes) {
-  if (!find_function(function)) return invalid_function();
+  if (!find_function(function))
+    return invalid_function();
   if (threads < 1 || threads > 1024 || shared_bytes > kMaxDynamicSharedBytes)
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
@@ -140,9 +146,11 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
-  if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
+  if (!config)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
   const auto stream = find_stream(config->hStream);
-  if (!stream) return invalid_stream();
+  if (!stream)
+    return invalid_stream();
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
     const auto& cluster = attribute.value.clusterDim;

@@ -22,7 +22,7 @@ struct Allocation {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;  // as asked for
   MemoryKind kind{};
-  bool is_ready = true;    // false until a stream-ordered allocation's turn has come
+  bool is_ready = true;     // false until a stream-ordered allocation's turn has come
   bool is_freeing = false;  // a stream-ordered free is queued
 
   std::uintptr_t end() const { return start + bytes; }

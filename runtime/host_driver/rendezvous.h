@@ -2,13 +2,13 @@
 // shuffles.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "codegen/device/host_api.h"
 #include "runtime/cuda_abi.h"
 #include "runtime/host_driver/fiber.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace sinter::host {
 

@@ -2,6 +2,8 @@
 // allows.
 #pragma once
 
+#include "runtime/host_driver/rendezvous.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -11,8 +13,6 @@
 #include <mutex>
 #include <random>
 #include <vector>
-
-#include "runtime/host_driver/rendezvous.h"
 
 namespace sinter::host {
 

@@ -1,15 +1,15 @@
 // What the entry points of the host driver share.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <memory>
-#include <string>
-
 #include "runtime/host_driver/execute.h"
 #include "runtime/host_driver/handles.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/host_driver/schedule.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
 
 namespace sinter::host {
 

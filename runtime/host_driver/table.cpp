@@ -1,6 +1,7 @@
 // The table: each entry point wrapped so that it is counted, can be made to fail, and is refused
 // where a real driver would refuse it.
-#include <fmt/format.h>
+#include "runtime/host_driver/state.h"
+#include "sinter/error.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +10,7 @@
 #include <new>
 #include <vector>
 
-#include "runtime/host_driver/state.h"
-#include "sinter/error.h"
+#include <fmt/format.h>
 
 namespace sinter::host {
 namespace {
@@ -26,19 +26,16 @@ constexpr Call kAlwaysAllowed[] = {Call::cuGetErrorName, Call::cuGetErrorString,
                                    Call::cuDriverGetVersion};
 // Calls that need the driver, but no context.
 constexpr Call kNeedNoContext[] = {
-    Call::cuDeviceGetCount,          Call::cuDeviceGet,
-    Call::cuDeviceGetName,           Call::cuDeviceGetAttribute,
-    Call::cuDeviceTotalMem,          Call::cuDevicePrimaryCtxRetain,
-    Call::cuDevicePrimaryCtxRelease, Call::cuCtxSetCurrent,
-    Call::cuCtxGetCurrent,           Call::cuCtxPushCurrent,
-    Call::cuCtxPopCurrent,           Call::cuDeviceGetDefaultMemPool,
+    Call::cuDeviceGetCount,          Call::cuDeviceGet,      Call::cuDeviceGetName,
+    Call::cuDeviceGetAttribute,      Call::cuDeviceTotalMem, Call::cuDevicePrimaryCtxRetain,
+    Call::cuDevicePrimaryCtxRelease, Call::cuCtxSetCurrent,  Call::cuCtxGetCurrent,
+    Call::cuCtxPushCurrent,          Call::cuCtxPopCurrent,  Call::cuDeviceGetDefaultMemPool,
 };
 // Calls that still work after the device failed, so that everything can be given back.
 constexpr Call kAllowedAfterFailure[] = {
-    Call::cuCtxGetDevice,      Call::cuMemFree,      Call::cuMemFreeAsync,
-    Call::cuMemFreeHost,       Call::cuStreamDestroy, Call::cuMemHostUnregister,
-    Call::cuEventDestroy,      Call::cuModuleUnload, Call::cuGraphDestroy,
-    Call::cuGraphExecDestroy,
+    Call::cuCtxGetDevice,  Call::cuMemFree,           Call::cuMemFreeAsync, Call::cuMemFreeHost,
+    Call::cuStreamDestroy, Call::cuMemHostUnregister, Call::cuEventDestroy, Call::cuModuleUnload,
+    Call::cuGraphDestroy,  Call::cuGraphExecDestroy,
 };
 
 template <std::size_t kSize>
@@ -68,27 +65,34 @@ thread_local std::string error_text;
 
 CUresult take_fault(Call call) {
   Faults& all = faults();
-  if (all.count == 0) return CUDA_SUCCESS;
+  if (all.count == 0)
+    return CUDA_SUCCESS;
   const std::lock_guard lock(all.mutex);
   CUresult result = CUDA_SUCCESS;
   for (Fault& fault : all.list)
-    if (fault.call == static_cast<int>(call) && --fault.left == 0) result = fault.result;
+    if (fault.call == static_cast<int>(call) && --fault.left == 0)
+      result = fault.result;
   std::erase_if(all.list, [](const Fault& fault) { return fault.left <= 0; });
   all.count = static_cast<int>(all.list.size());
-  if (result != CUDA_SUCCESS) error_text = "a fault that was injected";
+  if (result != CUDA_SUCCESS)
+    error_text = "a fault that was injected";
   return result;
 }
 
 CUresult begin(Call call) {
   call_counts[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
-  if (is_in(call, kAlwaysAllowed)) return CUDA_SUCCESS;
+  if (is_in(call, kAlwaysAllowed))
+    return CUDA_SUCCESS;
   error_text.clear();
-  if (const CUresult result = take_fault(call); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = check_context();
-      result != CUDA_SUCCESS && !(is_in(call, kNeedNoContext) && result != CUDA_ERROR_NOT_INITIALIZED &&
-                                  result != CUDA_ERROR_NOT_PERMITTED))
+  if (const CUresult result = take_fault(call); result != CUDA_SUCCESS)
     return result;
-  if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure)) return CUDA_SUCCESS;
+  if (const CUresult result = check_context();
+      result != CUDA_SUCCESS &&
+      !(is_in(call, kNeedNoContext) && result != CUDA_ERROR_NOT_INITIALIZED &&
+        result != CUDA_ERROR_NOT_PERMITTED))
+    return result;
+  if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure))
+    return CUDA_SUCCESS;
   const Failure failure = schedule().failure();
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
 }
@@ -99,7 +103,8 @@ template <Call kCall, class... Parameters, CUresult (*kImplementation)(Parameter
 struct Entry<kCall, kImplementation> {
   static CUresult call(Parameters... parameters) {
     try {
-      if (const CUresult result = begin(kCall); result != CUDA_SUCCESS) return result;
+      if (const CUresult result = begin(kCall); result != CUDA_SUCCESS)
+        return result;
       return kImplementation(parameters...);
     } catch (const std::bad_alloc&) {
       return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
@@ -120,8 +125,7 @@ int index_of(std::string_view call) {
 const Driver& host_driver() {
   static const Driver driver = [] {
     Driver table;
-#define SYMBOL(NAME, VERSION, NEED, PARAMETERS) \
-  table.NAME = Entry<Call::NAME, &entry::NAME>::call;
+#define SYMBOL(NAME, VERSION, NEED, PARAMETERS) table.NAME = Entry<Call::NAME, &entry::NAME>::call;
 #include "runtime/driver_symbols.def"
     table.name = "host";
     table.cuDriverGetVersion(&table.version);
@@ -169,7 +173,8 @@ void clear_error() {
 }
 
 void reset_calls() {
-  for (auto& count : call_counts) count = 0;
+  for (auto& count : call_counts)
+    count = 0;
 }
 
 }  // namespace sinter::host

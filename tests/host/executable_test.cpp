@@ -193,7 +193,7 @@ class ExecutableCalls : public ::testing::Test {
 
 TEST_F(ExecutableCalls, MakeOutputsWhereNoneAreBound) {
   const Outputs outputs = context.run(stream, {{"x", upload({1, 2, 3})}, {"scale", 2}});
-  EXPECT_EQ(outputs.size(), 1U);
+  EXPECT_EQ(outputs.size(), 1);
   EXPECT_THAT(download(outputs["y"]), ElementsAre(3, 5, 7));
   EXPECT_EQ(outputs[0].pointer(), outputs["y"].pointer());
 }

@@ -1,6 +1,6 @@
 // The host compiler: what it builds, what it says, and the prelude's half types bit by bit.
-#include <gmock/gmock.h>
-#include <unistd.h>
+#include "sinter/error.h"
+#include "tests/host/host_driver_fixture.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +11,8 @@
 #include <limits>
 #include <random>
 
-#include "sinter/error.h"
-#include "tests/host/host_driver_fixture.h"
+#include <gmock/gmock.h>
+#include <unistd.h>
 
 namespace sinter {
 namespace {
@@ -63,8 +63,8 @@ double value_of(std::uint16_t bits, int fraction_bits, int bias) {
 
 /// Rounds by search: the nearest of all halves, the even one of two as near.
 std::uint16_t nearest_half(double value, int fraction_bits, int bias) {
-  const std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff >> fraction_bits
-                                                            << fraction_bits);
+  const std::uint16_t infinity =
+      static_cast<std::uint16_t>(0x7fff >> fraction_bits << fraction_bits);
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::fabs(value);
   std::uint16_t low = 0, high = infinity;  // value_of(infinity) is the next power of two
@@ -72,7 +72,8 @@ std::uint16_t nearest_half(double value, int fraction_bits, int bias) {
     const auto middle = static_cast<std::uint16_t>((low + high) / 2);
     (value_of(middle, fraction_bits, bias) <= magnitude ? low : high) = middle;
   }
-  if (magnitude >= value_of(infinity, fraction_bits, bias)) return sign | infinity;
+  if (magnitude >= value_of(infinity, fraction_bits, bias))
+    return sign | infinity;
   const double halfway =
       (value_of(low, fraction_bits, bias) + value_of(high, fraction_bits, bias)) / 2;
   const bool is_up = magnitude > halfway || (magnitude == halfway && (low & 1));
@@ -94,14 +95,16 @@ std::vector<double> interesting_values(int fraction_bits, int bias) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 100000; ++i) {
     const double x = std::bit_cast<double>(random());
-    if (std::isfinite(x)) values.push_back(x);
+    if (std::isfinite(x))
+      values.push_back(x);
   }
   return values;
 }
 
 TEST_F(HostDriverCompileTest, WidensEveryHalfExactly) {
   std::vector<std::uint16_t> halves(65536);
-  for (unsigned i = 0; i < 65536; ++i) halves[i] = static_cast<std::uint16_t>(i);
+  for (unsigned i = 0; i < 65536; ++i)
+    halves[i] = static_cast<std::uint16_t>(i);
   const auto f16 = map<std::uint16_t, float>(halves, "f16", "float", "out[i] = to_float(x);");
   const auto bf16 = map<std::uint16_t, float>(halves, "bf16", "float", "out[i] = to_float(x);");
   for (unsigned i = 0; i < 65536; ++i) {
@@ -181,13 +184,14 @@ TEST_F(HostDriverCompileTest, ShowsTheNumberedLinesOfAFailure) {
 )"};
   const HostCompiler compiler;
   const std::string message = compile_error(compiler, {increment_kernel(), bad});
-  EXPECT_THAT(message, StartsWith("host compiler: sinter could not compile its own kernel bad (this "
-                                  "is a bug in sinter, please report it)\n"
-                                  "in bad:\n"
-                                  "   1 | extern \"C\" __global__ void bad(float* x) {\n"
-                                  "   2 |   const float sum = x[0] + bb[0];\n"
-                                  "   3 |   x[0] = sum;\n"
-                                  "error: "));
+  EXPECT_THAT(message,
+              StartsWith("host compiler: sinter could not compile its own kernel bad (this "
+                         "is a bug in sinter, please report it)\n"
+                         "in bad:\n"
+                         "   1 | extern \"C\" __global__ void bad(float* x) {\n"
+                         "   2 |   const float sum = x[0] + bb[0];\n"
+                         "   3 |   x[0] = sum;\n"
+                         "error: "));
   EXPECT_THAT(message, AllOf(HasSubstr("bb"), HasSubstr("(line 2)"), HasSubstr("log:\n")));
 }
 
@@ -196,8 +200,9 @@ TEST_F(HostDriverCompileTest, SaysWhichCompilerCannotBeFound) {
     const HostCompiler compiler({.command = "no-such-compiler"});
     FAIL() << "nothing was thrown";
   } catch (const CompileError& error) {
-    EXPECT_STREQ(error.what(), "host compiler: no-such-compiler cannot be found; install g++ or set "
-                               "SINTER_HOST_CXX to a C++ compiler");
+    EXPECT_STREQ(error.what(),
+                 "host compiler: no-such-compiler cannot be found; install g++ or set "
+                 "SINTER_HOST_CXX to a C++ compiler");
   }
 }
 
@@ -209,8 +214,9 @@ TEST_F(HostDriverCompileTest, StopsACompilerThatTakesTooLong) {
   const HostCompiler compiler(
       {.command = script.string(), .time_limit = std::chrono::milliseconds(300)});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(compile_error(compiler, {increment_kernel()}),
-            "host compiler: 1 kernels, beginning with increment, took longer than 300 ms; slow 1.0");
+  EXPECT_EQ(
+      compile_error(compiler, {increment_kernel()}),
+      "host compiler: 1 kernels, beginning with increment, took longer than 300 ms; slow 1.0");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
   std::filesystem::remove(script);
 }
@@ -228,15 +234,14 @@ TEST_F(HostDriverCompileTest, BuildsWithEveryCompilerThereIs) {
     } catch (const CompileError&) {
       continue;  // not on this machine
     }
-    const std::vector<HostKernel> kernels = {
-        increment_kernel(),
-        {.entry = "all",
-         .text = R"(
+    const std::vector<HostKernel> kernels = {increment_kernel(),
+                                             {.entry = "all",
+                                              .text = R"(
 extern "C" __global__ void all(float* x) {
   store(x, threadIdx.x, warp_xor(load(x, threadIdx.x), 1));
 }
 )",
-         .has_barrier = true}};
+                                              .has_barrier = true}};
     const HostImage image = compiler->compile(prelude_text(Prelude::host), kernels);
     EXPECT_GT(image.milliseconds, 0);
     CUmodule module = nullptr;

@@ -1,8 +1,8 @@
 // The counting build: distinct bytes by line, launches, and accesses that are illegal.
-#include <gmock/gmock.h>
-
 #include "sinter/error.h"
 #include "tests/host/host_driver_fixture.h"
+
+#include <gmock/gmock.h>
 
 namespace sinter {
 namespace {
@@ -91,9 +91,10 @@ extern "C" __global__ void outside(const float* x, float* y) {
   use_seed(0);
   ASSERT_EQ(launch(function(kernel, true), {.threads = 32}, x, y), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_THAT(host::last_error(),
-              StartsWith("kernel outside, block (0, 0, 0), thread (30, 0, 0), line 4: stores 4 bytes "
-                         "at 0x"));
+  EXPECT_THAT(
+      host::last_error(),
+      StartsWith("kernel outside, block (0, 0, 0), thread (30, 0, 0), line 4: stores 4 bytes "
+                 "at 0x"));
   EXPECT_THAT(host::last_error(),
               HasSubstr("which is 0 bytes past the end of a 120-byte device allocation"));
 }

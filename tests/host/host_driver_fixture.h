@@ -1,16 +1,16 @@
 // What the tests of the host driver share: a current context, memory, kernels, launches.
 #pragma once
 
-#include <gtest/gtest.h>
+#include "codegen/prelude.h"
+#include "runtime/driver.h"
+#include "runtime/host_compiler.h"
+#include "runtime/host_driver/host_driver.h"
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "codegen/prelude.h"
-#include "runtime/driver.h"
-#include "runtime/host_compiler.h"
-#include "runtime/host_driver/host_driver.h"
+#include <gtest/gtest.h>
 
 namespace sinter {
 
@@ -92,9 +92,14 @@ class HostDriverTest : public ::testing::Test {
   template <class... Parameters>
   CUresult launch(CUfunction kernel, const Shape& shape, Parameters... parameters) {
     void* pointers[] = {&parameters..., nullptr};
-    const CUlaunchConfig config{.gridDimX = shape.blocks, .gridDimY = 1, .gridDimZ = 1,
-                                .blockDimX = shape.threads, .blockDimY = 1, .blockDimZ = 1,
-                                .sharedMemBytes = shape.shared_bytes, .hStream = shape.stream};
+    const CUlaunchConfig config{.gridDimX = shape.blocks,
+                                .gridDimY = 1,
+                                .gridDimZ = 1,
+                                .blockDimX = shape.threads,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .sharedMemBytes = shape.shared_bytes,
+                                .hStream = shape.stream};
     return driver.cuLaunchKernelEx(&config, kernel, pointers, nullptr);
   }
 

@@ -1,9 +1,9 @@
 // CUDA Graphs on the host device: edges order nodes, nothing else does.
-#include <gmock/gmock.h>
+#include "tests/host/host_driver_fixture.h"
 
 #include <cstring>
 
-#include "tests/host/host_driver_fixture.h"
+#include <gmock/gmock.h>
 
 namespace sinter {
 namespace {
@@ -34,8 +34,14 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
     float factor, term;
     void* pointers[3] = {&x, &factor, &term};
     CUDA_KERNEL_NODE_PARAMS parameters(CUfunction function) {
-      return {.func = function, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-              .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1, .kernelParams = pointers};
+      return {.func = function,
+              .gridDimX = 1,
+              .gridDimY = 1,
+              .gridDimZ = 1,
+              .blockDimX = 32,
+              .blockDimY = 1,
+              .blockDimZ = 1,
+              .kernelParams = pointers};
     }
   };
   CUgraphNode add_affine(float factor, float term, std::vector<CUgraphNode> after = {}) {
@@ -232,9 +238,14 @@ TEST_F(HostDriverGraphTest, RefusesKernelsWhoseModuleIsGone) {
   CUdeviceptr x = x_, y = x_;
   int size = 1;
   void* pointers[] = {&x, &y, &size};
-  const CUDA_KERNEL_NODE_PARAMS parameters{
-      .func = kernel, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-      .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = pointers};
+  const CUDA_KERNEL_NODE_PARAMS parameters{.func = kernel,
+                                           .gridDimX = 1,
+                                           .gridDimY = 1,
+                                           .gridDimZ = 1,
+                                           .blockDimX = 1,
+                                           .blockDimY = 1,
+                                           .blockDimZ = 1,
+                                           .kernelParams = pointers};
   CUgraphNode node = nullptr;
   ASSERT_EQ(driver.cuGraphAddKernelNode(&node, graph_, nullptr, 0, &parameters), CUDA_SUCCESS);
   const CUgraphExec exec = instantiate();

@@ -1,9 +1,9 @@
 // Kernels run on the host device: threads, blocks, barriers, shuffles, shared memory.
-#include <gmock/gmock.h>
+#include "tests/host/host_driver_fixture.h"
 
 #include <numeric>
 
-#include "tests/host/host_driver_fixture.h"
+#include <gmock/gmock.h>
 
 namespace sinter {
 namespace {
@@ -22,7 +22,8 @@ TEST_F(HostDriverLaunchTest, RunsEveryThreadOfEveryBlock) {
             CUDA_SUCCESS);
 
   const std::vector<float> results = download<float>(y, 1000);
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(results[i], i + 1);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(results[i], i + 1);
 }
 
 TEST_F(HostDriverLaunchTest, NumbersThreadsAndBlocksInThreeDimensions) {
@@ -36,19 +37,20 @@ extern "C" __global__ void number(int* out) {
   const CUdeviceptr out = allocate(24 * 24 * 4);
   CUdeviceptr pointer = out;
   void* parameters[] = {&pointer};
-  const CUlaunchConfig config{.gridDimX = 2, .gridDimY = 3, .gridDimZ = 4,
-                              .blockDimX = 4, .blockDimY = 3, .blockDimZ = 2};
+  const CUlaunchConfig config{
+      .gridDimX = 2, .gridDimY = 3, .gridDimZ = 4, .blockDimX = 4, .blockDimY = 3, .blockDimZ = 2};
   ASSERT_EQ(driver.cuLaunchKernelEx(&config, function(kernel), parameters, nullptr), CUDA_SUCCESS);
 
   const std::vector<int> results = download<int>(out, 24 * 24);
   EXPECT_EQ(results[0], 0);
-  EXPECT_EQ(results[23 * 24 + 23], 312);        // last thread of the last block
+  EXPECT_EQ(results[23 * 24 + 23], 312);              // last thread of the last block
   EXPECT_EQ(results[6 * 24 + 12 + 4], 100 + 10 + 1);  // block (0, 0, 1), thread (0, 1, 1)
 }
 
 // Sums a row with shuffles inside warps and shared memory between them, for any odd mix of waits.
 HostKernel sum_kernel() {
-  return {.entry = "row_sum", .text = R"(
+  return {.entry = "row_sum",
+          .text = R"(
 extern "C" __global__ void row_sum(const float* x, float* y, const int columns) {
   float sum = 0.0f;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) sum += load(x, blockIdx.x * columns + i);
@@ -79,7 +81,8 @@ TEST_F(HostDriverLaunchTest, MeetsAtBarriersAndShufflesUnderAnyOrderOfThreads) {
 }
 
 TEST_F(HostDriverLaunchTest, ShufflesWholeStructs) {
-  const HostKernel kernel{.entry = "exchange", .text = R"(
+  const HostKernel kernel{.entry = "exchange",
+                          .text = R"(
 struct Pair { double value; long long index; int more[4]; };
 extern "C" __global__ void exchange(double* out) {
   Pair pair = {threadIdx.x * 0.5, threadIdx.x, {1, 2, 3, static_cast<int>(threadIdx.x)}};
@@ -91,11 +94,13 @@ extern "C" __global__ void exchange(double* out) {
   const CUdeviceptr out = allocate(64 * 8);
   ASSERT_EQ(launch(function(kernel), {.threads = 64}, out), CUDA_SUCCESS);
   const std::vector<double> results = download<double>(out, 64);
-  for (int i = 0; i < 64; ++i) EXPECT_EQ(results[i], 2.5 * (i ^ 1));
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(results[i], 2.5 * (i ^ 1));
 }
 
 TEST_F(HostDriverLaunchTest, LastBlockSeesWhatAllBlocksLeft) {
-  const HostKernel kernel{.entry = "total", .text = R"(
+  const HostKernel kernel{.entry = "total",
+                          .text = R"(
 extern "C" __global__ void total(float* parts, unsigned* ticket, float* out) {
   if (threadIdx.x == 0) store_workspace(parts, blockIdx.x, 1.0f);
   if (!last_block(ticket, gridDim.x)) return;
@@ -116,7 +121,8 @@ extern "C" __global__ void total(float* parts, unsigned* ticket, float* out) {
 }
 
 TEST_F(HostDriverLaunchTest, ReportsThreadsThatReturnBeforeABarrier) {
-  const HostKernel kernel{.entry = "half", .text = R"(
+  const HostKernel kernel{.entry = "half",
+                          .text = R"(
 extern "C" __global__ void half() {
   if (threadIdx.x >= 40) return;
   block_barrier();
@@ -131,7 +137,8 @@ extern "C" __global__ void half() {
 }
 
 TEST_F(HostDriverLaunchTest, ReportsLanesThatMissAShuffle) {
-  const HostKernel kernel{.entry = "mixed", .text = R"(
+  const HostKernel kernel{.entry = "mixed",
+                          .text = R"(
 extern "C" __global__ void mixed() {
   if (threadIdx.x < 8) block_barrier();
   else warp_xor(threadIdx.x, 1);
@@ -154,7 +161,8 @@ extern "C" __global__ void wrong() { block_barrier(); }
 }
 
 TEST_F(HostDriverLaunchTest, RunsAgainAfterADivergedBlock) {
-  const HostKernel bad{.entry = "bad", .text = R"(
+  const HostKernel bad{.entry = "bad",
+                       .text = R"(
 extern "C" __global__ void bad(int n) { if (threadIdx.x < n) block_barrier(); }
 )",
                        .has_barrier = true};
@@ -170,7 +178,8 @@ extern "C" __global__ void bad(int n) { if (threadIdx.x < n) block_barrier(); }
 }
 
 TEST_F(HostDriverLaunchTest, RefusesShapesThatAGpuRefuses) {
-  const CUfunction kernel = function({.entry = "none", .text = R"(
+  const CUfunction kernel = function({.entry = "none",
+                                      .text = R"(
 extern "C" __global__ void none() {}
 )",
                                       .threads = 128});
@@ -180,13 +189,13 @@ extern "C" __global__ void none() {}
   EXPECT_THAT(host::last_error(), HasSubstr("block [256, 1, 1], built for at most 128 threads"));
   EXPECT_EQ(launch(kernel, {.shared_bytes = 50000}), CUDA_ERROR_INVALID_VALUE);
 
-  ASSERT_EQ(driver.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      232448),
-            CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232448),
+      CUDA_SUCCESS);
   EXPECT_EQ(launch(kernel, {.shared_bytes = 232448}), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      232449),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      driver.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 232449),
+      CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(HostDriverLaunchTest, PassesParametersByValueAtTheTimeOfTheLaunch) {
@@ -205,8 +214,8 @@ extern "C" __global__ void keep(double* out, const char first, const Many many, 
   char first = 16;
   bool last = true;
   void* parameters[] = {&out, &first, &many, &last};
-  const CUlaunchConfig config{.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-                              .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+  const CUlaunchConfig config{
+      .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
   ASSERT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
   many = {};
   first = 0;

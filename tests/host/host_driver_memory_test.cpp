@@ -1,10 +1,10 @@
 // Memory of the host device: poison, guards, and every kind of use that is wrong.
-#include <gmock/gmock.h>
+#include "tests/host/host_driver_fixture.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "tests/host/host_driver_fixture.h"
+#include <gmock/gmock.h>
 
 namespace sinter {
 namespace {
@@ -34,14 +34,16 @@ TEST_F(HostDriverMemoryTest, HoldsNanOfEveryTypeUntilWritten) {
 }
 
 TEST_F(HostDriverMemoryTest, IsAlignedAs256Bytes) {
-  for (std::size_t bytes : {1, 100, 4096, 5000}) EXPECT_EQ(allocate(bytes) % 256, 0u);
+  for (std::size_t bytes : {1, 100, 4096, 5000})
+    EXPECT_EQ(allocate(bytes) % 256, 0u);
 }
 
 TEST_F(HostDriverMemoryTest, RefusesToFreeTwice) {
   const CUdeviceptr pointer = allocate(100);
   EXPECT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFree(pointer), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_THAT(host::last_error(), HasSubstr("byte 0 of a 100-byte device allocation that was freed"));
+  EXPECT_THAT(host::last_error(),
+              HasSubstr("byte 0 of a 100-byte device allocation that was freed"));
   EXPECT_EQ(driver.cuMemFreeAsync(pointer, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -100,7 +102,8 @@ TEST_F(HostDriverMemoryTest, RefusesWorkAfterAFaultUntilTheErrorIsCleared) {
 }
 
 TEST_F(HostDriverMemoryTest, SurvivesManyThreadsThatFault) {
-  const CUfunction kernel = function({.entry = "wild", .text = R"(
+  const CUfunction kernel = function({.entry = "wild",
+                                      .text = R"(
 extern "C" __global__ void wild(float* x) {
   block_barrier();
   x[(blockIdx.x + 1) * 1000000ll + threadIdx.x] = 1.0f;
@@ -197,8 +200,9 @@ TEST_F(HostDriverMemoryTest, TellsWhatAPointerIs) {
             CUDA_SUCCESS);
   ASSERT_EQ(driver.cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer + 9),
             CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer + 9),
-            CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer + 9),
+      CUDA_SUCCESS);
   EXPECT_EQ(type, CU_MEMORYTYPE_DEVICE);
   EXPECT_EQ(bytes, 1000u);
   EXPECT_EQ(start, pointer);

@@ -1,9 +1,10 @@
-// Streams and events of the host device: late, out of order, and never wrong where the order is said.
-#include <gmock/gmock.h>
+// Streams and events of the host device: late, out of order, and never wrong where the order is
+// said.
+#include "tests/host/host_driver_fixture.h"
 
 #include <thread>
 
-#include "tests/host/host_driver_fixture.h"
+#include <gmock/gmock.h>
 
 namespace sinter {
 namespace {
@@ -128,7 +129,8 @@ TEST_F(HostDriverStreamTest, PollingIsNotReadyAtFirstAndComesToAnEnd) {
   EXPECT_EQ(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
   int polls = 0;
-  while (driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) ++polls;
+  while (driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+    ++polls;
   EXPECT_LT(polls, 10);
   EXPECT_EQ(driver.cuEventQuery(event), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_SUCCESS);
@@ -245,7 +247,8 @@ TEST_F(HostDriverStreamTest, ServesSeveralHostThreads) {
   std::vector<float> results(4);
   {
     std::vector<std::jthread> threads;
-    for (float& result : results) threads.emplace_back(work, &result);
+    for (float& result : results)
+      threads.emplace_back(work, &result);
   }
   EXPECT_THAT(results, Each(50.0f));
 }

@@ -14,10 +14,10 @@ using namespace sinter::cuda;
 #include <nvrtc.h>
 #endif
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <type_traits>
+
+#include <gtest/gtest.h>
 
 namespace {
 
@@ -34,7 +34,7 @@ namespace ours = sinter::cuda;
 #define SAME_VALUE(NAME) static_assert(static_cast<int>(ours::NAME) == static_cast<int>(::NAME))
 #define SAME_SIZE(OURS, REAL) \
   static_assert(sizeof(ours::OURS) == sizeof(::REAL) && alignof(ours::OURS) == alignof(::REAL))
-#define SAME_FIELD(OURS, REAL, FIELD)                                 \
+#define SAME_FIELD(OURS, REAL, FIELD)                                     \
   static_assert(offsetof(ours::OURS, FIELD) == offsetof(::REAL, FIELD) && \
                 sizeof(ours::OURS::FIELD) == sizeof(::REAL::FIELD))
 
@@ -213,9 +213,8 @@ constexpr bool kSameKind =
 template <class Ours, class Real>
 constexpr bool kSameSignature = false;
 template <class... Ours, class... Real>
-  requires(sizeof...(Ours) == sizeof...(Real))
-constexpr bool kSameSignature<ours::CUresult (*)(Ours...), ::CUresult (*)(Real...)> =
-    (kSameKind<Ours, Real> && ...);
+requires(sizeof...(Ours) == sizeof...(Real)) constexpr bool kSameSignature<
+    ours::CUresult (*)(Ours...), ::CUresult (*)(Real...)> = (kSameKind<Ours, Real> && ...);
 
 #define SYMBOL(NAME, VERSION, NEED, PARAMETERS) \
   static_assert(kSameSignature<signatures::NAME##Pointer, PFN_##NAME##_v##VERSION>);

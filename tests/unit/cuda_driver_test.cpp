@@ -2,16 +2,16 @@
 // drivers of these tests are small libraries that the host compiler builds.
 #include "runtime/cuda_driver.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <stdlib.h>
+#include "runtime/host_compiler.h"
+#include "runtime/host_driver/host_driver.h"
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/host_compiler.h"
-#include "runtime/host_driver/host_driver.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace sinter {
 namespace {
@@ -57,7 +57,8 @@ static int count(int* devices) { *devices = kDevices; return 0; }
 static int name(int, const char** text) { *text = "CUDA_ERROR_NO_DEVICE"; return 0; }
 static int text(int, const char** text) { *text = "no device"; return 0; }
 static int succeed() { return 0; }
-EXPORT int cuGetProcAddress_v2(const char* symbol, void** address, int, unsigned long long, int* found) {
+EXPORT int cuGetProcAddress_v2(const char* symbol, void** address, int, unsigned long long,
+                               int* found) {
   const bool is_missing = same(symbol, kMissing);
   *found = is_missing;
   *address = is_missing ? nullptr

@@ -1,13 +1,13 @@
 // NVRTC compiles without a GPU, and what it made is read back.
 #include "runtime/nvrtc.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "codegen/prelude.h"
+#include "sinter/error.h"
 
 #include <thread>
 
-#include "codegen/prelude.h"
-#include "sinter/error.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -21,7 +21,8 @@ using ::testing::StartsWith;
 class NvrtcTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc)
+      GTEST_SKIP() << nvrtc().why_not;
   }
   NvrtcOutput compile(std::initializer_list<SourcePart> kernels,
                       const std::string& architecture = "sm_90") {
@@ -87,11 +88,11 @@ TEST_F(NvrtcTest, NeverContractsAMultiplyAndAnAdd) {
 
 TEST_F(NvrtcTest, CompilesTheWholePreludeForEveryArchitectureFromAmpereOn) {
   for (const int architecture : nvrtc().nvrtc->architectures()) {
-    if (architecture < 80) continue;
+    if (architecture < 80)
+      continue;
     const std::string name = "sm_" + std::to_string(architecture);
     const std::vector<SourcePart> kernels = {kScale};
-    EXPECT_EQ(
-        nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), kernels, name).kernels.size(), 1u)
+    EXPECT_EQ(nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), kernels, name).kernels.size(), 1u)
         << name;
   }
 }
@@ -131,7 +132,9 @@ TEST_F(NvrtcTest, CompilesInSeveralThreadsAtOnce) {
   {
     std::vector<std::jthread> threads;
     for (auto& image : images)
-      threads.emplace_back([&] { image = nvrtc().nvrtc->compile("", {&kScale, 1}, "sm_90").cubin; });
+      threads.emplace_back([&] {
+        image = nvrtc().nvrtc->compile("", {&kScale, 1}, "sm_90").cubin;
+      });
   }
   EXPECT_FALSE(images[0].empty());
   EXPECT_EQ(images[0], images[1]);

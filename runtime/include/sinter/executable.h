@@ -60,9 +60,9 @@ class Outputs {
  public:
   /// Throws UserError if the graph has no output of that name or number.
   const Array& operator[](std::string_view name) const;
-  const Array& operator[](std::size_t index) const;
+  const Array& operator[](int index) const;
   const Array& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
-  std::size_t size() const { return arrays_.size(); }
+  int size() const { return static_cast<int>(arrays_.size()); }
 
  private:
   friend class Context;

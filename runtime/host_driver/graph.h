@@ -1,0 +1,54 @@
+// CUDA Graphs of the host device: nodes with true dependencies, run in any order that those allow.
+#pragma once
+
+#include "runtime/host_driver/state.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+namespace sinter::host {
+
+/// What a node does.
+struct KernelWork {
+  CUfunction function;
+  KernelLaunch launch;
+};
+using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS>;
+
+struct GraphState;
+struct NodeState {
+  const GraphState* graph;  // whose node it is; only compared
+  std::size_t index;
+};
+
+struct Node {
+  CUgraphNode handle;
+  std::vector<std::size_t> users;  // those that wait for it
+  std::size_t waits = 0;           // how many it waits for
+};
+using Nodes = std::vector<Node>;
+using Works = std::vector<std::shared_ptr<const Work>>;  // of the nodes, in their order
+
+struct GraphState {
+  std::mutex mutex;
+  Nodes nodes;
+  Works works;
+};
+
+struct ExecState {
+  std::mutex mutex;
+  std::shared_ptr<const GraphState> graph;  // that it was made from; only compared
+  std::shared_ptr<const Nodes> nodes;
+  Works works;
+  Point last;  // the end of its latest launch: a graph never runs beside itself
+};
+
+/// Runs the nodes one by one; among those whose dependencies are done, the seed picks.
+Failure run_nodes(const Nodes& nodes, const Works& works);
+
+bool has_cycle(const Nodes& nodes);
+
+}  // namespace sinter::host

@@ -1,0 +1,121 @@
+// The kernel cache: equal kernels are compiled once, failures are tried again.
+#include "runtime/kernel_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "runtime/compile_service.h"
+#include "runtime/host_driver/host_driver.h"
+#include "sinter/sinter.h"
+#include "tests/support/errors.h"
+
+namespace sinter {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A kernel that stores `value`.
+Source store_kernel(const std::string& entry, const std::string& value) {
+  return {.entry = entry,
+          .text = "extern \"C\" __global__ void " + entry +
+                  "(float* __restrict__ y_out) {\n  store(y_out, 0, " + value + ");\n}\n",
+          .arguments = {{.kind = Argument::Kind::buffer, .c_type = "float*"}},
+          .threads = 1};
+}
+
+class CompileServiceTest : public ::testing::Test {
+ protected:
+  DeviceState& state = *host_device().state();
+  CompileService service{state};
+
+  std::vector<CompileResult> compile(const std::vector<CompileUnit>& units) {
+    return service.compile(units, {});
+  }
+  std::vector<std::int64_t> counts() const {
+    const CompileCounters counters = service.counters();
+    return {counters.hits, counters.misses, counters.compiles};
+  }
+};
+
+TEST_F(CompileServiceTest, CompilesUnitsTogetherAndEqualOnesOnce) {
+  const CompileUnit one{{store_kernel("one", "1.0f"), store_kernel("one_b", "1.0f")}};
+  const CompileUnit two{{store_kernel("two", "2.0f")}};
+  const std::vector<CompileResult> first = compile({one, two, one});
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{1, 2, 1}));
+  EXPECT_FALSE(first[0].was_cached);
+  EXPECT_TRUE(first[2].was_cached);
+  EXPECT_EQ(first[0].unit, first[2].unit);
+  EXPECT_EQ(first[0].unit->functions.size(), 2U);
+
+  const std::vector<CompileResult> second = compile({two});
+  EXPECT_TRUE(second[0].was_cached);
+  EXPECT_EQ(second[0].unit, first[1].unit);
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{2, 2, 1}));
+}
+
+TEST_F(CompileServiceTest, TellsSettingsApart) {
+  const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
+  const CompileResult plain = service.compile(units, {})[0];
+  const CompileResult counting = service.compile(units, {.count = true})[0];
+  EXPECT_FALSE(counting.was_cached);
+  EXPECT_NE(plain.unit, counting.unit);
+}
+
+TEST_F(CompileServiceTest, CompilesOnceForManyThreads) {
+  const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
+  std::vector<std::thread> threads;
+  std::vector<CompiledUnitPointer> results(4);
+  for (CompiledUnitPointer& result : results)
+    threads.emplace_back([&] { result = compile(units)[0].unit; });
+  for (std::thread& thread : threads) thread.join();
+  for (const CompiledUnitPointer& result : results) EXPECT_EQ(result, results[0]);
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{3, 1, 1}));
+}
+
+TEST_F(CompileServiceTest, ShowsTheLineOfAKernelThatDoesNotCompileAndTriesAgain) {
+  const std::vector<CompileUnit> broken = {{{store_kernel("broken", "undefined_name")}}};
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(test::error_of<CompileError>([&] { compile(broken); }),
+                AllOf(HasSubstr("could not compile its own kernel broken"),
+                      HasSubstr("2 |   store(y_out, 0, undefined_name);")));
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{0, 2, 2}));
+}
+
+TEST_F(CompileServiceTest, SurvivesAModuleThatDoesNotLoad) {
+  const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
+  host::inject_fault("cuModuleLoadData", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_THAT(test::error_of<DriverError>([&] { compile(units); }),
+              StartsWith("cuModuleLoadData failed on the host device for one: "
+                         "CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_EQ(compile(units)[0].unit->functions.size(), 1U);
+}
+
+TEST(KernelCache, MakesOneCallerResponsible) {
+  KernelCache cache;
+  const KernelCache::Claim first = cache.claim("key");
+  const KernelCache::Claim second = cache.claim("key");
+  ASSERT_TRUE(first.duty);
+  EXPECT_FALSE(second.duty);
+  const auto unit = std::make_shared<const CompiledUnit>();
+  cache.fulfil(first, unit);
+  EXPECT_EQ(second.unit.get(), unit);
+  EXPECT_EQ(cache.claim("key").unit.get(), unit);
+}
+
+TEST(KernelCache, HandsAFailureToAllWhoWaitAndForgetsIt) {
+  KernelCache cache;
+  const KernelCache::Claim first = cache.claim("key");
+  const KernelCache::Claim second = cache.claim("key");
+  cache.fail("key", first, std::make_exception_ptr(CompileError("no")));
+  EXPECT_EQ(test::error_of<CompileError>([&] { (void)second.unit.get(); }), "no");
+  EXPECT_TRUE(cache.claim("key").duty);
+}
+
+}  // namespace
+}  // namespace sinter

@@ -1,0 +1,158 @@
+// The `sinter` command: works with graphs in text form.
+//
+// Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not compile,
+// a result beyond its bounds); 2 it was called the wrong way.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <new>
+
+#include "sinter/error.h"
+#include "tools/sinter/dump.h"
+#include "tools/sinter/explain.h"
+#include "tools/sinter/run.h"
+
+namespace sinter::command {
+
+namespace {
+
+constexpr int kWorked = 0;
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+/// Returns true if it worked.
+using Command = std::function<bool()>;
+
+void add_graph(CLI::App& command, GraphArguments& arguments) {
+  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input");
+  command
+      .add_option("--size", arguments.sizes,
+                  fmt::format("Sizes of symbols; those not given are {}, or less where values "
+                              "would be large",
+                              kDefaultSize))
+      ->type_name("NAME=NUMBER ...")
+      ->delimiter(',');
+}
+
+void add_arch(CLI::App& command, std::string& arch) {
+  command.add_option("--arch", arch, "The GPU to plan and compile for: sm_80, h200, ...")
+      ->type_name("ARCH")
+      ->capture_default_str();
+}
+
+void add_dump(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<DumpArguments>();
+  CLI::App& command = *app.add_subcommand("dump", "Show what one stage makes of a graph");
+  add_graph(command, arguments->graph);
+  command.add_option("--stage", arguments->stage, "Which stage")
+      ->type_name("STAGE")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kDumpStages),
+                                                     std::end(kDumpStages))))
+      ->capture_default_str();
+  add_arch(command, arguments->arch);
+  command.add_option("--kernel", arguments->kernel, "Only this kernel: its number, from 0, or name")
+      ->type_name("KERNEL");
+  command.add_option("-o,--output", arguments->directory, "Write files into this folder")
+      ->type_name("DIR");
+  command.footer(
+      "Example:\n  sinter dump softmax.sinter --stage source --arch sm_90 --size rows=4096");
+  command.final_callback([arguments, &chosen] {
+    chosen = [arguments] {
+      settle(arguments->graph);
+      dump(*arguments);
+      return true;
+    };
+  });
+}
+
+void add_run(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App& command = *app.add_subcommand("run", "Run a graph on random inputs");
+  add_graph(command, arguments->graph);
+  command
+      .add_option("--device", arguments->device,
+                  "Where to run: host or cuda; default: cuda if there is a GPU")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"host", "cuda"}));
+  command.add_option("--seed", arguments->seed, "Of the random inputs")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_flag("--check", arguments->check,
+                   "Judge the results by the oracle, and compare fused with unfused bits");
+  command.add_flag("--unfused", arguments->unfused, "One kernel per node");
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter run softmax.sinter --device host --size rows=64 --check");
+  command.final_callback([arguments, &chosen] {
+    chosen = [arguments] {
+      settle(arguments->graph);
+      return run(*arguments);
+    };
+  });
+}
+
+void add_explain(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App& command =
+      *app.add_subcommand("explain", "Say which kernels a graph becomes, why, and what they cost");
+  add_graph(command, arguments->graph);
+  add_arch(command, arguments->arch);
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90");
+  command.final_callback([arguments, &chosen] {
+    chosen = [arguments] {
+      settle(arguments->graph);
+      explain(*arguments);
+      return true;
+    };
+  });
+}
+
+int complain(const std::exception& error, int code) {
+  fmt::print(stderr, "sinter: {}\n", error.what());
+  return code;
+}
+
+/// Runs the command; what it throws becomes a message and an exit code.
+int run_command(const Command& command) {
+  try {
+    const bool worked = command();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw UserError("the output cannot be written");
+    return worked ? kWorked : kFailed;
+  } catch (const UsageError& error) {
+    return complain(error, kUsage);
+  } catch (const TextFailure& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kFailed;
+  } catch (const std::bad_alloc&) {
+    return complain(std::runtime_error("there is not enough memory"), kFailed);
+  } catch (const std::exception& error) {
+    return complain(error, kFailed);
+  }
+}
+
+int parse_and_run(int count, char** words) {
+  CLI::App app("sinter: fused kernels from graphs in text form");
+  app.set_version_flag("--version", "sinter " SINTER_VERSION);
+  app.require_subcommand(1);
+  app.footer("sinter COMMAND --help shows the options of a command and an example.\n"
+             "Exit codes: 0 it worked, 1 the work failed, 2 it was called the wrong way.");
+  Command chosen;
+  add_dump(app, chosen);
+  add_run(app, chosen);
+  add_explain(app, chosen);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kWorked : kUsage;
+  }
+  return run_command(chosen);
+}
+
+}  // namespace
+
+}  // namespace sinter::command
+
+int main(int count, char** words) { return sinter::command::parse_and_run(count, words); }

@@ -1,0 +1,129 @@
+#include "tools/sinter/run_graph.h"
+
+#include <map>
+
+#include "ir/node.h"
+#include "runtime/host_driver/host_driver.h"
+
+namespace sinter::command {
+
+namespace {
+
+/// What a graph reads and writes, on the device.
+class Memory {
+ public:
+  Memory(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
+      : graph_(graph), inputs_(inputs), stream_(request.device.stream()) {
+    for (const InputInfo& input : graph.inputs)
+      if (input.node->op == Op::input)
+        upload(input.name, request.device);
+    for (const OutputInfo& output : graph.outputs) {
+      std::vector<std::int64_t> shape;
+      for (const Extent extent : output.node->shape)
+        shape.push_back(evaluate(extent, request.symbols));
+      outputs_.push_back(request.device.empty(output.node->dtype, shape));
+    }
+    stream_.synchronize();
+  }
+
+  std::vector<Binding> input_bindings() const {
+    std::vector<Binding> bindings;
+    for (const InputInfo& input : graph_.inputs) {
+      const HostArray& values = inputs_.at(input.name);
+      if (input.node->op == Op::input)
+        bindings.emplace_back(input.name, arrays_.at(input.name));
+      else if (is_floating(values.dtype()))
+        bindings.emplace_back(input.name, values.real_at(0));
+      else
+        bindings.emplace_back(input.name, values.integer_at(0));
+    }
+    return bindings;
+  }
+
+  std::vector<Binding> output_bindings() const {
+    std::vector<Binding> bindings;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      bindings.emplace_back(graph_.outputs[i].name, outputs_[i]);
+    return bindings;
+  }
+
+  std::vector<Result> download() const {
+    std::vector<Result> results;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      results.push_back({.name = graph_.outputs[i].name, .array = download(outputs_[i])});
+    for (const InputInfo& input : graph_.inputs)
+      for (const UpdateInfo& update : graph_.updates)
+        if (input.node == update.parameter)
+          results.push_back({.name = input.name,
+                             .is_update = true,
+                             .array = download(arrays_.at(input.name))});
+    return results;
+  }
+
+  const Stream& stream() const { return stream_; }
+
+ private:
+  /// As flat bytes, so that the padding of strided inputs goes along.
+  void upload(const std::string& name, Device device) {
+    const HostArray& values = inputs_.at(name);
+    const auto bytes = static_cast<std::int64_t>(values.bytes().size());
+    const Array memory = device.empty(boolean, {bytes});
+    device.upload(memory, values.bytes(), stream_);
+    arrays_.emplace(name, memory.view(0, values.dtype(), values.shape(), values.strides()));
+  }
+
+  HostArray download(const Array& array) const {
+    HostArray result(array.dtype(), {array.shape().begin(), array.shape().end()},
+                     {array.strides().begin(), array.strides().end()});
+    const Array bytes = array.view(0, boolean, {array.bytes()});
+    array.device().download(bytes, static_cast<void*>(result.bytes().data()), stream_);
+    stream_.synchronize();
+    return result;
+  }
+
+  const GraphData& graph_;
+  const HostArrays& inputs_;
+  Stream stream_;
+  std::map<std::string, Array> arrays_;  ///< of inputs
+  std::vector<Array> outputs_;           ///< in the order of the graph
+};
+
+std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) {
+  std::vector<Size> sizes;
+  for (const ExtentAtom* symbol : graph.extents->symbols())
+    sizes.push_back({symbol->name, symbols[static_cast<std::size_t>(symbol->id)]});
+  return sizes;
+}
+
+}  // namespace
+
+GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
+  Options options = options_from_environment({.tune = Tune::off});
+  options.fuse = request.fuse;
+  options.count = request.device.is_host();
+  const Executable executable = compile(graph, request.device, options);
+  Memory memory(graph.data(), inputs, request);
+  Context context = executable.context();
+  // Everything that is not the run itself comes before it and is not counted.
+  executable.prepare(named_sizes(graph.data(), request.symbols));
+  if (request.device.is_host())
+    host::reset_counters();
+  context.run(memory.stream(), memory.input_bindings(), memory.output_bindings());
+  memory.stream().synchronize();
+
+  const Report report = executable.report();
+  GraphRun run{.device = report.device, .target = report.target};
+  if (request.device.is_host()) {
+    const host::Counters counters = host::counters();
+    run.launches = static_cast<std::int64_t>(counters.kernels);
+    run.bytes_read = static_cast<std::int64_t>(counters.bytes_read);
+    run.bytes_written = static_cast<std::int64_t>(counters.bytes_written);
+  } else {
+    for (const KernelReport& kernel : report.kernels)
+      run.launches += kernel.launches;
+  }
+  run.results = memory.download();
+  return run;
+}
+
+}  // namespace sinter::command

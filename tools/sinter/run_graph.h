@@ -1,0 +1,40 @@
+// One run of a graph on a device, with what it gave and what it cost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/host_array.h"
+#include "sinter/sinter.h"
+
+namespace sinter::command {
+
+/// What a run wrote. An updated input may share its name with an output.
+struct Result {
+  std::string name;
+  bool is_update = false;
+  HostArray array;
+};
+
+struct GraphRun {
+  std::vector<Result> results;  ///< outputs, then updated inputs, in the order of the graph
+  std::int64_t launches = 0;
+  std::optional<std::int64_t> bytes_read;  ///< counted; only the host device can
+  std::optional<std::int64_t> bytes_written;
+  std::string device;
+  std::string target;
+};
+
+struct RunRequest {
+  Device device;
+  std::span<const std::int64_t> symbols;  ///< by id
+  bool fuse = true;
+};
+
+/// Compiles `graph` and runs it once on `inputs` (and scalars, of rank 0). Throws what these throw.
+GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request);
+
+}  // namespace sinter::command
