@@ -1,0 +1,50 @@
+// What graphs compile to, as text: kernels, boundaries with reasons, guards, and the emitted source.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "compiler/guards.h"
+#include "tests/support/golden.h"
+
+namespace sinter::test {
+namespace {
+
+class Kernels : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(Kernels, CompileToTheirGoldenText) {
+  const GoldenProgram golden = plan_golden(GetParam());
+  const Program& program = golden.program;
+  std::string text;
+  for (const Boundary& boundary : program.boundaries)
+    text += fmt::format("// {} | {}: {}\n", boundary.producer, boundary.consumer, boundary.reason);
+  for (const Guard& guard : program.guards) text += fmt::format("// guard: {}\n", to_string(guard));
+  for (const Kernel& kernel : program.kernels) {
+    const Source source = emit(program, kernel, kernel.schedule, kernel.name);
+    text += "\n" + source.text;
+    text += fmt::format("// grid {}, shared {}, reads {}, writes {}\n", to_string(source.grid),
+                        source.shared_bytes, to_string(source.traffic.bytes_read),
+                        to_string(source.traffic.bytes_written));
+  }
+  expect_golden(std::filesystem::path(GetParam()).replace_extension(".cu"), text);
+}
+
+TEST_P(Kernels, EmitTheSameTextTwice) {
+  const GoldenProgram first = plan_golden(GetParam());
+  const GoldenProgram second = plan_golden(GetParam());
+  ASSERT_EQ(first.program.kernels.size(), second.program.kernels.size());
+  for (std::size_t i = 0; i < first.program.kernels.size(); ++i) {
+    const Kernel& a = first.program.kernels[i];
+    const Kernel& b = second.program.kernels[i];
+    ASSERT_EQ(a.candidates, b.candidates);
+    EXPECT_LE(a.candidates.size(), 12u);
+    for (const Schedule& schedule : a.candidates)
+      EXPECT_EQ(emit(first.program, a, schedule, a.name).text,
+                emit(second.program, b, schedule, b.name).text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Kernels, testing::ValuesIn(golden_graphs()),
+                         [](const auto& test) { return test.param.stem().string(); });
+
+}  // namespace
+}  // namespace sinter::test

@@ -1,0 +1,88 @@
+// Every golden kernel under every candidate schedule compiles to a cubin without a GPU: no spills in
+// the default schedule, registers as the launch bounds allow, wide loads where they were promised.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/prelude.h"
+#include "runtime/nvrtc.h"
+#include "tests/support/golden.h"
+
+namespace sinter::test {
+namespace {
+
+struct Emitted {
+  std::string entry;
+  std::string text;
+  Schedule schedule;
+  bool is_default = false;
+};
+
+std::vector<Emitted> emit_all(const GoldenProgram& golden) {
+  std::vector<Emitted> result;
+  for (const Kernel& kernel : golden.program.kernels)
+    for (std::size_t i = 0; i < kernel.candidates.size(); ++i) {
+      const std::string entry = fmt::format("{}_c{}", kernel.name, i);
+      result.push_back({.entry = entry,
+                        .text = emit(golden.program, kernel, kernel.candidates[i], entry).text,
+                        .schedule = kernel.candidates[i],
+                        .is_default = i == 0});
+    }
+  return result;
+}
+
+NvrtcOutput compile_for(const std::vector<Emitted>& kernels, const std::string& arch) {
+  std::vector<SourcePart> parts;
+  for (const Emitted& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
+  return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
+}
+
+class Cubins : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+};
+
+TEST_P(Cubins, EveryCandidateOfEveryGoldenKernelCompiles) {
+  std::vector<Emitted> kernels;
+  for (const auto& file : golden_graphs())
+    for (Emitted& kernel : emit_all(plan_golden(file))) kernels.push_back(std::move(kernel));
+  const NvrtcOutput output = compile_for(kernels, GetParam());
+  for (const Emitted& kernel : kernels) {
+    const auto found = std::ranges::find(output.kernels, kernel.entry, &KernelResources::entry);
+    ASSERT_NE(found, output.kernels.end()) << kernel.entry;
+    EXPECT_LE(found->registers * kernel.schedule.threads, 65536) << kernel.entry;
+    if (kernel.is_default) {
+      EXPECT_EQ(found->spill_bytes, 0)
+          << kernel.entry << ": " << to_string(kernel.schedule) << "\n" << kernel.text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_80", "sm_90"));
+
+TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  for (const std::string name : {"softmax", "rms_norm", "bias_relu", "full_sum", "column_sum"}) {
+    const GoldenProgram golden =
+        plan_golden(std::string(SINTER_SOURCE_DIR "/tests/golden/kernels/") + name + ".sinter");
+    const std::vector<Emitted> kernels = emit_all(golden);
+    const NvrtcOutput output = compile_for({kernels[0]}, "sm_90");
+    EXPECT_NE(output.ptx.find(".v4."), std::string::npos) << name << "\n" << output.ptx;
+  }
+}
+
+TEST(Ptx, ProductsAndSumsAreNotContracted) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const GoldenProgram golden =
+      plan_golden(SINTER_SOURCE_DIR "/tests/golden/kernels/sgd.sinter");
+  const NvrtcOutput output = compile_for({emit_all(golden)[0]}, "sm_90");
+  EXPECT_NE(output.ptx.find("mul.f32"), output.ptx.npos) << output.ptx;
+  EXPECT_EQ(output.ptx.find("fma"), output.ptx.npos) << output.ptx;
+}
+
+}  // namespace
+}  // namespace sinter::test

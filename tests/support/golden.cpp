@@ -1,0 +1,82 @@
+#include "tests/support/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "ir/bind.h"
+#include "sinter/text.h"
+
+namespace sinter::test {
+
+namespace {
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// `// sizes: rows = 64, columns = 128` → sizes by name.
+std::vector<std::pair<std::string, std::int64_t>> sizes_in(const std::string& text) {
+  constexpr std::string_view kHead = "// sizes:";
+  std::vector<std::pair<std::string, std::int64_t>> result;
+  if (!text.starts_with(kHead)) return result;
+  std::string line = text.substr(kHead.size(), text.find('\n') - kHead.size());
+  std::ranges::replace(line, ',', ' ');
+  std::istringstream words(line);
+  for (std::string name, equals, value; words >> name >> equals >> value;)
+    result.emplace_back(name, std::stoll(value));
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> golden_graphs() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SINTER_SOURCE_DIR "/tests/golden/kernels"))
+    if (entry.path().extension() == ".sinter") files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
+  const std::string text = read(file);
+  const Graph graph = parse(text, file.filename().string());
+  const auto sizes = sizes_in(text);
+  std::vector<NamedSize> named;
+  for (const auto& [name, value] : sizes) named.push_back({name, value});
+  const Facts facts{.symbols = symbols_from_sizes(graph, named)};
+  return {.name = file.stem().string(),
+          .program = plan(graph, *find_target("sm_90"), facts, options)};
+}
+
+void expect_golden(const std::filesystem::path& file, const std::string& text) {
+  if (std::getenv("SINTER_BLESS") != nullptr) {
+    std::ofstream(file) << text;
+    return;
+  }
+  const std::string expected = read(file);
+  if (expected == text) return;
+  std::istringstream old_lines(expected);
+  std::istringstream new_lines(text);
+  std::string old_line;
+  std::string new_line;
+  for (int line = 1;; ++line) {
+    const bool has_old = static_cast<bool>(std::getline(old_lines, old_line));
+    const bool has_new = static_cast<bool>(std::getline(new_lines, new_line));
+    if (has_old && has_new && old_line == new_line) continue;
+    ADD_FAILURE() << file.filename().string() << ":" << line << "\n- "
+                  << (has_old ? old_line : "(end)") << "\n+ " << (has_new ? new_line : "(end)")
+                  << "\nSINTER_BLESS=1 accepts the new text; read it first\n\n"
+                  << text;
+    return;
+  }
+}
+
+}  // namespace sinter::test

@@ -1,0 +1,28 @@
+// The graphs under tests/golden/kernels, planned for the H200, and files of expected text.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+
+namespace sinter::test {
+
+/// One `.sinter` file and what it compiles to.
+struct GoldenProgram {
+  std::string name;
+  Program program;
+};
+
+/// All graphs under tests/golden/kernels by name. A first line `// sizes: rows = 64, …` gives the
+/// symbols' sizes.
+std::vector<std::filesystem::path> golden_graphs();
+GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
+
+/// Compares `text` with the file; with SINTER_BLESS=1 writes it. Fails the running test with the
+/// first line that differs.
+void expect_golden(const std::filesystem::path& file, const std::string& text);
+
+}  // namespace sinter::test
