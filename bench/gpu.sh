@@ -89,7 +89,7 @@ bandwidth_rows() {
   [[ -s $logs/bandwidth.json ]] || return 0
   awk -F': *' '
     { gsub(/[",]/, "") ; key = $1; gsub(/[ \t]/, "", key) }
-    key == "name" { name = $2; speed = ratio = "" }
+    key == "name" { name = $2; sub(/\/.*/, "", name); speed = ratio = "" }
     key == "gb_per_s" { speed = $2 }
     key == "of_copy" { ratio = $2 }
     /^ *}/ { if (name != "" && speed != "") printf "%s %.1f %.3f\n", name, speed, ratio; name = "" }

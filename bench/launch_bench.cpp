@@ -32,7 +32,7 @@ std::shared_ptr<const Variant> variant_without_code(const Graph& graph,
   variant->alignment = request.alignment;
   variant->program = plan(graph, known_targets()[0], {.symbols = request.symbols}, {.fuse = false});
   for (const Kernel& kernel : variant->program.kernels)
-    variant->kernels.push_back({.source = emit_candidates(variant->program, kernel).sources[0]});
+    variant->kernels.push_back({.source = emit_candidates(variant->program, kernel, 1).sources[0]});
   return variant;
 }
 

@@ -278,8 +278,7 @@ class Builder {
   }
 
   int reduced(const Node& node, std::span<const Index> at) {
-    if (is_over_rows(node) && reduced_extent(node) != body_.reduced_size())
-      return final_result(node);
+    if (is_over_rows(node)) return final_result(node);
     if (reduced_extent(node) != body_.reduced_size())
       throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
                                 to_string(reduced_extent(node)), names_(primary_),

@@ -35,7 +35,7 @@ struct RuleTable {
 const RuleTable& rule_table();
 
 /// What the wildcards stand for.
-using Bindings = llvm::SmallDenseMap<const Node*, const Node*, 4>;
+using Bindings = llvm::DenseMap<const Node*, const Node*>;
 
 /// The bindings under which `node` looks like `rule.from`.
 std::optional<Bindings> match(const Rule& rule, const Node& node);

@@ -295,6 +295,11 @@ bool provably_nonnegative(Extent extent) {
   return !overflows && at_ones >= 0;
 }
 
+bool provably_negative(Extent extent) {
+  if (extent.is_number()) return extent.number() < 0;
+  return provably_less(extent, 0);
+}
+
 bool provably_less(Extent a, Extent b) { return provably_nonnegative(b - a - Extent(1)); }
 
 Extent product(std::span<const Extent> extents) {

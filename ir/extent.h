@@ -78,6 +78,8 @@ std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values
 std::optional<Extent> divide_exactly(Extent a, Extent b);
 /// True if `extent` >= 0 for all symbols >= 1. False means not proven.
 bool provably_nonnegative(Extent extent);
+/// True if `extent` < 0 for all symbols >= 1. False means not proven.
+bool provably_negative(Extent extent);
 /// True if a < b for all symbols >= 1. False means not proven.
 bool provably_less(Extent a, Extent b);
 /// The product of all extents; 1 for none.

@@ -196,7 +196,7 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
     throw UserError(fmt::format("input {}: rank {} is more than {} (recorded at {})", name,
                                 shape.size(), kMaxRank, to_string(location)));
   for (const Extent extent : shape)
-    if (extent.is_number() && extent.number() < 0)
+    if (provably_negative(extent))
       throw UserError(fmt::format("input {}: {} has a negative extent (recorded at {})", name,
                                   to_string(shape), to_string(location)));
   check_size(fmt::format("input {}", name), shape, location);

@@ -191,7 +191,7 @@ void Parser::assignment() {
                                   suggestion(token_.text, spelled_names())));
     advance();
     operands(statement);
-    std::vector<Argument> arguments = attributes(statement, *spelling);
+    std::vector<WrittenAttribute> arguments = attributes(statement, *spelling);
     record(statement, *spelling, arguments);
   } catch (const TextError&) {
     define_results(statement, {});
@@ -208,7 +208,7 @@ void Parser::result_names(Statement& statement) {
 }
 
 void Parser::record(Statement& statement, const Spelling& spelling,
-                    const std::vector<Argument>& arguments) {
+                    const std::vector<WrittenAttribute>& arguments) {
   check_counts(statement, spelling);
   llvm::SmallVector<Tensor, 2> tensors;
   const Call call{.graph = graph_,

@@ -61,7 +61,7 @@ class Parser {
   void end_of_statement(std::string_view expected);
   void check_counts(Statement& statement, const Spelling& spelling);
   void record(Statement& statement, const Spelling& spelling,
-              const std::vector<Argument>& arguments);
+              const std::vector<WrittenAttribute>& arguments);
   void define(const Token& name, Tensor tensor);
   void define_results(const Statement& statement, std::span<const Tensor> tensors);
   const Value* find_value(const Token& name);
@@ -81,12 +81,13 @@ class Parser {
   // parse_values.cpp: operands, attributes, types and numbers.
   void operands(Statement& statement);
   void operand(Statement& statement);
-  std::vector<Argument> attributes(Statement& statement, const Spelling& spelling);
-  void attribute(Statement& statement, const Spelling& spelling, std::vector<Argument>& arguments);
+  std::vector<WrittenAttribute> attributes(Statement& statement, const Spelling& spelling);
+  void attribute(Statement& statement, const Spelling& spelling,
+                 std::vector<WrittenAttribute>& arguments);
   void skip_attribute_value();
-  void attribute_value(const AttributeInfo& info, Argument& argument);
+  void attribute_value(const AttributeInfo& info, WrittenAttribute& argument);
   void fill_defaults(Statement& statement, const Spelling& spelling,
-                     std::vector<Argument>& arguments);
+                     std::vector<WrittenAttribute>& arguments);
   void type_annotation(Tensor recorded);
   std::int64_t integer(std::string_view what);
   bool at_literal() const;

@@ -32,8 +32,8 @@ void Parser::operand(Statement& statement) {
                                    : Operand(Literal{}, here(token)));
 }
 
-std::vector<Argument> Parser::attributes(Statement& statement, const Spelling& spelling) {
-  std::vector<Argument> arguments(spelling.attributes.size());
+std::vector<WrittenAttribute> Parser::attributes(Statement& statement, const Spelling& spelling) {
+  std::vector<WrittenAttribute> arguments(spelling.attributes.size());
   if (accept("{") && !accept("}")) {
     do
       attribute(statement, spelling, arguments);
@@ -45,7 +45,7 @@ std::vector<Argument> Parser::attributes(Statement& statement, const Spelling& s
 }
 
 void Parser::attribute(Statement& statement, const Spelling& spelling,
-                       std::vector<Argument>& arguments) {
+                       std::vector<WrittenAttribute>& arguments) {
   const Token name = token_;
   if (name.kind != TokenKind::name)
     fail_expected("the name of an attribute");
@@ -83,7 +83,7 @@ void Parser::skip_attribute_value() {
   }
 }
 
-void Parser::attribute_value(const AttributeInfo& info, Argument& argument) {
+void Parser::attribute_value(const AttributeInfo& info, WrittenAttribute& argument) {
   const std::string name(info.name);
   switch (info.kind) {
     case AttributeKind::integer:
@@ -113,7 +113,7 @@ void Parser::attribute_value(const AttributeInfo& info, Argument& argument) {
 }
 
 void Parser::fill_defaults(Statement& statement, const Spelling& spelling,
-                           std::vector<Argument>& arguments) {
+                           std::vector<WrittenAttribute>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const AttributeInfo& info = spelling.attributes[i];
     if (arguments[i].given)

@@ -29,7 +29,7 @@ void check_rank(std::string_view op, std::size_t rank, Location location) {
 void check_shape(std::string_view op, std::span<const Extent> shape, Location location) {
   check_rank(op, shape.size(), location);
   for (const Extent extent : shape)
-    if (extent.is_number() && extent.number() < 0)
+    if (provably_negative(extent))
       fail(op, fmt::format("{} has a negative extent", to_string(shape)), location);
   check_size(op, shape, location);
 }
@@ -41,7 +41,7 @@ ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Locatio
   Extent known = 1;
   for (Extent& extent : result) {
     if (!extent.is(-1)) {
-      if (extent.is_number() && extent.number() < 0)
+      if (provably_negative(extent))
         fail("reshape", fmt::format("{} has a negative extent", to_string(shape)), location);
       known = known * extent;
       continue;
@@ -59,7 +59,7 @@ ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Locatio
   };
   if (unknown) {
     const std::optional<Extent> rest = known.is(0) ? std::nullopt : divide_exactly(total, known);
-    if (!rest) mismatch();
+    if (!rest || provably_negative(*rest)) mismatch();
     *unknown = *rest;
   } else if (known != total) {
     mismatch();
@@ -131,7 +131,7 @@ Tensor broadcast_to(Operand x, Extents shape) {
 
 Extent slice_length(Extent begin, Extent end, std::int64_t step) {
   const Extent length = ceil_div(end - begin, step);
-  return length.is_number() && length.number() < 0 ? Extent(0) : length;
+  return provably_negative(length) ? Extent(0) : length;
 }
 
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
@@ -268,8 +268,8 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, 
          location);
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = start}, {.integer = step}, {.dtype = dtype}};
-  if (extent.is_number() && extent.number() < 0)
-    fail("iota", fmt::format("the extent {} is negative", extent.number()), location);
+  if (provably_negative(extent))
+    fail("iota", fmt::format("the extent {} is negative", to_string(extent)), location);
   return make(graph.data(), Op::iota, dtype, {}, {&extent, 1}, attributes, location);
 }
 

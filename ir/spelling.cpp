@@ -10,7 +10,7 @@
 
 namespace sinter {
 
-void read_default(const AttributeInfo& info, Argument& argument) {
+void read_default(const AttributeInfo& info, WrittenAttribute& argument) {
   const std::string_view text = info.default_text;
   switch (info.kind) {
     case AttributeKind::integer: argument.integer = std::stoll(std::string(text)); return;
@@ -27,7 +27,7 @@ void read_default(const AttributeInfo& info, Argument& argument) {
   throw InternalError(fmt::format("op table: attribute {} cannot have a default", info.name));
 }
 
-const Argument& Call::argument(std::string_view name) const {
+const WrittenAttribute& Call::argument(std::string_view name) const {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (spelling.attributes[i].name == name) return arguments[i];
   throw InternalError(fmt::format("spelling {} has no attribute {}", spelling.name, name));
@@ -58,7 +58,7 @@ Results record_reduction_row(const Call& call) {
     const std::int64_t axes[] = {call.integer("axis")};
     return {record_reduction(Op::argmax, call.operands[0], axes, options)};
   }
-  const Argument& order = call.argument("order");
+  const WrittenAttribute& order = call.argument("order");
   if (order.given) options.order = order.integers;
   return {record_reduction(call.spelling.row->op, call.operands[0],
                            call.argument("axes").integers, options)};

@@ -14,7 +14,7 @@
 namespace sinter {
 
 /// The value of one attribute as it was written, or its default.
-struct Argument {
+struct WrittenAttribute {
   bool given = false;
   std::int64_t integer = 0;  ///< of an integer or boolean
   DType dtype = DType::f32;
@@ -25,7 +25,7 @@ struct Argument {
 };
 
 /// Gives `argument` the value that `info` has where it is not written.
-void read_default(const AttributeInfo& info, Argument& argument);
+void read_default(const AttributeInfo& info, WrittenAttribute& argument);
 
 struct Call;
 
@@ -44,10 +44,10 @@ struct Call {
   Graph& graph;
   const Spelling& spelling;
   std::span<const Operand> operands;
-  std::span<const Argument> arguments;  ///< one for each of spelling.attributes
+  std::span<const WrittenAttribute> arguments;  ///< one for each of spelling.attributes
   Location location;
 
-  const Argument& argument(std::string_view name) const;
+  const WrittenAttribute& argument(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return argument(name).integer; }
   /// As an int; throws UserError where it is none.
   int small(std::string_view name) const;

@@ -140,11 +140,13 @@ void CompileService::compile_host(std::span<Job> jobs, const CompileSettings& se
 
 void CompileService::compile_cuda(Job& job, const CompileSettings& settings) {
   ++compiles_;
-  const NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
+  NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
   const auto module = std::make_shared<const Module>(device_, compiled.image.data(),
                                                      job.unit->sources[0].entry);
   job.made->module = module;
   job.made->milliseconds = compiled.milliseconds;
+  job.made->ptx = std::move(compiled.ptx);
+  job.made->image = std::move(compiled.image);
   for (const Source& source : job.unit->sources)
     job.made->functions.push_back(load_function(*module, source));
 }
@@ -160,7 +162,10 @@ void CompileService::add_cubins(std::span<Job> jobs, const CompileSettings& sett
       }
       try {
         ++compiles_;
-        job.made->cubins = compile_unit(job.unit->sources, settings.arch).reports;
+        NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
+        job.made->cubins = std::move(compiled.reports);
+        job.made->ptx = std::move(compiled.ptx);
+        job.made->image = std::move(compiled.image);
       } catch (...) {
         job.error = std::current_exception();
       }

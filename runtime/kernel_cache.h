@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -37,6 +38,8 @@ struct CompiledUnit {
   std::shared_ptr<const Module> module;
   std::vector<CompiledFunction> functions;
   std::vector<CubinReport> cubins;  ///< by NVRTC, where that was asked for on the host device
+  std::string ptx;                  ///< by NVRTC; empty where it did not compile the unit
+  std::vector<std::byte> image;     ///< the same: a cubin, or PTX for a GPU newer than NVRTC
   double milliseconds = 0;          ///< of the compilation that made it and perhaps others
 };
 

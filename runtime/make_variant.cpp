@@ -91,14 +91,34 @@ TuneResult choose_schedule(VariantSource& from, const TuneRequest& request) {
   return result;
 }
 
+void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
+  for (const CompileResult& result : compiled) {
+    const CompiledUnit& unit = *result.unit;
+    if (unit.image.empty()) continue;
+    dump.write("ptx", "ptx", unit.ptx);
+    dump.write("cubin", "cubin",
+               {reinterpret_cast<const char*>(unit.image.data()), unit.image.size()});
+  }
+}
+
+/// How each kernel is launched for the sizes of the variant, one line per kernel.
+std::string launch_text(const VariantReport& report) {
+  std::string text;
+  for (const KernelReport& kernel : report.kernels)
+    text += fmt::format("{}: {} blocks of {} threads, {} bytes of shared memory, {}\n", kernel.name,
+                        kernel.grid, kernel.threads, kernel.shared_bytes, kernel.schedule);
+  return text;
+}
+
 }  // namespace
 
-EmittedKernel emit_candidates(const Program& program, const Kernel& kernel) {
+EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std::size_t most) {
   EmittedKernel emitted;
   std::vector<Schedule> schedules = kernel.candidates;
   if (schedules.empty()) schedules.push_back(kernel.schedule);
   const std::string name = legal_name(program.graph->name());
   for (const Schedule& schedule : schedules) {
+    if (emitted.sources.size() == most) break;
     // The name follows from the text, so that equal kernels are one entry of the cache.
     const std::string text = emit(program, kernel, schedule, name).text;
     const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(text));
@@ -117,8 +137,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->program = plan_for(from, request);
   const Program& program = variant->program;
   std::vector<EmittedKernel> emitted;
+  const bool is_choice_made = from.options.tune == Tune::off && from.options.force_candidate < 0;
   for (const Kernel& kernel : program.kernels) {
-    emitted.push_back(emit_candidates(program, kernel));
+    emitted.push_back(emit_candidates(program, kernel, is_choice_made ? 1 : SIZE_MAX));
     for (const Source& source : emitted.back().sources)
       from.dump.write("source", "cu", source.text);
   }
@@ -127,6 +148,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   start = std::chrono::steady_clock::now();
   const std::vector<CompileResult> compiled = compile_all(from, emitted);
   const double compile_ms = milliseconds_since(start);
+  dump_compiled(from.dump, compiled);
 
   start = std::chrono::steady_clock::now();
   std::vector<TuneResult> tuned;
@@ -148,6 +170,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->report.plan_ms = plan_ms;
   variant->report.compile_ms = compile_ms;
   variant->report.tune_ms = milliseconds_since(start);
+  from.dump.write("launch", "txt", launch_text(variant->report));
   log(from.options,
       fmt::format("{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
                   "in {:.1f} ms",

@@ -25,11 +25,12 @@ struct VariantSource {
 /// Throws UserError, CompileError or DriverError; then nothing has changed.
 std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
 
-/// One kernel under each of its candidate schedules, the default first; equal texts once.
+/// One kernel under its candidate schedules, the default first; equal texts once.
 struct EmittedKernel {
   std::vector<Source> sources;
   std::vector<Schedule> schedules;
 };
-EmittedKernel emit_candidates(const Program& program, const Kernel& kernel);
+EmittedKernel emit_candidates(const Program& program, const Kernel& kernel,
+                              std::size_t most = SIZE_MAX);
 
 }  // namespace sinter

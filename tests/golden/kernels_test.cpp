@@ -9,6 +9,8 @@
 namespace sinter::test {
 namespace {
 
+constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/kernels";
+
 class Kernels : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Kernels, CompileToTheirGoldenText) {
@@ -43,7 +45,7 @@ TEST_P(Kernels, EmitTheSameTextTwice) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Kernels, testing::ValuesIn(golden_graphs()),
+INSTANTIATE_TEST_SUITE_P(Golden, Kernels, testing::ValuesIn(golden_graphs(kFolder)),
                          [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace

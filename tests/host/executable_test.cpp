@@ -232,13 +232,26 @@ TEST_F(ExecutableCalls, ShareAVariantAmongSizesOfOneClass) {
 }
 
 TEST_F(ExecutableCalls, PlanAVariantForWhatTheFirstCannotServe) {
-  (void)context.run(stream, {{"x", upload(std::vector<float>(64, 1))}, {"scale", 2.0F}});
-  const Outputs odd = context.run(stream, {{"x", upload(std::vector<float>(63, 1))}, {"scale", 2.0F}});
-  EXPECT_THAT(download(odd["y"]), Each(3));
-  const Report report = executable.report();
+  Graph biased("biased");
+  const Extent columns = biased.extent("columns");
+  biased.output("y", biased.input("x", f32, {2, columns}) + biased.input("bias", f32, {columns}));
+  const Executable two = compile(biased, device, {.tune = Tune::off});
+  Context two_context = two.context();
+  const auto run = [&](std::int64_t size) {
+    const std::vector<float> ones(static_cast<std::size_t>(size), 1);
+    const Array x = device.empty(f32, {2, size});
+    device.upload(x, std::vector<float>(ones.size() * 2, 2), stream);
+    const Outputs outputs = two_context.run(stream, {{"x", x}, {"bias", upload(ones)}});
+    EXPECT_THAT(download(outputs["y"]), Each(3));
+  };
+  run(64);  // in vectors of four
+  run(63);  // in single elements, since rows start anywhere
+  run(128);
+  const Report report = two.report();
   ASSERT_THAT(report.variants, SizeIs(2));
-  EXPECT_THAT(report.variants[1].reason, HasSubstr("n"));
-  EXPECT_THAT(report.variants[1].sizes, ElementsAre("n = 63"));
+  EXPECT_EQ(report.variants[0].reason, "the first");
+  EXPECT_THAT(report.variants[1].reason, HasSubstr("columns"));
+  EXPECT_THAT(report.variants[1].sizes, ElementsAre("columns = 63"));
 }
 
 TEST_F(ExecutableCalls, PlanAVariantForLessAlignedPointers) {

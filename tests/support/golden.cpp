@@ -21,25 +21,26 @@ std::string read(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// `// sizes: rows = 64, columns = 128` → sizes by name.
-std::vector<std::pair<std::string, std::int64_t>> sizes_in(const std::string& text) {
+}  // namespace
+
+std::vector<GoldenSizes> golden_sizes(const std::string& text) {
   constexpr std::string_view kHead = "// sizes:";
-  std::vector<std::pair<std::string, std::int64_t>> result;
-  if (!text.starts_with(kHead)) return result;
-  std::string line = text.substr(kHead.size(), text.find('\n') - kHead.size());
-  std::ranges::replace(line, ',', ' ');
-  std::istringstream words(line);
-  for (std::string name, equals, value; words >> name >> equals >> value;)
-    result.emplace_back(name, std::stoll(value));
+  std::vector<GoldenSizes> result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kHead)) continue;
+    std::ranges::replace(line, ',', ' ');
+    std::istringstream words(line.substr(kHead.size()));
+    result.emplace_back();
+    for (std::string name, equals, value; words >> name >> equals >> value;)
+      result.back().emplace_back(name, std::stoll(value));
+  }
   return result;
 }
 
-}  // namespace
-
-std::vector<std::filesystem::path> golden_graphs() {
+std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(SINTER_SOURCE_DIR "/tests/golden/kernels"))
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".sinter") files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
@@ -48,9 +49,10 @@ std::vector<std::filesystem::path> golden_graphs() {
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
   const std::string text = read(file);
   const Graph graph = parse(text, file.filename().string());
-  const auto sizes = sizes_in(text);
+  const std::vector<GoldenSizes> sizes = golden_sizes(text);
   std::vector<NamedSize> named;
-  for (const auto& [name, value] : sizes) named.push_back({name, value});
+  if (!sizes.empty())
+    for (const auto& [name, value] : sizes.front()) named.push_back({name, value});
   const Facts facts{.symbols = symbols_from_sizes(graph, named)};
   return {.name = file.stem().string(),
           .program = plan(graph, *find_target("sm_90"), facts, options)};

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/emit.h"
@@ -10,15 +11,20 @@
 
 namespace sinter::test {
 
+/// Sizes by symbol.
+using GoldenSizes = std::vector<std::pair<std::string, std::int64_t>>;
+/// Those of every line `// sizes: rows = 64, columns = 128` of `text`.
+std::vector<GoldenSizes> golden_sizes(const std::string& text);
+
 /// One `.sinter` file and what it compiles to.
 struct GoldenProgram {
   std::string name;
   Program program;
 };
 
-/// All graphs under tests/golden/kernels by name. A first line `// sizes: rows = 64, …` gives the
+/// All graphs in `folder` (tests/golden/kernels) by name. A first line `// sizes: rows = 64, …` gives the
 /// symbols' sizes.
-std::vector<std::filesystem::path> golden_graphs();
+std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder);
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
 
 /// Compares `text` with the file; with SINTER_BLESS=1 writes it. Fails the running test with the

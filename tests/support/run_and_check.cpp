@@ -46,11 +46,14 @@ class Checker {
     Options options = settings_.options;
     options.tune = Tune::off;  // every candidate is run anyway
     options.count = device_.is_host();
+    Options fused_options = options;
+    // The default, but with all the others beside it.
+    if (settings_.candidates) fused_options.force_candidate = 0;
     const RunResult fused = run_graph(graph_, device_, inputs_,
-                                      {.symbols = symbols_, .options = options});
+                                      {.symbols = symbols_, .options = fused_options});
     check_oracle(fused);
     check_counted("fused", fused);
-    check_replay(options, fused);
+    check_replay(fused_options, fused);
     if (settings_.candidates) check_candidates(options, fused);
     check_unfused(options, fused);
     if (settings_.misaligned) check_misaligned(options, fused);

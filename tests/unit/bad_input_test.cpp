@@ -178,6 +178,18 @@ TEST_F(BadInputTest, NegativeAndEndlessShapes) {
             recorded("reshape: the result has rank 17, more than 16"));
 }
 
+TEST_F(BadInputTest, SymbolicExtentsThatAreNegativeForEverySize) {
+  const Extent rows = graph.extent("rows");
+  const Tensor tall = graph.input("tall", f32, {rows, 64});
+  EXPECT_EQ(error_of([&] { graph.input("n", f32, {rows * -1}); }),
+            recorded("input n: [rows * -1] has a negative extent"));
+  EXPECT_EQ(error_of([&] {
+              reshape(tall, {rows * -1, -1});
+            }),
+            recorded("reshape: [rows * -1, -1] has a negative extent"));
+  EXPECT_EQ(to_string(slice(tall, 0, rows, 0).shape()), "[0, 64]");
+}
+
 TEST_F(BadInputTest, InputsDeclaredWrongly) {
   EXPECT_EQ(error_of([&] { graph.input("x", f32, {4}); }),
             recorded("input x: the graph g has an input of this name already (recorded at "

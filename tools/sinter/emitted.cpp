@@ -11,7 +11,7 @@ EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
                                std::span<const std::int64_t> symbols, const PlanOptions& options)
     : program_(plan(graph, target, {.symbols = {symbols.begin(), symbols.end()}}, options)) {
   for (const Kernel& kernel : program_.kernels) {
-    EmittedKernel emitted = emit_candidates(program_, kernel);
+    EmittedKernel emitted = emit_candidates(program_, kernel, 1);
     kernels_.push_back({.kernel = &kernel, .source = std::move(emitted.sources.front())});
   }
 }

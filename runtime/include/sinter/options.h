@@ -11,7 +11,7 @@ namespace sinter {
 
 /// How hard the best schedule of each kernel is looked for. It never changes a bit of a result.
 enum class Tune : std::uint8_t {
-  off,    ///< the heuristic's choice
+  off,    ///< the heuristic's choice; no other is compiled
   quick,  ///< at most a dozen candidates per kernel, a few rounds each
   wide,   ///< the same candidates, timed for longer
 };

@@ -1,0 +1,55 @@
+// Transcripts of the command: each line of tests/golden/command/*.txt that starts with `$ ` is run
+// there, and what follows is what it says. SINTER_BLESS=1 accepts what it says now.
+#include "tests/support/command.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/golden.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
+
+std::vector<fs::path> transcripts() {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder))
+    if (entry.path().extension() == ".txt")
+      files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+class Command : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Command, SaysWhatItsTranscriptSays) {
+  if (command_path().empty())
+    GTEST_SKIP() << "this build has no command";
+  std::ifstream stream(GetParam());
+  std::string text;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("$ "))
+      continue;
+    const CommandResult result = run_command(line.substr(2), kFolder);
+    text += (text.empty() ? "" : "\n") + line + "\n" + result.output;
+    if (!result.output.empty() && !result.output.ends_with('\n'))
+      text += '\n';
+    if (result.exit_code != 0)
+      text += "[exit " + std::to_string(result.exit_code) + "]\n";
+  }
+  expect_golden(GetParam(), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Command, testing::ValuesIn(transcripts()),
+                         [](const auto& test) { return test.param.stem().string(); });
+
+}  // namespace
+}  // namespace sinter::test

@@ -1,0 +1,157 @@
+// channel_stats_0 | channel_stats_1: m has 64 elements, the kernel has 2048 rows of 784
+// channel_stats_1 | channel_stats_2: sum_7 reduces 784 elements and v_sum reduces 32
+// channel_stats_2 | channel_stats_3: v has 64 elements, the kernel has 2048 rows of 784
+
+// sinter kernel channel_stats_0 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
+//   sum_1 = sum x {axes = [2, 3], keep = false} : f32[32, 64]
+// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_0
+extern "C" __global__ void __launch_bounds__(128)
+channel_stats_0(const float* __restrict__ x_in,
+                float* __restrict__ sum_1_out) {
+  using Shape = RowShape<32, 1, 256, 4>;
+  Exchange exchange = {shared_memory(), 0, 0};
+  const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  RowReduction<Sum<float>, Shape, 1> sum_1_tree;
+#pragma unroll
+  for (int tile = 0; tile < 7; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 196) {
+      const Vector<float, 4> x = load<4>(x_in, row * 784 + column);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        sum_1_tree.add(tile, k, x[k], 0);
+      }
+    }
+  }
+  sum_1_tree.finish_part(0, exchange);
+  const float sum_1 = sum_1_tree.finish(exchange).result();
+  if (Shape::thread() == 0) {
+    store(sum_1_out, row, sum_1);
+  }
+}
+// grid 512, shared 0, reads 6422528, writes 8192
+
+// sinter kernel channel_stats_1 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
+//   v_sum = sum sum_1 {axes = [0], keep = false} : f32[64]
+//   m = div v_sum, 25088.0 : f32[64]
+// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_1
+extern "C" __global__ void __launch_bounds__(64)
+channel_stats_1(const float* __restrict__ sum_1_in,
+                float* __restrict__ m_out) {
+  using Shape = ColumnShape<8, 8, 1, 8, 4>;
+  Exchange exchange = {shared_memory(), 1024, 0};
+  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+  ColumnReduction<Sum<float>, Shape, 1> v_sum_tree;
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int along = 4 * Shape::chunk(tile) + r;
+      const Vector<float, 4> sum_1 = load<4>(sum_1_in, column + along * 64);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        v_sum_tree.add(tile, k, sum_1[k], 0);
+      }
+    }
+  }
+  v_sum_tree.finish_part(0, exchange);
+  Sum<float> v_sum_tree_states[4];
+  v_sum_tree.finish(v_sum_tree_states, exchange);
+  Vector<float, 4> v_sum;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) v_sum[k] = v_sum_tree_states[k].result();
+  Vector<float, 4> m;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float m_2 = v_sum[k] / 25088.0f;
+    m[k] = m_2;
+  }
+  if (Shape::along() == 0) {
+    Vector<float, 4> m_3;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) m_3[k] = m[k];
+    store<4>(m_out, column, m_3);
+  }
+}
+// grid 2, shared 2048, reads 8192, writes 256
+
+// sinter kernel channel_stats_2 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
+//   v_deviation = sub x, reshape_4 : f32[32, 64, 28, 28]
+//   mul_6 = mul v_deviation, v_deviation : f32[32, 64, 28, 28]
+//   sum_7 = sum mul_6 {axes = [2, 3], keep = false} : f32[32, 64]
+// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_2
+extern "C" __global__ void __launch_bounds__(128)
+channel_stats_2(const float* __restrict__ x_in,
+                const float* __restrict__ m_in,
+                float* __restrict__ sum_7_out) {
+  using Shape = RowShape<32, 1, 256, 4>;
+  Exchange exchange = {shared_memory(), 0, 0};
+  const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  const int row_1 = row % 64;
+  const int row_0 = row / 64;
+  const float m = load(m_in, row_1);
+  RowReduction<Sum<float>, Shape, 1> sum_7_tree;
+#pragma unroll
+  for (int tile = 0; tile < 7; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 196) {
+      const Vector<float, 4> x = load<4>(x_in, row_0 * 50176 + row_1 * 784 + column);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float v_deviation = x[k] - m;
+        const float mul_6 = v_deviation * v_deviation;
+        sum_7_tree.add(tile, k, mul_6, 0);
+      }
+    }
+  }
+  sum_7_tree.finish_part(0, exchange);
+  const float sum_7 = sum_7_tree.finish(exchange).result();
+  if (Shape::thread() == 0) {
+    store(sum_7_out, row_0 * 64 + row_1, sum_7);
+  }
+}
+// grid 512, shared 0, reads 6422784, writes 8192
+
+// sinter kernel channel_stats_3 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
+//   v_squares = sum sum_7 {axes = [0], keep = false} : f32[64]
+//   v = div v_squares, 25088.0 : f32[64]
+// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_3
+extern "C" __global__ void __launch_bounds__(64)
+channel_stats_3(const float* __restrict__ sum_7_in,
+                float* __restrict__ v_out) {
+  using Shape = ColumnShape<8, 8, 1, 8, 4>;
+  Exchange exchange = {shared_memory(), 1024, 0};
+  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+  ColumnReduction<Sum<float>, Shape, 1> v_squares_tree;
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int along = 4 * Shape::chunk(tile) + r;
+      const Vector<float, 4> sum_7 = load<4>(sum_7_in, column + along * 64);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        v_squares_tree.add(tile, k, sum_7[k], 0);
+      }
+    }
+  }
+  v_squares_tree.finish_part(0, exchange);
+  Sum<float> v_squares_tree_states[4];
+  v_squares_tree.finish(v_squares_tree_states, exchange);
+  Vector<float, 4> v_squares;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) v_squares[k] = v_squares_tree_states[k].result();
+  Vector<float, 4> v;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float v_2 = v_squares[k] / 25088.0f;
+    v[k] = v_2;
+  }
+  if (Shape::along() == 0) {
+    Vector<float, 4> v_3;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) v_3[k] = v[k];
+    store<4>(v_out, column, v_3);
+  }
+}
+// grid 2, shared 2048, reads 8192, writes 256

@@ -1,0 +1,39 @@
+
+// sinter kernel column_sum_0 · column_reduce · threads 256, vector 4, 32 per row, 8 rows per block
+//   h = cast g {to = f32} : f32[2048, 3072]
+//   s = sum h {axes = [0], keep = false} : f32[3072]
+// reproduce: sinter dump column_sum.sinter --stage source --kernel column_sum_0
+extern "C" __global__ void __launch_bounds__(256)
+column_sum_0(const bf16* __restrict__ g_in,
+             float* __restrict__ s_out) {
+  using Shape = ColumnShape<8, 32, 1, 512, 4>;
+  Exchange exchange = {shared_memory(), 4096, 0};
+  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+  ColumnReduction<Sum<float>, Shape, 1> s_tree;
+#pragma unroll
+  for (int tile = 0; tile < 16; ++tile) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int along = 4 * Shape::chunk(tile) + r;
+      const Vector<bf16, 4> g = load<4>(g_in, column + along * 3072);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float h = to_float(g[k]);
+        s_tree.add(tile, k, h, 0);
+      }
+    }
+  }
+  s_tree.finish_part(0, exchange);
+  Sum<float> s_tree_states[4];
+  s_tree.finish(s_tree_states, exchange);
+  Vector<float, 4> s;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) s[k] = s_tree_states[k].result();
+  if (Shape::along() == 0) {
+    Vector<float, 4> s_2;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) s_2[k] = s[k];
+    store<4>(s_out, column, s_2);
+  }
+}
+// grid 96, shared 8192, reads 12582912, writes 12288

@@ -1,0 +1,26 @@
+
+// sinter kernel gather_concat_0 · pointwise · threads 64, vector 4
+//   e = take table, ids {axis = 0} : f32[256, 64]
+//   c = concat e, extra {axis = 1} : f32[256, 96]
+//   y = tanh c : f32[256, 96]
+// reproduce: sinter dump gather_concat.sinter --stage source --kernel gather_concat_0
+extern "C" __global__ void __launch_bounds__(64)
+gather_concat_0(const float* __restrict__ table_in,
+                const long long* __restrict__ ids_in,
+                const float* __restrict__ extra_in,
+                float* __restrict__ y_out) {
+  const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
+  const int column = first % 96;
+  const int row = first / 96;
+  Vector<float, 4> y;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const long long ids = ((column + k) < 64) ? load(ids_in, row) : static_cast<long long>(0);
+    const float table = ((column + k) < 64) ? load(table_in, column + k + wrapped_index<int>(ids, 1000) * 64) : static_cast<float>(0);
+    const float extra = ((column + k) >= 64 && (column + k) < 96) ? load(extra_in, row * 32 + column + k - 64) : static_cast<float>(0);
+    const float c = ((column + k) < 64) ? table : extra;
+    y[k] = tanhf(c);
+  }
+  store<4>(y_out, row * 96 + column, y);
+}
+// grid 96, shared 0, reads 100352, writes 98304

@@ -1,0 +1,223 @@
+// train_step_0 | train_step_1: max_4 reduces 10 elements and logits reduces 64
+// train_step_1 | train_step_2: new has 640 elements, the kernel has 256 rows of 10
+
+// sinter kernel train_step_0 · row_reduce · threads 128, vector 4, 8 per row, 16 rows per block
+//   p = mul x3, w : f32[256, 10, 64]
+//   logits = sum p {axes = [2], keep = false} : f32[256, 10]
+// reproduce: sinter dump train_step.sinter --stage source --kernel train_step_0
+extern "C" __global__ void __launch_bounds__(128)
+train_step_0(const float* __restrict__ x_in,
+             const float* __restrict__ w_in,
+             float* __restrict__ logits_out) {
+  using Shape = RowShape<8, 1, 16, 4>;
+  Exchange exchange = {shared_memory(), 0, 0};
+  const int row = static_cast<int>(blockIdx.x) * 16 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  const int row_1 = row % 10;
+  const int row_0 = row / 10;
+  RowReduction<Sum<float>, Shape, 1> logits_tree;
+#pragma unroll
+  for (int tile = 0; tile < 2; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    const Vector<float, 4> x = load<4>(x_in, row_0 * 64 + column);
+    const Vector<float, 4> w = load<4>(w_in, row_1 * 64 + column);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float p = x[k] * w[k];
+      logits_tree.add(tile, k, p, 0);
+    }
+  }
+  logits_tree.finish_part(0, exchange);
+  const float logits = logits_tree.finish(exchange).result();
+  if (Shape::thread() == 0) {
+    store(logits_out, row_0 * 10 + row_1, logits);
+  }
+}
+// grid 160, shared 0, reads 68096, writes 10240
+
+// sinter kernel train_step_1 · row_reduce · threads 32, vector 4, 4 per row, 8 rows per block, resident
+//   max_4 = max logits {axes = [1], keep = true} : f32[256, 1]
+//   sub_5 = sub logits, max_4 : f32[256, 10]
+//   exp_6 = exp sub_5 : f32[256, 10]
+//   sum_7 = sum exp_6 {axes = [1], keep = true} : f32[256, 1]
+//   log_8 = log sum_7 : f32[256, 1]
+//   lp = sub sub_5, log_8 : f32[256, 10]
+//   picked = take_along_axis lp, at {axis = 1} : f32[256, 1]
+//   nll = neg picked : f32[256, 1]
+//   loss_sum = sum nll {axes = [0, 1], keep = false} : f32[]
+//   loss = mul loss_sum, 0.00390625 : f32[]
+// reproduce: sinter dump train_step.sinter --stage source --kernel train_step_1
+extern "C" __global__ void __launch_bounds__(32)
+train_step_1(const long long* __restrict__ label_in,
+             const float* __restrict__ logits_in,
+             float* __restrict__ loss_out,
+             float* __restrict__ lp_out,
+             unsigned* __restrict__ tickets,
+             unsigned char* __restrict__ workspace) {
+  using Shape = RowShape<4, 1, 4, 4>;
+  Exchange exchange = {shared_memory(), 128, 0};
+  const int row = static_cast<int>(blockIdx.x) * 8 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  Vector<float, 4> logits[1];
+  Vector<float, 4> sub_5[1];
+  const long long label = load(label_in, row);
+  const float logits_2 = load(logits_in, row * 10 + wrapped_index<int>(label, 10));
+  RowReduction<Max<float>, Shape, 1> max_4_tree;
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 3 && column < 10) {
+      const int count = minimum(int(4), 10 - column);
+      logits[tile] = load_apart<4>(logits_in, row * 10 + column, 1, count);
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 3 && column < 10) {
+      const int count = minimum(int(4), 10 - column);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (k < count) max_4_tree.add(tile, k, logits[tile][k], 0);
+      }
+    }
+  }
+  max_4_tree.finish_part(0, exchange);
+  const float max_4 = max_4_tree.finish(exchange).result();
+  const float sub_5_2 = logits_2 - max_4;
+  RowReduction<Sum<float>, Shape, 1> sum_7_tree;
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 3 && column < 10) {
+      const int count = minimum(int(4), 10 - column);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        sub_5[tile][k] = logits[tile][k] - max_4;
+        const float exp_6 = expf(sub_5[tile][k]);
+        if (k < count) sum_7_tree.add(tile, k, exp_6, 0);
+      }
+    }
+  }
+  sum_7_tree.finish_part(0, exchange);
+  const float sum_7 = sum_7_tree.finish(exchange).result();
+  const float log_8 = logf(sum_7);
+  const float lp = sub_5_2 - log_8;
+  const float nll = -lp;
+#pragma unroll
+  for (int tile = 0; tile < 1; ++tile) {
+    const int column = 4 * Shape::chunk(tile);
+    if (Shape::chunk(tile) < 3 && column < 10) {
+      const int count = minimum(int(4), 10 - column);
+      Vector<float, 4> lp_2;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        lp_2[k] = sub_5[tile][k] - log_8;
+      }
+      store_apart<4>(lp_out, row * 10 + column, 1, lp_2, count);
+    }
+  }
+  float* loss_sum_of_rows = reinterpret_cast<float*>(workspace);
+  if (Shape::thread() == 0) {
+    store_workspace(loss_sum_of_rows, row, nll);
+  }
+  if (!last_block(tickets, gridDim.x)) return;
+  using Rows = RowShape<32, 1, 64, 4>;
+  RowReduction<Sum<float>, Rows, 1> loss_sum_tree;
+#pragma unroll 1
+  for (int part = 0; part < 1; ++part) {
+#pragma unroll 1
+    for (int step = 0; step * 32 < 64; step += 2) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int chunk = Rows::chunk(step + i);
+        const int at = 4 * ((part * 1 + Rows::group()) * (64) + chunk);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (chunk < 64 && at + k < 256) loss_sum_tree.add(i, k, load_workspace(loss_sum_of_rows, at + k), at + k);
+        }
+      }
+    }
+    loss_sum_tree.finish_part(part, exchange);
+  }
+  const float loss_sum = loss_sum_tree.finish(exchange).result();
+  const float loss = loss_sum * 0.00390625f;
+  if (threadIdx.x == 0) {
+    store(loss_out, 0, loss);
+  }
+}
+// grid 32, shared 256, reads 14336, writes 11268
+
+// sinter kernel train_step_2 · column_reduce · threads 128, vector 4, 16 per row, 8 rows per block
+//   hit = eq class, at : bool[256, 10]
+//   onehot = cast hit {to = f32} : f32[256, 10]
+//   prob = exp lp : f32[256, 10]
+//   g = sub prob, onehot : f32[256, 10]
+//   gx = mul g3, x3 : f32[256, 10, 64]
+//   dw_sum = sum gx {axes = [0], keep = false} : f32[10, 64]
+//   dw = mul dw_sum, 0.00390625 : f32[10, 64]
+//   step = mul dw, lr : f32[10, 64]
+//   new = sub w, step : f32[10, 64]
+// reproduce: sinter dump train_step.sinter --stage source --kernel train_step_2
+extern "C" __global__ void __launch_bounds__(128)
+train_step_2(const float* __restrict__ x_in,
+             const long long* __restrict__ label_in,
+             const float* __restrict__ lp_in,
+             float* __restrict__ w_io,
+             const float lr) {
+  using Shape = ColumnShape<8, 16, 1, 64, 4>;
+  Exchange exchange = {shared_memory(), 2048, 0};
+  const int outer = static_cast<int>(blockIdx.x) / 2;
+  const int column = (static_cast<int>(blockIdx.x) % 2) * 32 + Shape::column() * 4;
+  const Vector<float, 4> w = load<4>(w_io, outer * 64 + column);
+  const long long class_ = static_cast<long long>(outer);
+  ColumnReduction<Sum<float>, Shape, 1> dw_sum_tree;
+#pragma unroll
+  for (int tile = 0; tile < 4; ++tile) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const int along = 4 * Shape::chunk(tile) + r;
+      const float lp = load(lp_in, outer + along * 10);
+      const float prob = expf(lp);
+      const long long label = load(label_in, along);
+      const bool hit = class_ == label;
+      const float onehot = static_cast<float>(hit);
+      const float g = prob - onehot;
+      const Vector<float, 4> x = load<4>(x_in, column + along * 64);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float gx = g * x[k];
+        dw_sum_tree.add(tile, k, gx, 0);
+      }
+    }
+  }
+  dw_sum_tree.finish_part(0, exchange);
+  Sum<float> dw_sum_tree_states[4];
+  dw_sum_tree.finish(dw_sum_tree_states, exchange);
+  Vector<float, 4> dw_sum;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) dw_sum[k] = dw_sum_tree_states[k].result();
+  Vector<float, 4> dw;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float dw_2 = dw_sum[k] * 0.00390625f;
+    dw[k] = dw_2;
+  }
+  Vector<float, 4> step_;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float step__2 = dw[k] * lr;
+    step_[k] = step__2;
+  }
+  Vector<float, 4> new_;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float new__2 = w[k] - step_[k];
+    new_[k] = new__2;
+  }
+  if (Shape::along() == 0) {
+    Vector<float, 4> w_2;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) w_2[k] = new_[k];
+    store<4>(w_io, outer * 64 + column, w_2);
+  }
+}
+// grid 20, shared 4096, reads 80384, writes 2560
