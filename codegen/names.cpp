@@ -33,8 +33,10 @@ bool is_reserved_word(std::string_view name) {
       "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier", "warp_xor",
       "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",
       "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count", "first",
-      "row", "column", "along", "size", "inside", "workspace", "tickets"};
-  if (words.contains(name)) return true;
+      "row", "column", "along", "size", "inside", "workspace", "tickets", "r", "at", "chunk", "live",
+      "start", "wanted_row", "wanted_column", "Rows"};
+  // Kernels write `s_tree_part` and the like for themselves.
+  if (words.contains(name) || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
   static const std::unordered_set<std::string_view> functions = {

@@ -1,9 +1,9 @@
 #include "compiler/minimal_bytes.h"
 
-#include <algorithm>
-
 #include "compiler/body.h"
 #include "compiler/rewrite.h"
+
+#include <algorithm>
 
 namespace sinter {
 

@@ -1,10 +1,11 @@
-// The bytes that a graph cannot do without: what explanations and benchmarks measure kernels against.
+// The bytes that a graph cannot do without: what explanations and benchmarks measure kernels
+// against.
 #pragma once
+
+#include "ir/node.h"
 
 #include <cstdint>
 #include <span>
-
-#include "ir/node.h"
 
 namespace sinter {
 

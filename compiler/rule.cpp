@@ -41,7 +41,7 @@ std::optional<Literal> literal_in(const Literal& literal, DType dtype) {
 /// True if `node` looks like `pattern`; `bound` gets the meaning of its wildcards.
 bool match(When when, const Node& pattern, const Node& node, Bindings& bound) {
   if (is_wildcard(pattern))
-    return fits(when, pattern, node) && bound.try_emplace(&pattern, &node).first->second == &node;
+    return fits(when, pattern, node) && bound.bind(&pattern, &node);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
     const std::optional<Literal> expected = literal_in(*number, node.dtype);
     const std::optional<Literal> value = uniform_value(node);

@@ -17,9 +17,9 @@ enum class When : std::uint8_t { always, floats, integers };
 /// `from` may be replaced by `to`, bit for bit: NaN, infinities, zeros of both signs and overflow
 /// included. Inputs of the pattern are wildcards; one that occurs again must be the same node.
 ///
-/// Rules for rules: `to` has fewer ops and operands than `from` and at most one op, so that every use
-/// makes the graph smaller; no op in them is off by an ulp; a test samples each at the values where
-/// rules go wrong.
+/// Rules for rules: `to` has fewer ops and operands than `from` and at most one op, so that every
+/// use makes the graph smaller; no op in them is off by an ulp; a test samples each at the values
+/// where rules go wrong.
 struct Rule {
   std::string_view name;
   Tensor from;
@@ -34,8 +34,31 @@ struct RuleTable {
 };
 const RuleTable& rule_table();
 
-/// What the wildcards stand for.
-using Bindings = llvm::DenseMap<const Node*, const Node*>;
+/// What the wildcards stand for. A pattern has few, so a list is faster than a map.
+class Bindings {
+ public:
+  /// Lets `wildcard` stand for `node`; false if it stands for another one already.
+  bool bind(const Node* wildcard, const Node* node) {
+    if (const Node* known = lookup(wildcard))
+      return known == node;
+    bound_.push_back({.wildcard = wildcard, .node = node});
+    return true;
+  }
+  /// nullptr if it stands for nothing.
+  const Node* lookup(const Node* wildcard) const {
+    for (const Binding& binding : bound_)
+      if (binding.wildcard == wildcard)
+        return binding.node;
+    return nullptr;
+  }
+
+ private:
+  struct Binding {
+    const Node* wildcard;
+    const Node* node;
+  };
+  llvm::SmallVector<Binding, 4> bound_;
+};
 
 /// The bindings under which `node` looks like `rule.from`.
 std::optional<Bindings> match(const Rule& rule, const Node& node);

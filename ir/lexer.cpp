@@ -112,6 +112,11 @@ Token Lexer::next() {
   return token;
 }
 
+bool is_reserved(std::string_view word) {
+  return word == "return" || word == "update" || word == "inf" || word == "nan" || word == "true" ||
+         word == "false";
+}
+
 std::string printable(std::string_view text, std::size_t most) {
   std::string result;
   for (const char c : text.substr(0, most)) {

@@ -53,6 +53,8 @@ class Lexer {
   bool starts_line_ = true;
 };
 
+/// True for the words that no value may be called.
+bool is_reserved(std::string_view word);
 /// How a message names a token: `'sum'`, `the end of the text`.
 std::string quoted(const Token& token);
 /// `text` for a message: shortened, without control characters.

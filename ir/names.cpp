@@ -1,5 +1,5 @@
 // Which values a text shows and what it calls them.
-#include "ir/parse.h"
+#include "ir/lexer.h"
 #include "ir/print.h"
 
 #include <algorithm>

@@ -306,9 +306,4 @@ void Parser::call_at(const Token& token, const std::function<void()>& call) {
   }
 }
 
-bool is_reserved(std::string_view word) {
-  return word == "return" || word == "update" || word == "inf" || word == "nan" || word == "true" ||
-         word == "false";
-}
-
 }  // namespace sinter

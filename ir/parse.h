@@ -15,9 +15,6 @@
 
 namespace sinter {
 
-/// Words that no value may be called.
-bool is_reserved(std::string_view word);
-
 class Parser {
  public:
   Parser(std::string_view text, std::string_view file_name);

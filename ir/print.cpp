@@ -4,6 +4,7 @@
 #include "sinter/text.h"
 
 #include <cmath>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -82,8 +83,11 @@ std::string header_text(const GraphData& graph, const ValueNames& names) {
 
 std::string outputs_text(const GraphData& graph, const ValueNames& names) {
   std::vector<std::string> outputs;
+  std::unordered_set<std::string> taken;
   for (const OutputInfo& output : graph.outputs) {
-    const std::string name = legal_name(output.name);
+    std::string name = legal_name(output.name);
+    while (!taken.insert(name).second)
+      name += "_";
     const std::string& value = names.of(output.node);
     outputs.push_back(name == value ? name : fmt::format("{} = {}", name, value));
   }

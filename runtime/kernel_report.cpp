@@ -1,8 +1,8 @@
 #include "runtime/kernel_report.h"
 
-#include <algorithm>
-
 #include "ir/extent.h"
+
+#include <algorithm>
 
 namespace sinter {
 

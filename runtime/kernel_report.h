@@ -1,13 +1,13 @@
 // What is known of a kernel once it is emitted: the part of its report that needs no compiler.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "codegen/source.h"
 #include "compiler/kernel.h"
 #include "ir/print.h"
 #include "sinter/report.h"
+
+#include <cstdint>
+#include <span>
 
 namespace sinter {
 

@@ -2,7 +2,7 @@
 // there, and what follows is what it says. SINTER_BLESS=1 accepts what it says now.
 #include "tests/support/command.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/golden.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/golden.h"
+#include <gtest/gtest.h>
 
 namespace sinter::test {
 namespace {

@@ -1,15 +1,15 @@
-// The graphs under tests/golden/run: each is planned, emitted, run on the host device and judged, as
-// tests/support/run.h says. A line `// sizes: rows = 64, columns = 128` is one run; a graph without
-// such a line has no symbols and is run once.
-#include <gtest/gtest.h>
+// The graphs under tests/golden/run: each is planned, emitted, run on the host device and judged,
+// as tests/support/run.h says. A line `// sizes: rows = 64, columns = 128` is one run; a graph
+// without such a line has no symbols and is run once.
+#include "tests/support/golden.h"
+#include "tests/support/run.h"
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
-#include "tests/support/golden.h"
-#include "tests/support/run.h"
+#include <gtest/gtest.h>
 
 namespace sinter::test {
 namespace {

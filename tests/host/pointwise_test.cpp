@@ -195,7 +195,7 @@ TEST_P(OpTable, EveryRowGivesWhatTheOracleSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, OpTable, testing::Values(f32, bf16, f16, i32, i64, boolean),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& test) { return std::string(name(test.param)); });
 
 TEST(Casts, BetweenAllDTypes) {
   constexpr DType kAll[] = {f32, bf16, f16, i32, i64, boolean, f64};

@@ -1,11 +1,11 @@
 #include "tests/support/command.h"
 
+#include "runtime/process.h"
+
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
-
-#include "runtime/process.h"
 
 namespace sinter::test {
 
@@ -22,7 +22,9 @@ CommandResult run_command(const std::string& line, const std::filesystem::path& 
   // Standard error comes last, so that buffers do not decide the order.
   script += "sinter() { '" + command_path().string() + "' \"$@\"; }\n" +
             "errors=$(mktemp)\n"
-            "{ " + line + "\n} 2>\"$errors\"\n"
+            "{ " +
+            line +
+            "\n} 2>\"$errors\"\n"
             "status=$?\ncat \"$errors\"\nrm -f \"$errors\"\nexit $status\n";
   const std::vector<std::string> words = {"/bin/sh", "-c", script};
   const ProcessResult result = run_process(words, folder.string(), std::chrono::minutes(5));

@@ -96,6 +96,16 @@ TEST(PrintTest, LabelsAreMadeLegalAndDifferent) {
             "}\n");
 }
 
+TEST(PrintTest, OutputsKeepDifferentNames) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f32, {4});
+  graph.output("loss value", exp(x).label("a"));
+  graph.output("loss_value", log(x).label("b"));
+  const std::string text = print(graph);
+  EXPECT_NE(text.find("  return loss_value = a, loss_value_ = b\n"), std::string::npos) << text;
+  EXPECT_EQ(print(parse(text)), text);
+}
+
 TEST(PrintTest, AMadeUpNameGivesWayToALabel) {
   Graph graph("g");
   const Tensor x = graph.input("x", f32, {4});

@@ -58,7 +58,7 @@ class Instance {
       period *= values.size();
       const auto extent = static_cast<std::int64_t>(count_);
       inputs[name] = HostArray::of(type, {extent}, column);
-      bound_[pattern] = graph.input(name, type, {Extent(extent)}).node();
+      bound_.bind(pattern, graph.input(name, type, {Extent(extent)}).node());
     }
   }
 

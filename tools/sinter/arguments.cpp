@@ -1,7 +1,9 @@
 #include "tools/sinter/arguments.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "ir/bind.h"
+#include "ir/node.h"
+#include "sinter/error.h"
+#include "sinter/text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,10 +13,8 @@
 #include <memory>
 #include <optional>
 
-#include "ir/bind.h"
-#include "ir/node.h"
-#include "sinter/error.h"
-#include "sinter/text.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter::command {
 
@@ -29,9 +29,8 @@ bool is_name(std::string_view text) {
   const auto is_letter = [](char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };
-  return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
+  return !text.empty() && is_letter(text[0]) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 Assignment parse_assignment(std::string_view text) {
@@ -163,8 +162,8 @@ const Target& target_of(std::string_view arch) {
     for (const std::string_view word : {target.arch, target.name})
       if (std::ranges::find(known, word) == known.end())
         known.push_back(word);
-  throw UsageError(
-      fmt::format("--arch {}: there is no such target; known are {}", arch, fmt::join(known, ", ")));
+  throw UsageError(fmt::format("--arch {}: there is no such target; known are {}", arch,
+                               fmt::join(known, ", ")));
 }
 
 }  // namespace sinter::command

@@ -1,15 +1,15 @@
 // What the commands are given, and how it is read: the graph, the sizes of its symbols, the target.
 #pragma once
 
+#include "compiler/target.h"
+#include "sinter/graph.h"
+
 #include <cstdint>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "compiler/target.h"
-#include "sinter/graph.h"
 
 namespace sinter::command {
 

@@ -1,13 +1,13 @@
 #include "tools/sinter/content_hash.h"
 
-#include <fmt/format.h>
-#include <llvm/Support/xxhash.h>
+#include "ir/walk.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "ir/walk.h"
+#include <fmt/format.h>
+#include <llvm/Support/xxhash.h>
 
 namespace sinter::command {
 

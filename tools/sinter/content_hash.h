@@ -1,9 +1,9 @@
 // A hash of what an array holds, to compare results by.
 #pragma once
 
-#include <string>
-
 #include "ir/host_array.h"
+
+#include <string>
 
 namespace sinter::command {
 

@@ -1,18 +1,18 @@
 #include "tools/sinter/dump.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <fstream>
-
 #include "compiler/plan.h"
 #include "runtime/make_variant.h"
 #include "runtime/nvrtc_units.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 #include "tools/sinter/emitted.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 
 namespace sinter::command {
 
@@ -41,29 +41,34 @@ std::string text_after(std::string_view stage, const Graph& graph, const Target&
   return result;
 }
 
+std::string describe_kernels(std::span<const EmittedProgram::Item> kernels) {
+  if (kernels.empty())
+    return "the program has no kernel";
+  const std::string first = kernels.front().kernel->name;
+  if (kernels.size() == 1)
+    return fmt::format("the program has the kernel 0, {}", first);
+  return fmt::format("the program has the kernels 0 to {}, {} to {}", kernels.size() - 1, first,
+                     kernels.back().kernel->name);
+}
+
 /// The numbers of the kernels that `wanted` names: all of them if it is empty.
 std::vector<std::size_t> find_kernels(const std::string& wanted,
                                       std::span<const EmittedProgram::Item> kernels) {
   std::vector<std::size_t> all;
   std::size_t number = kernels.size();
   std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  const bool is_number = !wanted.empty() && std::ranges::all_of(wanted, [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  const bool is_number =
+      !wanted.empty() && std::ranges::all_of(wanted, [](char c) { return c >= '0' && c <= '9'; });
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const bool is_it = is_number ? i == number
-                                 : wanted == kernels[i].kernel->name ||
-                                       wanted == kernels[i].source.entry;
+    const bool is_it = is_number
+                           ? i == number
+                           : wanted == kernels[i].kernel->name || wanted == kernels[i].source.entry;
     if (wanted.empty() || is_it)
       all.push_back(i);
   }
   if (all.empty() && !wanted.empty())
-    throw UsageError(fmt::format(
-        "--kernel {}: {}", wanted,
-        kernels.empty() ? std::string("the program has no kernel")
-                        : fmt::format("the program has the kernels 0 ({}) to {} ({})",
-                                      kernels.front().kernel->name, kernels.size() - 1,
-                                      kernels.back().kernel->name)));
+    throw UsageError(
+        fmt::format("--kernel {}: there is none; {}", wanted, describe_kernels(kernels)));
   return all;
 }
 

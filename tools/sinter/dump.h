@@ -1,9 +1,9 @@
 // `sinter dump`: what comes out of one stage of the way from a graph to its kernels.
 #pragma once
 
-#include <string>
-
 #include "tools/sinter/arguments.h"
+
+#include <string>
 
 namespace sinter::command {
 

@@ -1,12 +1,12 @@
 // A graph planned and emitted for a target, with no device in sight: what dump and explain show.
 #pragma once
 
+#include "codegen/source.h"
+#include "compiler/plan.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "codegen/source.h"
-#include "compiler/plan.h"
 
 namespace sinter::command {
 

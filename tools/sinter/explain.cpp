@@ -1,11 +1,10 @@
 #include "tools/sinter/explain.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
 #include "tools/sinter/explanation.h"
 #include "tools/sinter/words.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace sinter::command {
 
@@ -103,11 +102,10 @@ void print_text(const Explanation& explanation) {
     fmt::print("\nthese kernels also serve other sizes that keep to\n");
   for (const std::string& guard : explanation.guards)
     fmt::print("  {}\n", guard);
-  fmt::print("\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
-             bytes_text(explanation.bytes),
-             times_minimum(explanation.bytes, explanation.minimal_bytes),
-             counted(explanation.unfused_launches, "launch"),
-             bytes_text(explanation.unfused_bytes));
+  fmt::print(
+      "\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
+      bytes_text(explanation.bytes), times_minimum(explanation.bytes, explanation.minimal_bytes),
+      counted(explanation.unfused_launches, "launch"), bytes_text(explanation.unfused_bytes));
   if (!explanation.why_no_nvrtc.empty())
     fmt::print("registers and spills are not known: {}\n", explanation.why_no_nvrtc);
 }

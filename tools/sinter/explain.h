@@ -1,9 +1,9 @@
 // `sinter explain`: kernels, their cost, and the reason for every boundary, as text or JSON.
 #pragma once
 
-#include <string>
-
 #include "tools/sinter/arguments.h"
+
+#include <string>
 
 namespace sinter::command {
 

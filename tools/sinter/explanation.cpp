@@ -1,14 +1,14 @@
 #include "tools/sinter/explanation.h"
 
-#include <exception>
-#include <functional>
-
 #include "compiler/guards.h"
 #include "compiler/minimal_bytes.h"
 #include "runtime/kernel_report.h"
 #include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
 #include "tools/sinter/emitted.h"
+
+#include <exception>
+#include <functional>
 
 namespace sinter::command {
 
@@ -60,9 +60,8 @@ Explanation explain(const Graph& graph, const Target& target,
     result.kernels.push_back({.name = item.kernel->name, .report = std::move(report)});
   }
   for (const Boundary& boundary : program.boundaries)
-    result.boundaries.push_back({.producer = boundary.producer,
-                                 .consumer = boundary.consumer,
-                                 .reason = boundary.reason});
+    result.boundaries.push_back(
+        {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});
   for (const Guard& guard : program.guards)
     result.guards.push_back(to_string(guard) + ": " + guard.reason);
 

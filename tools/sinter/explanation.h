@@ -2,21 +2,21 @@
 // without a device.
 #pragma once
 
+#include "compiler/target.h"
+#include "sinter/graph.h"
+#include "sinter/report.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "compiler/target.h"
-#include "sinter/graph.h"
-#include "sinter/report.h"
-
 namespace sinter::command {
 
 struct KernelExplanation {
-  std::string name;    ///< as boundaries and `--kernel` say it: `softmax_0`
-  KernelReport report; ///< without registers and spills, which are the cubin's
+  std::string name;                  ///< as boundaries and `--kernel` say it: `softmax_0`
+  KernelReport report;               ///< without registers and spills, which are the cubin's
   std::optional<CubinReport> cubin;  ///< none where there is no NVRTC
   int blocks_per_sm = 0;             ///< of the cubin, that one SM holds at once
 };

@@ -1,18 +1,20 @@
 // The `sinter` command: works with graphs in text form.
 //
-// Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not compile,
-// a result beyond its bounds); 2 it was called the wrong way.
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <functional>
-#include <new>
-
+// Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not
+// compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
 #include "tools/sinter/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <new>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter::command {
 
@@ -26,13 +28,14 @@ constexpr int kUsage = 2;
 using Command = std::function<bool()>;
 
 void add_graph(CLI::App& command, GraphArguments& arguments) {
-  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input");
+  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input")
+      ->type_name("");
   command
       .add_option("--size", arguments.sizes,
                   fmt::format("Sizes of symbols; those not given are {}, or less where values "
                               "would be large",
                               kDefaultSize))
-      ->type_name("NAME=NUMBER ...")
+      ->type_name("NAME=NUMBER")
       ->delimiter(',');
 }
 
@@ -48,11 +51,12 @@ void add_dump(CLI::App& app, Command& chosen) {
   add_graph(command, arguments->graph);
   command.add_option("--stage", arguments->stage, "Which stage")
       ->type_name("STAGE")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kDumpStages),
-                                                     std::end(kDumpStages))))
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(kDumpStages), std::end(kDumpStages))))
       ->capture_default_str();
   add_arch(command, arguments->arch);
-  command.add_option("--kernel", arguments->kernel, "Only this kernel: its number, from 0, or name")
+  command
+      .add_option("--kernel", arguments->kernel, "Only this kernel: its number, from 0, or name")
       ->type_name("KERNEL");
   command.add_option("-o,--output", arguments->directory, "Write files into this folder")
       ->type_name("DIR");
@@ -133,18 +137,37 @@ int run_command(const Command& command) {
   }
 }
 
+/// Throws UsageError where the first word is no command.
+void check_command(const CLI::App& app, int count, char** words) {
+  const std::string first = count > 1 ? words[1] : "";
+  if (first.starts_with('-') && first != "-")
+    return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  if (std::ranges::find(names, first) == names.end())
+    throw UsageError(fmt::format(
+        "{}; the commands are {}: see sinter --help",
+        first.empty() ? "a command is missing" : fmt::format("there is no command {}", first),
+        fmt::join(names, ", ")));
+}
+
 int parse_and_run(int count, char** words) {
-  CLI::App app("sinter: fused kernels from graphs in text form");
+  CLI::App app("sinter: fused kernels from graphs in text form", "sinter");
   app.set_version_flag("--version", "sinter " SINTER_VERSION);
   app.require_subcommand(1);
-  app.footer("sinter COMMAND --help shows the options of a command and an example.\n"
-             "Exit codes: 0 it worked, 1 the work failed, 2 it was called the wrong way.");
+  app.footer(
+      "sinter COMMAND --help shows the options of a command and an example.\n"
+      "Exit codes: 0 it worked, 1 the work failed, 2 it was called the wrong way.");
   Command chosen;
   add_dump(app, chosen);
   add_run(app, chosen);
   add_explain(app, chosen);
   try {
+    check_command(app, count, words);
     app.parse(count, words);
+  } catch (const UsageError& error) {
+    return complain(error, kUsage);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kWorked : kUsage;
   }

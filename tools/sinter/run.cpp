@@ -1,19 +1,19 @@
 #include "tools/sinter/run.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <optional>
-
 #include "ir/check.h"
 #include "ir/interpret.h"
 #include "ir/random_inputs.h"
 #include "tools/sinter/content_hash.h"
 #include "tools/sinter/run_graph.h"
 #include "tools/sinter/words.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 namespace sinter::command {
 
@@ -44,8 +44,7 @@ std::string element_text(const HostArray& array, std::span<const std::int64_t> i
 }
 
 void judge_by_oracle(const Graph& graph, const HostArrays& inputs,
-                     std::span<const std::int64_t> symbols, const GraphRun& run,
-                     Verdict& verdict) {
+                     std::span<const std::int64_t> symbols, const GraphRun& run, Verdict& verdict) {
   const Interpretation expected = interpret(graph, inputs, symbols);
   for (const Result& result : run.results) {
     const auto& wanted = result.is_update ? expected.updates : expected.outputs;
@@ -67,10 +66,10 @@ void compare_bits(const GraphRun& run, const GraphRun& other, bool is_unfused, V
     verdict.is_equal_unfused = false;
     const std::string here = element_text(ours, *index);
     const std::string there = element_text(theirs, *index);
-    verdict.lines.push_back(fmt::format(
-        "{}: fused and unfused bits differ, first at [{}]: {} fused, {} unfused",
-        run.results[i].name, fmt::join(*index, ", "), is_unfused ? there : here,
-        is_unfused ? here : there));
+    verdict.lines.push_back(
+        fmt::format("{}: fused and unfused bits differ, first at [{}]: {} fused, {} unfused",
+                    run.results[i].name, fmt::join(*index, ", "), is_unfused ? there : here,
+                    is_unfused ? here : there));
   }
   if (verdict.is_equal_unfused)
     verdict.lines.push_back("fused and unfused results have equal bits");

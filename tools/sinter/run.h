@@ -1,10 +1,10 @@
 // `sinter run`: runs a graph on random inputs and, if asked to, judges the results.
 #pragma once
 
+#include "tools/sinter/arguments.h"
+
 #include <cstdint>
 #include <string>
-
-#include "tools/sinter/arguments.h"
 
 namespace sinter::command {
 

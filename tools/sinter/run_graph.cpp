@@ -1,9 +1,9 @@
 #include "tools/sinter/run_graph.h"
 
-#include <map>
-
 #include "ir/node.h"
 #include "runtime/host_driver/host_driver.h"
+
+#include <map>
 
 namespace sinter::command {
 
@@ -54,9 +54,8 @@ class Memory {
     for (const InputInfo& input : graph_.inputs)
       for (const UpdateInfo& update : graph_.updates)
         if (input.node == update.parameter)
-          results.push_back({.name = input.name,
-                             .is_update = true,
-                             .array = download(arrays_.at(input.name))});
+          results.push_back(
+              {.name = input.name, .is_update = true, .array = download(arrays_.at(input.name))});
     return results;
   }
 

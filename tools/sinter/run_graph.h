@@ -1,14 +1,14 @@
 // One run of a graph on a device, with what it gave and what it cost.
 #pragma once
 
+#include "ir/host_array.h"
+#include "sinter/sinter.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "ir/host_array.h"
-#include "sinter/sinter.h"
 
 namespace sinter::command {
 

@@ -1,0 +1,132 @@
+// What the command says about a graph, and what running it shows.
+#include "tests/support/command.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace sinter::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kRuns = SINTER_SOURCE_DIR "/tests/golden/run";
+
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (command_path().empty())
+      GTEST_SKIP() << "this build has no command";
+  }
+
+  static Json json_of(const std::string& line) {
+    const CommandResult result = run_command(line, kRuns);
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.output;
+    return Json::parse(result.output, nullptr, /*allow_exceptions=*/false);
+  }
+
+  static std::vector<std::string> keys(const Json& object) {
+    std::vector<std::string> result;
+    for (const auto& [key, value] : object.items())
+      result.push_back(key);
+    return result;
+  }
+};
+
+using Keys = std::vector<std::string>;
+
+TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
+  const Json json = json_of("sinter explain layer_norm_backward.sinter --json");
+  EXPECT_EQ(keys(json), (Keys{"graph", "target", "kernels", "boundaries", "totals"}));
+  EXPECT_EQ(keys(json["totals"]), (Keys{"launches", "bytes", "minimal_bytes", "unfused_bytes"}));
+  ASSERT_FALSE(json["kernels"].empty());
+  for (const Json& kernel : json["kernels"])
+    EXPECT_EQ(keys(kernel),
+              (Keys{"name", "kind", "nodes", "launches", "bytes_read", "bytes_written",
+                    "minimal_bytes", "threads", "grid", "vector_bytes", "registers", "spill_bytes",
+                    "shared_bytes", "compile_ms"}));
+}
+
+TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
+  const Json json = json_of(
+      "SINTER_SKIP=fuse; export SINTER_SKIP; "
+      "sinter explain layer_norm_backward.sinter --json");
+  Keys names;
+  for (const Json& kernel : json["kernels"])
+    names.push_back(kernel["name"]);
+  ASSERT_FALSE(json["boundaries"].empty());
+  for (const Json& boundary : json["boundaries"]) {
+    EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason"}));
+    for (const char* end : {"producer", "consumer"})
+      EXPECT_EQ(std::ranges::count(names, boundary[end].get<std::string>()), 1) << boundary;
+    EXPECT_NE(boundary["reason"], "");
+  }
+}
+
+TEST_F(CommandTest, RunHasTheDocumentedKeys) {
+  const Json plain = json_of("sinter run sgd.sinter --device host --json");
+  EXPECT_EQ(keys(plain), (Keys{"launches", "bytes_counted", "worst_error_over_bound", "undecided",
+                               "bit_equal_unfused", "outputs"}));
+  EXPECT_TRUE(plain["worst_error_over_bound"].is_null());
+  EXPECT_TRUE(plain["bit_equal_unfused"].is_null());
+  const Json checked = json_of("sinter run sgd.sinter --device host --json --check");
+  EXPECT_LE(checked["worst_error_over_bound"], 1.0);
+  EXPECT_EQ(checked["undecided"], 0);
+  EXPECT_EQ(checked["bit_equal_unfused"], true);
+  ASSERT_EQ(checked["outputs"].size(), 3u);  // the updated inputs
+  EXPECT_EQ(keys(checked["outputs"][0]), (Keys{"name", "hash"}));
+  EXPECT_EQ(checked["outputs"], plain["outputs"]);
+}
+
+TEST_F(CommandTest, RunCountsWhatExplainPredicts) {
+  for (const std::string graph :
+       {"softmax.sinter --size rows=7 columns=33", "layer_norm_backward.sinter --size rows=37",
+        "batch_norm.sinter --size batch=6", "sgd.sinter"}) {
+    const Json explained = json_of("sinter explain --json " + graph);
+    const Json fused = json_of("sinter run --device host --json " + graph);
+    EXPECT_EQ(fused["launches"], explained["totals"]["launches"]) << graph;
+    EXPECT_EQ(fused["bytes_counted"], explained["totals"]["bytes"]) << graph;
+    const Json unfused = json_of("sinter run --device host --unfused --json " + graph);
+    EXPECT_EQ(unfused["bytes_counted"], explained["totals"]["unfused_bytes"]) << graph;
+    EXPECT_GE(unfused["launches"], fused["launches"]) << graph;
+    EXPECT_EQ(unfused["outputs"], fused["outputs"]) << graph;
+  }
+}
+
+TEST_F(CommandTest, TheSeedDecidesTheResult) {
+  const Json first = json_of("sinter run sgd.sinter --device host --seed 5 --json");
+  const Json again = json_of("sinter run sgd.sinter --device host --seed 5 --json");
+  const Json other = json_of("sinter run sgd.sinter --device host --seed 6 --json");
+  EXPECT_EQ(first["outputs"], again["outputs"]);
+  EXPECT_NE(first["outputs"], other["outputs"]);
+}
+
+TEST_F(CommandTest, RunTakesSizesOfZero) {
+  const Json json = json_of(
+      "sinter run softmax.sinter --device host --check --json "
+      "--size rows=0 columns=16");
+  EXPECT_EQ(json["launches"], 0);
+  EXPECT_EQ(json["bit_equal_unfused"], true);
+}
+
+TEST_F(CommandTest, CudaWithoutAGpuFailsInOneLine) {
+  const CommandResult result = run_command(
+      "CUDA_VISIBLE_DEVICES=; export CUDA_VISIBLE_DEVICES; sinter run sgd.sinter --device cuda",
+      kRuns);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(result.output.starts_with("sinter: ")) << result.output;
+}
+
+TEST_F(CommandTest, TenMegabytesOfJunkAreRefused) {
+  for (const std::string junk : {"yes 'graph g('", "yes 'y = add x, x'", "cat /dev/zero"}) {
+    const CommandResult result =
+        run_command(junk + " | head -c 10000000 | sinter explain - > /dev/null 2>&1", kRuns);
+    EXPECT_EQ(result.exit_code, 1) << junk;
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test

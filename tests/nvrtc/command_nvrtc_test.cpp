@@ -1,0 +1,45 @@
+// What the command says with NVRTC: PTX, registers and spills for any architecture, with no GPU.
+#include "runtime/nvrtc.h"
+#include "tests/support/command.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace sinter::test {
+namespace {
+
+constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
+
+class CommandNvrtcTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (command_path().empty())
+      GTEST_SKIP() << "this build has no command";
+    if (!nvrtc().nvrtc)
+      GTEST_SKIP() << nvrtc().why_not;
+  }
+};
+
+TEST_F(CommandNvrtcTest, DumpsPtxForTheArchitecture) {
+  const CommandResult result = run_command("sinter dump add.sinter --stage ptx --arch sm_80",
+                                           kFolder, CommandNvrtc::machine);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find(".target sm_80"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find(".entry add_"), std::string::npos);
+}
+
+TEST_F(CommandNvrtcTest, ExplainsRegistersAndSpills) {
+  const CommandResult result = run_command("sinter explain softmax.sinter --json --size rows=64",
+                                           kFolder, CommandNvrtc::machine);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  for (const auto& kernel : nlohmann::json::parse(result.output)["kernels"]) {
+    EXPECT_GT(kernel["registers"], 0);
+    EXPECT_EQ(kernel["spill_bytes"], 0);
+    EXPECT_GT(kernel["compile_ms"], 0.0);
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test
