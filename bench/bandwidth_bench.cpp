@@ -1,13 +1,13 @@
 // How near do kernels on a GPU come to the speed of a copy? Each works on arrays of 1 GiB; in every
-// iteration a device-to-device copy that moves as many bytes runs beside it. Counters: gb_per_s, bytes read
-// and written by the median time, and of_copy, that by the copy's.
-#include <benchmark/benchmark.h>
+// iteration a device-to-device copy that moves as many bytes runs beside it. Counters: gb_per_s,
+// bytes read and written by the median time, and of_copy, that by the copy's.
+#include "sinter/sinter.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "sinter/sinter.h"
+#include <benchmark/benchmark.h>
 
 namespace sinter {
 namespace {
@@ -32,7 +32,8 @@ class Timer {
   /// Seconds of one `launch`.
   double time(const auto& launch) const {
     start_.record(stream_);
-    for (int i = 0; i < kLaunches; ++i) launch();
+    for (int i = 0; i < kLaunches; ++i)
+      launch();
     end_.record(stream_);
     end_.synchronize();
     return static_cast<double>(end_.elapsed_since(start_)) * 1e-3 / kLaunches;
@@ -63,7 +64,8 @@ void measure(benchmark::State& state, const Graph& graph, std::vector<std::strin
   }
   const Array y = device->empty(f32, result);
   std::vector<Binding> bound;
-  for (std::size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(inputs[i], arrays[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    bound.emplace_back(inputs[i], arrays[i]);
 
   const Executable executable = compile(graph, *device);
   Context context = executable.context();

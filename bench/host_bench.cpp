@@ -1,15 +1,17 @@
-// Is the host device fast enough to work with? Softmax over f32[4096, 4096], goal at most 2 s a run on two
-// cores, and chains of pointwise ops over 64 MiB, goal at least 1 GB/s (bytes read and written).
-#include <benchmark/benchmark.h>
+// Is the host device fast enough to work with? Softmax over f32[4096, 4096], goal at most 2 s a run
+// on two cores, and chains of pointwise ops over 64 MiB, goal at least 1 GB/s (bytes read and
+// written).
+#include "sinter/sinter.h"
 
 #include <vector>
 
-#include "sinter/sinter.h"
+#include <benchmark/benchmark.h>
 
 namespace sinter {
 namespace {
 
-/// `graph`, whose one input is x and whose one output is y, both of this shape, run on the host device.
+/// `graph`, whose one input is x and whose one output is y, both of this shape, run on the host
+/// device.
 void run_on_host(benchmark::State& state, const Graph& graph, Sizes shape) {
   const Device device = host_device();
   const Stream stream = device.stream();
@@ -30,8 +32,8 @@ void run_on_host(benchmark::State& state, const Graph& graph, Sizes shape) {
   std::int64_t bytes = 0;
   for (const KernelReport& kernel : executable.report().kernels)
     bytes += kernel.bytes_read + kernel.bytes_written;
-  state.counters["gb_per_s"] = benchmark::Counter(
-      static_cast<double>(bytes) * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["gb_per_s"] = benchmark::Counter(static_cast<double>(bytes) * 1e-9,
+                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void softmax_rows(benchmark::State& state) {
@@ -48,11 +50,18 @@ void cheap_chain(benchmark::State& state) {
   Graph graph("cheap_chain");
   const Tensor x = graph.input("x", f32, {kElements});
   Tensor y = x;
-  for (int i = 0; i < state.range(0); i += 3) y = maximum(y * 0.75F + 0.5F, x);
+  for (int i = 0; i < state.range(0); i += 3)
+    y = maximum(y * 0.75F + 0.5F, x);
   graph.output("y", y);
   run_on_host(state, graph, {kElements});
 }
-BENCHMARK(cheap_chain)->Arg(3)->Arg(9)->Arg(30)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(cheap_chain)
+    ->Arg(3)
+    ->Arg(9)
+    ->Arg(30)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 /// Ops that cost more than a memory access.
 void gelu_chain(benchmark::State& state) {

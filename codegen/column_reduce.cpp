@@ -109,11 +109,11 @@ class ColumnWriter {
                    const std::string& accumulator) {
     const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
     const auto rows = [&] {
-      writer_.out.unrolled("r", std::to_string(kChunk), [&] {
+      writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         const std::string chunk =
             start == "0" ? "Shape::chunk(tile)" : fmt::format("({} + Shape::chunk(tile))", start);
         writer_.axis_names[body_.reduced_axis()] =
-            writer_.declare_index("along", fmt::format("{} * {} + r", kChunk, chunk));
+            writer_.declare_index("along", fmt::format("{} * {} + within", kChunk, chunk));
         const auto row = [&] {
           writer_.write_tile(values, sinks,
                              {.count = {}, .accumulator = accumulator, .index = "along"});

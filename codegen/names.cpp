@@ -7,6 +7,16 @@
 
 namespace sinter {
 
+namespace {
+
+/// `row_0` for `row`.
+bool is_numbered(std::string_view name, std::string_view word) {
+  return name.starts_with(word) && name.substr(word.size()).starts_with('_') &&
+         name.find_first_not_of("0123456789", word.size() + 1) == name.npos;
+}
+
+}  // namespace
+
 bool is_reserved_word(std::string_view name) {
   static const std::unordered_set<std::string_view> words = {
       // C++
@@ -33,10 +43,12 @@ bool is_reserved_word(std::string_view name) {
       "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier", "warp_xor",
       "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",
       "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count", "first",
-      "row", "column", "along", "size", "inside", "workspace", "tickets", "r", "at", "chunk", "live",
-      "start", "wanted_row", "wanted_column", "Rows"};
-  // Kernels write `s_tree_part` and the like for themselves.
-  if (words.contains(name) || name.find("_tree_") != name.npos) return true;
+      "row", "column", "along", "size", "inside", "workspace", "tickets", "within", "at",
+      "chunk", "live", "start", "outer", "wanted_row", "wanted_column", "Rows"};
+  // `row_0` names an axis, `s_tree_part` a piece of a reduction.
+  const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
+                       is_numbered(name, "outer") || is_numbered(name, "along");
+  if (words.contains(name) || is_axis || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
   static const std::unordered_set<std::string_view> functions = {

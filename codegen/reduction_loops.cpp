@@ -23,7 +23,10 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   plan.whole_vectors =
       divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
   if (plan.is_fixed) {
-    plan.whole_parts = plan.tiles * stride == tree.chunks_per_part;
+    // A loop that goes round the accumulators ends with a whole round.
+    const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||
+                              plan.tiles % plan.accumulators_per_thread == 0;
+    plan.whole_parts = plan.tiles * stride == tree.chunks_per_part && whole_rounds;
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
   }
   return plan;

@@ -141,10 +141,18 @@ class Assembler {
 
   // --- updates ----------------------------------------------------------------------------------
 
+  /// True if `to` is `from` or waits for it.
   bool reaches(int from, int to) const {
-    if (from == to) return true;
-    for (const int before : program_.kernels[static_cast<std::size_t>(to)].depends_on)
-      if (reaches(from, before)) return true;
+    std::vector<bool> seen(program_.kernels.size(), false);
+    std::vector<int> pending = {to};
+    while (!pending.empty()) {
+      const auto at = static_cast<std::size_t>(pending.back());
+      pending.pop_back();
+      if (static_cast<int>(at) == from) return true;
+      if (seen[at]) continue;
+      seen[at] = true;
+      for (const int before : program_.kernels[at].depends_on) pending.push_back(before);
+    }
     return false;
   }
 

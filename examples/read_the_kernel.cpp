@@ -1,8 +1,6 @@
-// Shows what each stage makes of a softmax: the recorded graph, the simplified one, the fused program, its
-// schedule, the CUDA source, the PTX, and how the kernel is launched.
+// Shows what each stage makes of a softmax: the recorded graph, the simplified one, the fused
+// program, its schedule, the CUDA source, the PTX, and how the kernel is launched.
 #include <sinter/sinter.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +9,8 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
@@ -63,9 +63,11 @@ int main() {
   softmax.prepare({{"rows", 65536}});
 
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) files.push_back(entry);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    files.push_back(entry);
   std::ranges::sort(files);
   std::ranges::for_each(files, show);
   fs::remove_all(folder);
-  for (const sinter::KernelReport& kernel : softmax.report().kernels) show_facts(kernel);
+  for (const sinter::KernelReport& kernel : softmax.report().kernels)
+    show_facts(kernel);
 }

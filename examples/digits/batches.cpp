@@ -1,8 +1,8 @@
 #include "batches.h"
 
-#include <algorithm>
-
 #include "model.h"
+
+#include <algorithm>
 
 namespace digits {
 
@@ -11,8 +11,8 @@ using namespace sinter;  // NOLINT
 Batches::Batches(Device device, const Set& set, int ahead)
     : device_(device), set_(set), stream_(device.stream()) {
   for (int i = 0; i < ahead; ++i)
-    staged_.push_back({.pixels = device.pinned(f32, {kBatch, kPixels}),
-                       .labels = device.pinned(i32, {kBatch})});
+    staged_.push_back(
+        {.pixels = device.pinned(f32, {kBatch, kPixels}), .labels = device.pinned(i32, {kBatch})});
   for (int i = 0; i < 2; ++i)
     slots_.push_back({.pixels = device.empty(f32, {kBatch, kPixels}),
                       .labels = device.empty(i32, {kBatch}),

@@ -1,21 +1,21 @@
-// Mini-batches on their way to the device: drawn into pinned memory, copied on a stream of their own
-// while the device computes on the batch before.
+// Mini-batches on their way to the device: drawn into pinned memory, copied on a stream of their
+// own while the device computes on the batch before.
 #pragma once
+
+#include "data.h"
 
 #include <sinter/sinter.h>
 
 #include <vector>
 
-#include "data.h"
-
 namespace digits {
 
 /// One of two places on the device that hold a batch in turn.
 struct Slot {
-  sinter::Array pixels;    // [kBatch, kPixels]
-  sinter::Array labels;    // [kBatch]
-  sinter::Event is_full;   ///< to be waited for before it is read
-  sinter::Event is_free;   ///< to be recorded after it was read
+  sinter::Array pixels;   // [kBatch, kPixels]
+  sinter::Array labels;   // [kBatch]
+  sinter::Event is_full;  ///< to be waited for before it is read
+  sinter::Event is_free;  ///< to be recorded after it was read
 };
 
 class Batches {
@@ -23,8 +23,8 @@ class Batches {
   /// The host may be up to `ahead` steps before the device.
   Batches(sinter::Device device, const Set& set, int ahead);
 
-  /// Draws the batch of `step` and puts it on its way; steps count up from 0. Every epoch has an order
-  /// of its own; what does not fill a batch at its end is dropped.
+  /// Draws the batch of `step` and puts it on its way; steps count up from 0. Every epoch has an
+  /// order of its own; what does not fill a batch at its end is dropped.
   Slot& send(int step);
 
  private:

@@ -18,15 +18,18 @@ Set read_file(const std::string& path) {
     std::istringstream fields(line);
     char comma = ',';
     for (float pixel = 0; set.pixels.size() < (set.labels.size() + 1) * kPixels; fields >> comma)
-      if (fields >> pixel) set.pixels.push_back(pixel);
-      else break;
+      if (fields >> pixel)
+        set.pixels.push_back(pixel);
+      else
+        break;
     int label = -1;
     if (!(fields >> label) || label < 0 || label >= kClasses)
       throw std::runtime_error(path + ": line " + std::to_string(set.size() + 1) +
                                " is not 64 pixels and a digit");
     set.labels.push_back(label);
   }
-  if (set.labels.empty()) throw std::runtime_error(path + ": is not there or empty");
+  if (set.labels.empty())
+    throw std::runtime_error(path + ": is not there or empty");
   return set;
 }
 

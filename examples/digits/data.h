@@ -21,8 +21,8 @@ struct Data {
   Set held_out;  ///< a fifth of all
 };
 
-/// Reads the file and deals it out: the same deal every time. Throws std::runtime_error where the file
-/// is missing or damaged.
+/// Reads the file and deals it out: the same deal every time. Throws std::runtime_error where the
+/// file is missing or damaged.
 Data read_data(const std::string& path);
 
 /// The numbers from 0 to `size - 1` in an order that `seed` decides, the same on every machine.

@@ -37,8 +37,7 @@ Graph training_step() {
   const Tensor loss = mean(log(total) - picked).label("loss");
 
   // The gradient of the mean cross-entropy is (softmax - one-hot) / batch.
-  const Tensor d_logits =
-      ((e / total - cast(is_label, f32)) * (1.0 / kBatch)).label("d_logits");
+  const Tensor d_logits = ((e / total - cast(is_label, f32)) * (1.0 / kBatch)).label("d_logits");
   const Tensor d_products =
       reshape(d_logits, {kBatch, kClasses, 1}) * reshape(x, {kBatch, 1, kPixels});
   graph.update(weight, weight - rate * sum(d_products, {0}).label("d_weight"));

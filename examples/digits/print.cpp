@@ -45,36 +45,34 @@ void print_a_kernel(const Report& report) {
   std::printf("\nOne of the kernels:\n\n%s", kernel.source.c_str());
 }
 
-void print_cubins(std::initializer_list<const Report*> reports) {
-  int kernels = 0;
-  int spilling = 0;
-  for (const Report* report : reports)
+void print_registers(const Report& fused, const Report& unfused, std::string_view arch) {
+  std::size_t spilling = 0;
+  for (const Report* report : {&fused, &unfused})
     for (const KernelReport& kernel : report->kernels) {
       if (!kernel.cubin.why_not.empty()) {
-        std::printf("\nNo kernel was compiled for a GPU: %s\n", kernel.cubin.why_not.c_str());
+        std::printf("\nNo kernel was compiled for a GPU: %s.\n", kernel.cubin.why_not.c_str());
         return;
       }
-      ++kernels;
-      spilling += kernel.cubin.spill_bytes > 0;
+      spilling += kernel.spill_bytes > 0;
     }
-  std::printf("\nAll %d kernels, fused and unfused, compiled by NVRTC for %s; %d of them spill.\n",
-              kernels, (*reports.begin())->kernels[0].cubin.arch.c_str(), spilling);
-  for (const KernelReport& kernel : (*reports.begin())->kernels)
-    std::printf("  %-24s %-14s %3d registers  %d bytes spilled  %5lld instructions\n",
-                kernel.name.c_str(), kernel.kind.c_str(), kernel.cubin.registers,
-                kernel.cubin.spill_bytes, static_cast<long long>(kernel.cubin.instructions));
+  std::printf(
+      "\nAll %zu kernels, fused and unfused, were compiled by NVRTC for %s; %zu of them spill.\n",
+      fused.kernels.size() + unfused.kernels.size(), std::string(arch).c_str(), spilling);
+  for (const KernelReport& kernel : fused.kernels)
+    std::printf("  %-24s %-14s %3d registers  %d bytes spilled\n", kernel.name.c_str(),
+                kernel.kind.c_str(), kernel.registers, kernel.spill_bytes);
 }
 
 void print_loops(const Trained& naive, const Trained& fused, const Trained& replayed) {
-  std::printf("\nPer step            launches    syncs       us\n");
-  for (const auto& [name, loop] : {std::pair{"naive, unfused", &naive},
-                                   std::pair{"fused", &fused},
+  std::printf("\nPer step            launches    syncs  us (wall time)\n");
+  for (const auto& [name, loop] : {std::pair{"naive, unfused", &naive}, std::pair{"fused", &fused},
                                    std::pair{"fused, replayed", &replayed}})
     std::printf("  %-16s %9.2f %8.2f %8.1f\n", name, loop->launches_per_step, loop->syncs_per_step,
                 loop->microseconds_per_step);
-  std::printf("The replayed loop built its CUDA Graph %lld times and patched %.2f nodes per step.\n",
-              static_cast<long long>(replayed.graph.builds),
-              static_cast<double>(replayed.graph.patched_nodes) / kSteps);
+  std::printf(
+      "The replayed loop built its CUDA Graph %lld times and patched %.2f nodes per step.\n",
+      static_cast<long long>(replayed.graph.builds),
+      static_cast<double>(replayed.graph.patched_nodes) / kSteps);
 }
 
 }  // namespace digits

@@ -1,12 +1,12 @@
 // The training loop, in three ways that must end in the same bits.
 #pragma once
 
+#include "data.h"
+
 #include <sinter/sinter.h>
 
 #include <string>
 #include <vector>
-
-#include "data.h"
 
 namespace digits {
 

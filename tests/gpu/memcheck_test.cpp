@@ -1,11 +1,11 @@
 // Small runs of one kernel of each shape, at sizes with tails: what bench/gpu.sh puts under
 // compute-sanitizer.
-#include <gtest/gtest.h>
+#include "sinter/error.h"
+#include "tests/support/run.h"
 
 #include <optional>
 
-#include "sinter/error.h"
-#include "tests/support/run.h"
+#include <gtest/gtest.h>
 
 namespace sinter {
 namespace {
@@ -34,7 +34,8 @@ graph bias_relu(x: f32[rows, columns], bias: f32[columns]) {
   sum = add x, bias
   y   = maximum sum, 0.0
   return y
-})", {{"rows", 37}, {"columns", 19}});
+})",
+        {{"rows", 37}, {"columns", 19}});
 }
 
 TEST_F(Memcheck, RowReduce) {
@@ -42,7 +43,8 @@ TEST_F(Memcheck, RowReduce) {
 graph softmax(x: f32[rows, columns]) {
   y = softmax x {axis = -1}
   return y
-})", {{"rows", 13}, {"columns", 1003}});
+})",
+        {{"rows", 13}, {"columns", 1003}});
 }
 
 TEST_F(Memcheck, ColumnReduce) {
@@ -50,7 +52,8 @@ TEST_F(Memcheck, ColumnReduce) {
 graph column_sum(x: f32[rows, columns]) {
   y = sum x {axes = [0]}
   return y
-})", {{"rows", 301}, {"columns", 45}});
+})",
+        {{"rows", 301}, {"columns", 45}});
 }
 
 TEST_F(Memcheck, FullReduce) {
@@ -58,7 +61,8 @@ TEST_F(Memcheck, FullReduce) {
 graph full_sum(x: f32[size]) {
   y = sum x
   return y
-})", {{"size", 100003}});
+})",
+        {{"size", 100003}});
 }
 
 TEST_F(Memcheck, Gather) {
@@ -66,7 +70,8 @@ TEST_F(Memcheck, Gather) {
 graph pick(x: f32[rows, columns], at: i64[picks]) {
   y = take x, at {axis = 0}
   return y
-})", {{"rows", 11}, {"columns", 5}, {"picks", 29}});
+})",
+        {{"rows", 11}, {"columns", 5}, {"picks", 29}});
 }
 
 TEST_F(Memcheck, Update) {
@@ -75,7 +80,8 @@ graph decay(x: f32[size], g: f32[size]) {
   step = mul g, 0.1
   new = sub x, step
   update x, new
-})", {{"size", 1001}});
+})",
+        {{"size", 1001}});
 }
 
 }  // namespace

@@ -1,19 +1,18 @@
 // Options::dump writes what comes out of each stage, in the order of the pipeline.
 #include "runtime/dump.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <unistd.h>
+#include "runtime/nvrtc_units.h"
+#include "sinter/sinter.h"
+#include "tests/support/errors.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "runtime/nvrtc_units.h"
-#include "sinter/sinter.h"
-#include "tests/support/errors.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace sinter {
 namespace {
@@ -36,10 +35,11 @@ class DumpTest : public ::testing::Test {
     Graph graph("affine");
     const Tensor x = graph.input("x", f32, {64});
     graph.output("y", exp(x * 2.0 + 1.0));
-    compile(graph, host_device(), {.tune = Tune::off,
-                                   .dump = std::move(stages),
-                                   .dump_directory = folder_.string(),
-                                   .also_nvrtc = also_nvrtc});
+    compile(graph, host_device(),
+            {.tune = Tune::off,
+             .dump = std::move(stages),
+             .dump_directory = folder_.string(),
+             .also_nvrtc = also_nvrtc});
   }
 
   std::vector<std::string> files() const {
@@ -83,11 +83,13 @@ TEST_F(DumpTest, GoesOnFromTheNumbersThatAreThere) {
 }
 
 TEST_F(DumpTest, WritesPtxAndCubinWhereNvrtcCompiled) {
-  if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) GTEST_SKIP() << why_not;
+  if (const std::string why_not = why_no_nvrtc(); !why_not.empty())
+    GTEST_SKIP() << why_not;
   compile_with({"ptx", "cubin"}, /*also_nvrtc=*/true);
   EXPECT_THAT(files(), ElementsAre("0001_ptx.ptx", "0002_cubin.cubin"));
   EXPECT_THAT(text("0001_ptx.ptx"), HasSubstr(".target sm_90"));
-  EXPECT_THAT(text("0002_cubin.cubin"), StartsWith("\x7f" "ELF"));
+  EXPECT_THAT(text("0002_cubin.cubin"), StartsWith("\x7f"
+                                                   "ELF"));
 }
 
 TEST_F(DumpTest, RefusesAStageThatThereIsNoneOf) {

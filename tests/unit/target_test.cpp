@@ -96,7 +96,7 @@ int expected_blocks(const Target& target, int threads, int registers, std::int64
   function.maxDynamicSharedSizeBytes = static_cast<std::size_t>(shared_bytes);
   function.numBlockBarriers = 1;
   const cudaOccDeviceState state;
-  cudaOccResult result;
+  cudaOccResult result{};
   const cudaOccError status = cudaOccMaxActiveBlocksPerMultiprocessor(
       &result, &device, &function, &state, threads, static_cast<std::size_t>(shared_bytes));
   EXPECT_EQ(status, CUDA_OCC_SUCCESS);

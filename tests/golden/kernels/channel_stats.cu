@@ -45,8 +45,8 @@ channel_stats_1(const float* __restrict__ sum_1_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int along = 4 * Shape::chunk(tile) + r;
+    for (int within = 0; within < 4; ++within) {
+      const int along = 4 * Shape::chunk(tile) + within;
       const Vector<float, 4> sum_1 = load<4>(sum_1_in, column + along * 64);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -126,8 +126,8 @@ channel_stats_3(const float* __restrict__ sum_7_in,
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int along = 4 * Shape::chunk(tile) + r;
+    for (int within = 0; within < 4; ++within) {
+      const int along = 4 * Shape::chunk(tile) + within;
       const Vector<float, 4> sum_7 = load<4>(sum_7_in, column + along * 64);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

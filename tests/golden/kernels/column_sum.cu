@@ -13,8 +13,8 @@ column_sum_0(const bf16* __restrict__ g_in,
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int along = 4 * Shape::chunk(tile) + r;
+    for (int within = 0; within < 4; ++within) {
+      const int along = 4 * Shape::chunk(tile) + within;
       const Vector<bf16, 4> g = load<4>(g_in, column + along * 3072);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

@@ -173,8 +173,8 @@ train_step_2(const float* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 4; ++tile) {
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int along = 4 * Shape::chunk(tile) + r;
+    for (int within = 0; within < 4; ++within) {
+      const int along = 4 * Shape::chunk(tile) + within;
       const float lp = load(lp_in, outer + along * 10);
       const float prob = expf(lp);
       const long long label = load(label_in, along);
