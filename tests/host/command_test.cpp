@@ -96,6 +96,38 @@ TEST_F(CommandTest, RunCountsWhatExplainPredicts) {
   }
 }
 
+/// Stands for a compiler with a bug: it turns the fused kernel's sum into a difference.
+constexpr const char* kBrokenCompiler = R"(cc=$(mktemp); cat > "$cc" <<'END'
+#!/bin/sh
+for word; do
+  case $word in *.cpp) sed -i 's/const float sum = a\[k\] + b\[k\]/const float sum = a[k] - b[k]/' "$word";; esac
+done
+exec c++ "$@"
+END
+chmod +x "$cc"; SINTER_HOST_CXX=$cc; export SINTER_HOST_CXX
+)";
+
+TEST_F(CommandTest, CheckFindsWrongResults) {
+  const std::string folder = SINTER_SOURCE_DIR "/tests/golden/command";
+  const CommandResult text = run_command(std::string(kBrokenCompiler) +
+                                             "sinter run add.sinter --device host --check; "
+                                             "status=$?; rm \"$cc\"; exit $status",
+                                         folder);
+  EXPECT_EQ(text.exit_code, 1) << text.output;
+  EXPECT_NE(text.output.find("elements are beyond their bounds"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("first at [0, "), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("fused and unfused bits differ"), std::string::npos) << text.output;
+
+  const CommandResult json = run_command(std::string(kBrokenCompiler) +
+                                             "sinter run add.sinter --device host --check --json; "
+                                             "status=$?; rm \"$cc\"; exit $status",
+                                         folder);
+  EXPECT_EQ(json.exit_code, 1);
+  const Json verdict = Json::parse(json.output, nullptr, /*allow_exceptions=*/false);
+  EXPECT_GT(verdict["worst_error_over_bound"], 1.0);
+  EXPECT_EQ(verdict["bit_equal_unfused"], false);
+}
+
 TEST_F(CommandTest, TheSeedDecidesTheResult) {
   const Json first = json_of("sinter run sgd.sinter --device host --seed 5 --json");
   const Json again = json_of("sinter run sgd.sinter --device host --seed 5 --json");
