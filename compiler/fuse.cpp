@@ -116,6 +116,14 @@ class Fuser {
     return {};
   }
 
+  /// Arrays that a kernel of `body` takes.
+  static std::size_t arguments_of(const Body& body) {
+    llvm::DenseSet<const Node*> loaded;
+    for (const Value& value : body.values)
+      if (value.kind == Value::Kind::load) loaded.insert(value.node);
+    return body.stores.size() + loaded.size();
+  }
+
   Verdict judge(int a, int b) {
     if (groups.has_detour(a, b) || groups.has_detour(b, a))
       return {"a third kernel needs the result of one and feeds the other"};
@@ -123,12 +131,7 @@ class Fuser {
     if (nodes > kMaxNodes) return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
     const BodyAnswer answer = groups.body(a, b);
     if (!answer) return {answer.why_not};
-    std::size_t arguments = answer.body.stores.size();
-    llvm::DenseSet<const Node*> loaded;
-    for (const Value& value : answer.body.values)
-      if (value.kind == Value::Kind::load) loaded.insert(value.node);
-    arguments += loaded.size();
-    if (arguments > kMaxArguments)
+    if (const std::size_t arguments = arguments_of(answer.body); arguments > kMaxArguments)
       return {fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments)};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
     if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
@@ -244,9 +247,12 @@ class Fuser {
   }
 
   double cost_or_infinite(int group) {
+    constexpr double kImpossible = 1e30;
+    if (groups[group].nodes.size() > kMaxNodes) return kImpossible;
     const BodyAnswer answer = groups.body(group, -1);
-    if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty())
-      return 1e30;
+    if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty() ||
+        arguments_of(answer.body) > kMaxArguments)
+      return kImpossible;
     return cost_of(answer.body, target_, facts_).seconds;
   }
 

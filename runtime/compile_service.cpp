@@ -39,6 +39,7 @@ struct CompileService::Job {
   KernelCache::Claim claim;
   std::shared_ptr<CompiledUnit> made = std::make_shared<CompiledUnit>();
   std::exception_ptr error;
+  std::exception_ptr cubin_error;
 };
 
 CompileService::CompileService(const DeviceState& device) : device_(device) {}
@@ -80,36 +81,37 @@ std::string CompileService::key_of(const CompileUnit& unit, const CompileSetting
 
 void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings) {
   std::vector<std::function<void()>> runs;
-  const auto add_run = [&](std::span<Job> jobs, auto compile) {
-    runs.push_back([jobs, compile] {
+  const auto add_run = [&](std::span<Job> jobs, std::exception_ptr Job::*error, auto compile) {
+    runs.push_back([jobs, error, compile] {
       try {
         compile(jobs);
       } catch (...) {
-        for (Job& job : jobs) job.error = std::current_exception();
+        for (Job& job : jobs) job.*error = std::current_exception();
       }
     });
   };
-  if (!device_.is_host) {
-    for (Job& job : missing)
-      add_run(std::span(&job, 1), [this, &settings](std::span<Job> part) {
-        compile_cuda(part[0], settings);
-      });
-  } else {
-    for (std::size_t first = 0; first < missing.size();) {
-      std::size_t count = 0;
-      std::size_t kernels = 0;
-      while (first + count < missing.size() && kernels < kKernelsPerRun)
-        kernels += missing[first + count++].unit->sources.size();
-      add_run(missing.subspan(first, count),
-              [this, &settings](std::span<Job> part) { compile_host(part, settings); });
-      first += count;
-    }
+  // The slowest runs first.
+  for (std::size_t first = 0; device_.is_host && first < missing.size();) {
+    std::size_t count = 0;
+    std::size_t kernels = 0;
+    while (first + count < missing.size() && kernels < kKernelsPerRun)
+      kernels += missing[first + count++].unit->sources.size();
+    add_run(missing.subspan(first, count), &Job::error,
+            [this, &settings](std::span<Job> part) { compile_host(part, settings); });
+    first += count;
+  }
+  for (Job& job : missing) {
+    if (!device_.is_host)
+      add_run(std::span(&job, 1), &Job::error,
+              [this, &settings](std::span<Job> part) { compile_cuda(part[0], settings); });
+    else if (settings.also_nvrtc)
+      add_run(std::span(&job, 1), &Job::cubin_error,
+              [this, &settings](std::span<Job> part) { add_cubins(part[0], settings); });
   }
   run_parallel(runs);
-  if (device_.is_host && settings.also_nvrtc) add_cubins(missing, settings);
   for (Job& job : missing) {
-    if (job.error)
-      cache_.fail(job.key, job.claim, job.error);
+    if (job.error || job.cubin_error)
+      cache_.fail(job.key, job.claim, job.error ? job.error : job.cubin_error);
     else
       cache_.fulfil(job.claim, job.made);
   }
@@ -151,26 +153,16 @@ void CompileService::compile_cuda(Job& job, const CompileSettings& settings) {
     job.made->functions.push_back(load_function(*module, source));
 }
 
-void CompileService::add_cubins(std::span<Job> jobs, const CompileSettings& settings) {
-  std::vector<std::function<void()>> runs;
-  for (Job& job : jobs)
-    runs.push_back([this, &job, &settings] {
-      if (job.error) return;
-      if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) {
-        job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_not});
-        return;
-      }
-      try {
-        ++compiles_;
-        NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
-        job.made->cubins = std::move(compiled.reports);
-        job.made->ptx = std::move(compiled.ptx);
-        job.made->image = std::move(compiled.image);
-      } catch (...) {
-        job.error = std::current_exception();
-      }
-    });
-  run_parallel(runs);
+void CompileService::add_cubins(Job& job, const CompileSettings& settings) {
+  if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) {
+    job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_not});
+    return;
+  }
+  ++compiles_;
+  NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
+  job.made->cubins = std::move(compiled.reports);
+  job.made->ptx = std::move(compiled.ptx);
+  job.made->image = std::move(compiled.image);
 }
 
 CompiledFunction CompileService::load_function(const Module& module, const Source& source) const {

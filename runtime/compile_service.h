@@ -48,7 +48,7 @@ class CompileService {
   void compile_missing(std::span<Job> missing, const CompileSettings& settings);
   void compile_host(std::span<Job> jobs, const CompileSettings& settings);
   void compile_cuda(Job& job, const CompileSettings& settings);
-  void add_cubins(std::span<Job> jobs, const CompileSettings& settings);
+  void add_cubins(Job& job, const CompileSettings& settings);
   CompiledFunction load_function(const Module& module, const Source& source) const;
 
   const DeviceState& device_;

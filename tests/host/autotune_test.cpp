@@ -56,10 +56,11 @@ class TunedKernel : public ::testing::Test {
     emitted.schedules.push_back(emitted.schedules[0]);
   }
 
-  TuneResult tune_it(Tune effort = Tune::quick) {
+  TuneResult tune_it(Tune effort = Tune::quick) { return tune_on(*device.state(), effort); }
+  TuneResult tune_on(DeviceState& state, Tune effort) {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     const CompiledUnitPointer unit = device.state()->compile_service->compile(units, {})[0].unit;
-    return tune(*device.state(),
+    return tune(state,
                 {.program = program,
                  .kernel = program.kernels[0],
                  .sources = emitted.sources,
@@ -113,6 +114,18 @@ TEST_F(TunedKernel, IsNotTimedOnTheHostDeviceWhereThatWouldTakeLong) {
   add_candidate("}", "  // the same work under another name\n}");
   symbols = {16 << 20};
   EXPECT_EQ(tune_it().summary, "not timed: 128 MiB are much for the host device");
+}
+
+TEST_F(TunedKernel, IsTimedWithAColdL2WhereThereIsOne) {
+  add_candidate("}", "  // the same work under another name\n}");
+  DeviceState gpu(host::host_driver(), 0);
+  gpu.is_host = false;
+  gpu.target.l2_bytes = 100 << 10;  // a set is 32 KiB: ten of them are three times L2
+  const std::uint64_t memsets = host::counters().memsets;
+  const TuneResult result = tune_on(gpu, Tune::quick);
+  const std::size_t candidates = result.candidates.size();
+  EXPECT_THAT(result.summary, HasSubstr(" candidates, 7 rounds of 10 launches"));
+  EXPECT_GE(host::counters().memsets, memsets + candidates * 8);  // the first round warms up
 }
 
 TEST_F(TunedKernel, GivesItsScratchMemoryBack) {

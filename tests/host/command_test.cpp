@@ -111,7 +111,7 @@ TEST_F(CommandTest, CheckFindsWrongResults) {
   const std::string folder = SINTER_SOURCE_DIR "/tests/golden/command";
   const CommandResult text = run_command(std::string(kBrokenCompiler) +
                                              "sinter run add.sinter --device host --check; "
-                                             "status=$?; rm \"$cc\"; exit $status",
+                                             "status=$?; rm \"$cc\"; (exit $status)",
                                          folder);
   EXPECT_EQ(text.exit_code, 1) << text.output;
   EXPECT_NE(text.output.find("elements are beyond their bounds"), std::string::npos) << text.output;
@@ -120,7 +120,7 @@ TEST_F(CommandTest, CheckFindsWrongResults) {
 
   const CommandResult json = run_command(std::string(kBrokenCompiler) +
                                              "sinter run add.sinter --device host --check --json; "
-                                             "status=$?; rm \"$cc\"; exit $status",
+                                             "status=$?; rm \"$cc\"; (exit $status)",
                                          folder);
   EXPECT_EQ(json.exit_code, 1);
   const Json verdict = Json::parse(json.output, nullptr, /*allow_exceptions=*/false);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/host_driver/host_driver.h"
+#include "runtime/nvrtc_units.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
@@ -143,6 +144,22 @@ graph bias_relu(x: f32[64, 32], bias: f32[32]) {
   EXPECT_EQ(kernel.minimal_bytes, 64 * 32 * 8 + 32 * 4);
   EXPECT_EQ(kernel.vector_bytes, 16);
   EXPECT_EQ(result.report.recorded_ops, 2);
+}
+
+TEST(Executable, ReportsWhatNvrtcMakesOfEachKernel) {
+  if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) GTEST_SKIP() << why_not;
+  Graph graph("normal");
+  const Tensor x = graph.input("x", f32, {64, 256});
+  graph.output("y", x * rsqrt(mean(x * x, {-1}, keep) + 1e-6));
+  const Executable executable = compile(graph, host_device(), {.also_nvrtc = true});
+  for (const KernelReport& kernel : executable.report().kernels) {
+    EXPECT_EQ(kernel.cubin.arch, "sm_90");
+    EXPECT_GT(kernel.registers, 0);
+    EXPECT_EQ(kernel.registers, kernel.cubin.registers);
+    EXPECT_EQ(kernel.spill_bytes, 0);
+    EXPECT_GT(kernel.cubin.instructions, 0);
+    EXPECT_GT(kernel.compile_ms, 0);
+  }
 }
 
 TEST(Executable, RefusesAnUnknownTarget) {

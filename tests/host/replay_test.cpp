@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "runtime/host_driver/host_driver.h"
@@ -146,6 +147,37 @@ TEST_F(Replay, WaitsForTheRunBeforeItOnAnotherStream) {
     context.replay(other, {{"x", x}, {"p", p}, {"scale", 2.0F}}, {{"a", a}, {"b", b}});
     EXPECT_THAT(device.download<float>(p, other), ElementsAre(6, 2, -2)) << "seed " << seed;
     EXPECT_THAT(device.download<float>(b, other), ElementsAre(16, 12, 8)) << "seed " << seed;
+  }
+  host::configure({});
+}
+
+TEST_F(Replay, OverlapsWithCopiesOnAnotherStream) {
+  Graph sums("sums");
+  const Tensor total = sums.input("total", f32, {64});
+  sums.update(total, total + sums.input("batch", f32, {64}));
+  const Executable adder = compile(sums, device, {.tune = Tune::off});
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    host::configure({.seed = seed});
+    Context adding = adder.context();
+    const Stream copies = device.stream();
+    const Array sum = device.empty(f32, {64});
+    device.upload(sum, std::vector<float>(64, 0), stream);
+    const std::vector<Array> batches = {device.empty(f32, {64}), device.empty(f32, {64})};
+    const std::vector<Event> used = {device.event(), device.event()};
+    std::vector<PinnedArray> pinned;
+    for (std::size_t step = 0; step < 8; ++step) {
+      const Array& batch = batches[step % 2];
+      pinned.push_back(device.pinned(f32, {64}));
+      std::ranges::fill(pinned[step].elements_as<float>(), static_cast<float>(step));
+      const Event copied = device.event();
+      copies.wait(used[step % 2]);
+      device.upload(batch, pinned[step], copies);
+      copied.record(copies);
+      stream.wait(copied);
+      adding.replay(stream, {{"total", sum}, {"batch", batch}}, {});
+      used[step % 2].record(stream);
+    }
+    EXPECT_THAT(download(sum), Each(28)) << "seed " << seed;
   }
   host::configure({});
 }

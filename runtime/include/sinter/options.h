@@ -23,7 +23,8 @@ struct Options {
   std::vector<std::string> skip = {};       ///< compiler passes to leave out, by name
   std::vector<std::string> dump = {};       ///< stages to write to files: graph simplify fuse …
   std::string dump_directory = "sinter-dump";
-  /// Gets one line per plan, compilation, tuning and variant, when set.
+  /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must not
+  /// use the Executable.
   std::function<void(std::string_view line)> log = {};
   std::string target = {};                  ///< host device only: the GPU to plan for; empty: h200
   bool also_nvrtc = false;   ///< host device: compile each kernel by NVRTC too, and report on it

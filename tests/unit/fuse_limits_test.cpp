@@ -1,0 +1,60 @@
+// How large a kernel may become: beyond that it would spill, and compilers would choke on it.
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace sinter {
+namespace {
+
+Program planned(const std::string& text) {
+  return plan(parse(text), *find_target("h200"), {.symbols = {}});
+}
+
+TEST(FuseLimitsTest, LongChainsAreCutAndNotRecomputed) {
+  std::string text = "graph chain(x: f32[1024]) {\n";
+  for (int i = 0; i < 1000; ++i)
+    text += fmt::format("  v{} = {} {}\n", i, i % 2 ? "neg" : "tanh",
+                        i == 0 ? "x" : fmt::format("v{}", i - 1));
+  const Program program = planned(text + "  return v999\n}\n");
+  std::size_t nodes = 0;
+  for (const Kernel& kernel : program.kernels) {
+    EXPECT_LE(kernel.nodes.size(), 200u) << kernel.name;
+    nodes += kernel.nodes.size();
+  }
+  EXPECT_EQ(nodes, 1000u);
+}
+
+TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
+  // Each sum of 12 arrays has two readers with 14 arrays of their own.
+  std::string inputs;
+  std::string body;
+  const auto sum_of = [&](const std::string& name, int count, const std::string& first) {
+    for (int i = 0; i < count; ++i) {
+      inputs += fmt::format("{}{}_{}: f32[64]", inputs.empty() ? "" : ", ", name, i);
+      body += fmt::format("  {0}{1} = add {2}, {0}_{1}\n", name, i,
+                          i == 0 ? first : fmt::format("{}{}", name, i - 1));
+    }
+  };
+  sum_of("s", 12, "1.0");
+  sum_of("a", 14, "s11");
+  sum_of("b", 14, "s11");
+  const Program program =
+      planned(fmt::format("graph sums({}) {{\n{}  return a13, b13\n}}\n", inputs, body));
+  for (const Kernel& kernel : program.kernels) {
+    std::set<const Node*> arrays;
+    for (const Node* node : kernel.nodes)
+      for (const Node* operand : node->operands)
+        if (program.buffer_of.contains(operand) &&
+            std::ranges::find(kernel.nodes, operand) == kernel.nodes.end())
+          arrays.insert(operand);
+    EXPECT_LE(arrays.size() + kernel.stores.size(), 24u) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace sinter
