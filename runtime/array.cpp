@@ -129,9 +129,9 @@ Array Array::wrap(void* pointer, DType dtype, Sizes shape, Device device, Sizes 
 Array Array::view(std::int64_t byte_offset, DType dtype, Sizes shape, Sizes strides) const {
   auto data = make_data("Array::view", data_->device, data_->pointer, dtype, shape, strides);
   if (byte_offset < 0 || byte_offset > data_->bytes || data->bytes > data_->bytes - byte_offset)
-    throw UserError(fmt::format(
-        "Array::view: {} at byte {} needs {} bytes, but the array {} ends after {}",
-        type_text(*data), byte_offset, data->bytes, type_text(*data_), data_->bytes));
+    throw UserError(
+        fmt::format("Array::view: {} at byte {} needs {} bytes, but the array {} ends after {}",
+                    type_text(*data), byte_offset, data->bytes, type_text(*data_), data_->bytes));
   data->pointer += static_cast<CUdeviceptr>(byte_offset);
   data->memory = data_->memory;
   return Array(std::move(data));

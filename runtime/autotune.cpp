@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kLeastGain = 0.02;  // below it a faster time may be luck
 
-// The host device tells nothing about GPUs: it shows that candidates agree and how tuning works, and
-// may take a fraction of a second for that.
+// The host device tells nothing about GPUs: it shows that candidates agree and how tuning works,
+// and may take a fraction of a second for that.
 constexpr std::int64_t kHostLargestSet = 8 << 20;  // bytes
 constexpr double kHostSeconds = 0.05;              // for all timed launches of a kernel
 constexpr int kHostRounds = 5;
@@ -87,8 +87,8 @@ class Tuner {
                                      .symbols = request_.symbols,
                                      .alignment = request_.alignment};
     for (const Source& source : request_.sources) {
-      data_request.workspace_bytes = std::max(
-          data_request.workspace_bytes, evaluate(source.workspace_bytes, request_.symbols));
+      data_request.workspace_bytes = std::max(data_request.workspace_bytes,
+                                              evaluate(source.workspace_bytes, request_.symbols));
       data_request.tickets =
           std::max(data_request.tickets, evaluate(source.tickets, request_.symbols));
     }
@@ -151,8 +151,8 @@ class Tuner {
     for (std::size_t i = 0; i < times.size(); ++i)
       summarise(std::move(times[i]), bytes, result_.candidates[i]);
     result_.chosen = choose(result_.candidates);
-    result_.summary = fmt::format("{} candidates, {} rounds of {} launches", repeated.size(), rounds,
-                                  effort.launches);
+    result_.summary = fmt::format("{} candidates, {} rounds of {} launches", repeated.size(),
+                                  rounds, effort.launches);
   }
 
   DeviceState& device_;
@@ -168,9 +168,8 @@ int choose(std::span<const CandidateReport> candidates) {
     if (candidates[i].problem.empty() && candidates[i].median_us > 0 &&
         candidates[i].median_us < candidates[best].median_us)
       best = i;
-  const bool is_clear =
-      candidates[best].median_us <= (1 - kLeastGain) * candidates[0].median_us &&
-      candidates[best].upper_quartile_us < candidates[0].lower_quartile_us;
+  const bool is_clear = candidates[best].median_us <= (1 - kLeastGain) * candidates[0].median_us &&
+                        candidates[best].upper_quartile_us < candidates[0].lower_quartile_us;
   return is_clear ? static_cast<int>(best) : 0;
 }
 

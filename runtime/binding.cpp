@@ -52,9 +52,9 @@ int find_slot(const Interface& interface, const Binding& binding) {
     check_kind(interface, interface.slots[i], binding);
     return static_cast<int>(i);
   }
-  fail_binding(interface, fmt::format("there is no input or output {}; there are {}", binding.name,
-                                      names_of(interface, 0,
-                                               static_cast<int>(interface.slots.size()))));
+  fail_binding(interface,
+               fmt::format("there is no input or output {}; there are {}", binding.name,
+                           names_of(interface, 0, static_cast<int>(interface.slots.size()))));
 }
 
 void fail_binding(const Interface& interface, const std::string& message) {
@@ -80,13 +80,12 @@ std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Li
 }
 
 Matcher::Matcher(const Interface& interface)
-    : interface_(interface),
-      seen_(interface.slots.size()),
-      last_slots_(interface.slots.size()) {
+    : interface_(interface), seen_(interface.slots.size()), last_slots_(interface.slots.size()) {
   matched_.arrays.resize(interface.slots.size());
   matched_.handles.resize(interface.slots.size());
   matched_.numbers.resize(interface.slots.size());
-  for (std::size_t i = 0; i < last_slots_.size(); ++i) last_slots_[i] = static_cast<int>(i);
+  for (std::size_t i = 0; i < last_slots_.size(); ++i)
+    last_slots_[i] = static_cast<int>(i);
 }
 
 const Matched& Matcher::match(BindingList inputs, BindingList outputs) {
@@ -131,10 +130,10 @@ int Matcher::find_slot(const Binding& binding, std::size_t position, int first_s
     return slot;
   }
   const bool is_input = first_slot == 0;
-  fail_binding(interface_, fmt::format("there is no {} {}; the {}s are {}",
-                                       is_input ? "input" : "output", binding.name,
-                                       is_input ? "input" : "output",
-                                       names_of(interface_, first_slot, count)));
+  fail_binding(
+      interface_,
+      fmt::format("there is no {} {}; the {}s are {}", is_input ? "input" : "output", binding.name,
+                  is_input ? "input" : "output", names_of(interface_, first_slot, count)));
 }
 
 void Matcher::place(const Binding& binding, int index) {

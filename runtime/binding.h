@@ -22,14 +22,14 @@ struct Matched {
 /// UserError if there is none.
 int find_slot(const Interface& interface, const Binding& binding);
 
-/// Finds the slot of each binding by its name. Callers repeat themselves, so it tries the slot first
-/// that the same place in the list had in the last call.
+/// Finds the slot of each binding by its name. Callers repeat themselves, so it tries the slot
+/// first that the same place in the list had in the last call.
 class Matcher {
  public:
   explicit Matcher(const Interface& interface);
 
-  /// Throws UserError on an unknown name, one that is bound twice, one that is missing, an array for
-  /// a scalar or a number for an array. The answer is good until the next call.
+  /// Throws UserError on an unknown name, one that is bound twice, one that is missing, an array
+  /// for a scalar or a number for an array. The answer is good until the next call.
   const Matched& match(BindingList inputs, BindingList outputs);
   /// The same for the inputs alone; the outputs' arrays are null.
   const Matched& match_inputs(BindingList inputs);
@@ -51,14 +51,14 @@ struct Bound {
   std::vector<std::uint64_t> values;  ///< per slot: the pointer, or the scalar's bits
   std::vector<std::uint64_t> ids;     ///< per slot: of the Array; 0 for a scalar
   std::vector<std::int64_t> symbols;
-  std::int64_t alignment = 16;        ///< of every pointer, as far as it matters
-  std::uint64_t version = 0;          ///< no two different states of a process share it
+  std::int64_t alignment = 16;  ///< of every pointer, as far as it matters
+  std::uint64_t version = 0;    ///< no two different states of a process share it
 };
 
-/// Brings `bound` up to date; returns at once if nothing changed since the last call with it. Throws
-/// UserError where what is bound does not fit the graph or one another.
-void check_and_update(const Interface& interface, const DeviceState& device,
-                      const Matched& matched, Bound& bound);
+/// Brings `bound` up to date; returns at once if nothing changed since the last call with it.
+/// Throws UserError where what is bound does not fit the graph or one another.
+void check_and_update(const Interface& interface, const DeviceState& device, const Matched& matched,
+                      Bound& bound);
 
 /// The sizes that follow from the inputs alone, for making outputs. Throws UserError where one does
 /// not follow from them.

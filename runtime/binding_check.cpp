@@ -1,5 +1,5 @@
-// Whether what is bound fits the graph: dtypes, shapes, strides, memory, overlap; and the sizes that
-// follow from it.
+// Whether what is bound fits the graph: dtypes, shapes, strides, memory, overlap; and the sizes
+// that follow from it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ class Check {
   /// Solves for the symbols and checks every size against them.
   void sizes(std::vector<std::int64_t>& symbols) const {
     symbols.assign(interface_.symbols.size(), 0);
-    for (const SolveStep& step : interface_.steps) solve(step, symbols);
+    for (const SolveStep& step : interface_.steps)
+      solve(step, symbols);
     for (const SizeEquation& equation : interface_.equations) {
       const ArrayData* array = array_of(equation);
       if (!array || (equation.is_stride && is_stride_free(*array, equation.axis))) continue;
@@ -44,10 +45,11 @@ class Check {
     }
     for_each_array([&](const Slot& slot, const ArrayData& array) {
       if (slot.strides.empty() && !array.is_row_major)
-        fail(slot, fmt::format("is row-major but bound to {} with strides {}; bind a row-major copy, "
-                               "or record the {} with these strides",
-                               type_text(array), to_string(array.strides),
-                               slot.kind == Slot::Kind::input ? "input" : "program"));
+        fail(slot,
+             fmt::format("is row-major but bound to {} with strides {}; bind a row-major copy, "
+                         "or record the {} with these strides",
+                         type_text(array), to_string(array.strides),
+                         slot.kind == Slot::Kind::input ? "input" : "program"));
     });
   }
 
@@ -59,9 +61,10 @@ class Check {
         fail(slot, fmt::format("is bound to {} at a null pointer; bind device memory of {} bytes",
                                type_text(array), array.bytes));
       if (array.pointer % static_cast<CUdeviceptr>(size_of_element(slot)) != 0)
-        fail(slot, fmt::format("is bound to {} at {:#x}, which is no multiple of the {} bytes of an "
-                               "element; align it",
-                               type_text(array), array.pointer, size_of_element(slot)));
+        fail(slot,
+             fmt::format("is bound to {} at {:#x}, which is no multiple of the {} bytes of an "
+                         "element; align it",
+                         type_text(array), array.pointer, size_of_element(slot)));
       if (!array.memory && !array.is_verified.load(std::memory_order_relaxed)) {
         verify(slot, array);
         array.is_verified.store(true, std::memory_order_relaxed);
@@ -78,13 +81,14 @@ class Check {
         const ArrayData* other = matched_.arrays[k];
         if (!other || k == i || !overlap(*written, *other)) continue;
         fail(interface_.slots[i],
-             fmt::format("is written, but its {} bytes at {:#x} overlap the {} bytes at {:#x} of {}; "
-                         "bind arrays that are apart{}",
-                         written->bytes, written->pointer, other->bytes, other->pointer,
-                         to_string(interface_.slots[k]),
-                         interface_.slots[i].kind == Slot::Kind::output
-                             ? ", or record graph.update to write in place"
-                             : ""));
+             fmt::format(
+                 "is written, but its {} bytes at {:#x} overlap the {} bytes at {:#x} of {}; "
+                 "bind arrays that are apart{}",
+                 written->bytes, written->pointer, other->bytes, other->pointer,
+                 to_string(interface_.slots[k]),
+                 interface_.slots[i].kind == Slot::Kind::output
+                     ? ", or record graph.update to write in place"
+                     : ""));
       }
     }
   }
@@ -156,10 +160,9 @@ class Check {
         const std::vector<std::int64_t> unknown(symbols.size(), -1);
         const std::vector<int> used = unknown_symbols(equation.extent, unknown);
         if (std::ranges::count(used, step.symbol))
-          sizes.push_back(fmt::format("{} is {} by {}",
-                                      interface_.symbols[static_cast<std::size_t>(step.symbol)],
-                                      symbols[static_cast<std::size_t>(step.symbol)],
-                                      to_string(slot_of(step.equation))));
+          sizes.push_back(fmt::format(
+              "{} is {} by {}", interface_.symbols[static_cast<std::size_t>(step.symbol)],
+              symbols[static_cast<std::size_t>(step.symbol)], to_string(slot_of(step.equation))));
       }
       because = fmt::format(", since {}", fmt::join(sizes, " and "));
     }
@@ -183,18 +186,21 @@ class Check {
     const CUresult result =
         device_.driver.cuPointerGetAttributes(3, attributes, values, array.pointer);
     if (result != CUDA_SUCCESS || bytes == 0)
-      fail(slot, fmt::format("is bound to {} at {:#x}, which is no memory that {} knows; bind memory "
-                             "of the device, or upload it first",
-                             type_text(array), array.pointer, device_.name));
+      fail(slot,
+           fmt::format("is bound to {} at {:#x}, which is no memory that {} knows; bind memory "
+                       "of the device, or upload it first",
+                       type_text(array), array.pointer, device_.name));
     if (ordinal >= 0 && ordinal != device_.ordinal)
-      fail(slot, fmt::format("is bound to {} at {:#x}, which is memory of device {}, but the program "
-                             "was compiled for device {}; copy it there",
-                             type_text(array), array.pointer, ordinal, device_.ordinal));
+      fail(slot,
+           fmt::format("is bound to {} at {:#x}, which is memory of device {}, but the program "
+                       "was compiled for device {}; copy it there",
+                       type_text(array), array.pointer, ordinal, device_.ordinal));
     const CUdeviceptr end = start + bytes;
     if (array.pointer + static_cast<CUdeviceptr>(array.bytes) > end)
-      fail(slot, fmt::format("is bound to {} at {:#x}, which needs {} bytes, but its memory ends after "
-                             "{}; bind a larger one",
-                             type_text(array), array.pointer, array.bytes, end - array.pointer));
+      fail(slot,
+           fmt::format("is bound to {} at {:#x}, which needs {} bytes, but its memory ends after "
+                       "{}; bind a larger one",
+                       type_text(array), array.pointer, array.bytes, end - array.pointer));
   }
 
   static bool overlap(const ArrayData& a, const ArrayData& b) {
@@ -215,8 +221,8 @@ std::uint64_t next_version() {
 
 }  // namespace
 
-void check_and_update(const Interface& interface, const DeviceState& device,
-                      const Matched& matched, Bound& bound) {
+void check_and_update(const Interface& interface, const DeviceState& device, const Matched& matched,
+                      Bound& bound) {
   const std::size_t slots = interface.slots.size();
   bool arrays_changed = bound.ids.size() != slots;
   bool numbers_changed = false;

@@ -59,7 +59,8 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
   }
   // What others wait for first, then what we wait for: so no two calls wait for one another.
   if (!missing.empty()) compile_missing(missing, settings);
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i].unit = claims[i].unit.get();
   return results;
 }
 
@@ -68,11 +69,10 @@ CompileCounters CompileService::counters() const {
 }
 
 std::string CompileService::key_of(const CompileUnit& unit, const CompileSettings& settings) const {
-  const bool by_nvrtc =
-      !device_.is_host || (settings.also_nvrtc && why_no_nvrtc().empty());
-  std::string key = fmt::format("{}\n{}\ncount {}\n", device_.is_host ? host_compiler().version() : "",
-                                by_nvrtc ? nvrtc_version() + " " + settings.arch : "",
-                                settings.count);
+  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && why_no_nvrtc().empty());
+  std::string key =
+      fmt::format("{}\n{}\ncount {}\n", device_.is_host ? host_compiler().version() : "",
+                  by_nvrtc ? nvrtc_version() + " " + settings.arch : "", settings.count);
   for (const Source& source : unit.sources)
     key += fmt::format("{} {} {} {}\n{}\n", source.entry, source.threads, source.shared_bytes,
                        source.has_barrier, source.text);
@@ -86,7 +86,8 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
       try {
         compile(jobs);
       } catch (...) {
-        for (Job& job : jobs) job.*error = std::current_exception();
+        for (Job& job : jobs)
+          job.*error = std::current_exception();
       }
     });
   };
@@ -130,8 +131,7 @@ void CompileService::compile_host(std::span<Job> jobs, const CompileSettings& se
   ++compiles_;
   const HostImage image =
       host_compiler().compile(prelude_text(Prelude::host), kernels, settings.count);
-  const auto module =
-      std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
+  const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
   for (Job& job : jobs) {
     job.made->module = module;
     job.made->milliseconds = image.milliseconds;
@@ -143,8 +143,8 @@ void CompileService::compile_host(std::span<Job> jobs, const CompileSettings& se
 void CompileService::compile_cuda(Job& job, const CompileSettings& settings) {
   ++compiles_;
   NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
-  const auto module = std::make_shared<const Module>(device_, compiled.image.data(),
-                                                     job.unit->sources[0].entry);
+  const auto module =
+      std::make_shared<const Module>(device_, compiled.image.data(), job.unit->sources[0].entry);
   job.made->module = module;
   job.made->milliseconds = compiled.milliseconds;
   job.made->ptx = std::move(compiled.ptx);
@@ -177,13 +177,13 @@ CompiledFunction CompileService::load_function(const Module& module, const Sourc
         function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
   }
   if (source.shared_bytes > kDefaultSharedBytes)
-    check(driver,
-          driver.cuFuncSetAttribute(function.handle,
-                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    static_cast<int>(source.shared_bytes)),
-          "cuFuncSetAttribute",
-          [&] { return fmt::format("{} bytes of shared memory for {}", source.shared_bytes,
-                                   source.entry); });
+    check(
+        driver,
+        driver.cuFuncSetAttribute(function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  static_cast<int>(source.shared_bytes)),
+        "cuFuncSetAttribute", [&] {
+          return fmt::format("{} bytes of shared memory for {}", source.shared_bytes, source.entry);
+        });
   return function;
 }
 

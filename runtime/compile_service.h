@@ -1,5 +1,5 @@
-// The compile service: emitted sources in, loaded functions out. NVRTC for CUDA devices, the system's
-// C++ compiler for the host device, each unit at most once per process.
+// The compile service: emitted sources in, loaded functions out. NVRTC for CUDA devices, the
+// system's C++ compiler for the host device, each unit at most once per process.
 #pragma once
 
 #include <atomic>

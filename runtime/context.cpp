@@ -16,10 +16,11 @@ std::vector<Array> make_outputs(const ExecutableState& executable,
                                 std::span<const std::int64_t> symbols) {
   const Interface& interface = executable.interface;
   std::vector<Array> arrays;
-  for (std::size_t i = static_cast<std::size_t>(interface.input_count);
-       i < interface.slots.size(); ++i) {
+  for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
+       ++i) {
     std::vector<std::int64_t> shape;
-    for (const Extent extent : interface.slots[i].shape) shape.push_back(evaluate(extent, symbols));
+    for (const Extent extent : interface.slots[i].shape)
+      shape.push_back(evaluate(extent, symbols));
     arrays.push_back(Device(&executable.device).empty(interface.slots[i].dtype, shape));
   }
   return arrays;
@@ -116,9 +117,9 @@ Context::GraphCounters Context::graph_counters() const {
 
 const Array& Outputs::operator[](int index) const {
   if (index < 0 || index >= size())
-    throw UserError(fmt::format("outputs of {}: there is no output {}; there are {}, counted from 0",
-                                executable_ ? executable_->interface.name : "nothing", index,
-                                arrays_.size()));
+    throw UserError(
+        fmt::format("outputs of {}: there is no output {}; there are {}, counted from 0",
+                    executable_ ? executable_->interface.name : "nothing", index, arrays_.size()));
   return arrays_[static_cast<std::size_t>(index)];
 }
 

@@ -15,9 +15,10 @@ class InUse {
  public:
   InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) {
     if (flag_.exchange(true, std::memory_order_acquire)) [[unlikely]]
-      throw UserError(fmt::format("{}: another thread is in this Context; make one Context per thread "
-                                  "(compiled at {})",
-                                  interface.name, interface.place));
+      throw UserError(
+          fmt::format("{}: another thread is in this Context; make one Context per thread "
+                      "(compiled at {})",
+                      interface.name, interface.place));
   }
   ~InUse() { flag_.store(false, std::memory_order_release); }
   InUse(const InUse&) = delete;
@@ -51,21 +52,22 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
                                 const BindingsState& bindings, bool as_graph) {
   const InUse in_use(is_busy_, executable->interface);
   if (bindings.executable != executable)
-    fail_binding(executable->interface,
-                 fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
-                             "program",
-                             bindings.executable->interface.name,
-                             bindings.executable->interface.place));
+    fail_binding(
+        executable->interface,
+        fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
+                    "program",
+                    bindings.executable->interface.name, bindings.executable->interface.place));
   run(stream, bindings.bound, as_graph);
 }
 
 void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& bound,
                        bool as_graph) {
   if (&stream->device != &executable->device)
-    fail_binding(executable->interface,
-                 fmt::format("the stream is on device {} but the program was compiled for {}; take a "
-                             "stream of that device",
-                             stream->device.name, executable->device.name));
+    fail_binding(
+        executable->interface,
+        fmt::format("the stream is on device {} but the program was compiled for {}; take a "
+                    "stream of that device",
+                    stream->device.name, executable->device.name));
   const CurrentContext current(executable->device);
   Lane& lane = lane_for(bound);
   follow_last_run(stream);
@@ -83,10 +85,10 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
                                     /*extra=*/nullptr),
             "cuLaunchKernelEx", [&] {
               const auto i = &launch - lane.launches.launches().data();
-              return fmt::format("kernel {} of {}",
-                                 lane.launches.variant().kernels[static_cast<std::size_t>(i)]
-                                     .source.entry,
-                                 executable->interface.name);
+              return fmt::format(
+                  "kernel {} of {}",
+                  lane.launches.variant().kernels[static_cast<std::size_t>(i)].source.entry,
+                  executable->interface.name);
             });
     }
   }

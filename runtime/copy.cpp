@@ -12,10 +12,10 @@ namespace {
 void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
                     const Stream& stream) {
   if (array.device != &device || &stream.state()->device != &device)
-    throw UserError(fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
-                                "{}; use one device",
-                                what, array.device->name, stream.state()->device.name,
-                                device.name));
+    throw UserError(
+        fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
+                    "{}; use one device",
+                    what, array.device->name, stream.state()->device.name, device.name));
   if (!array.is_row_major)
     throw UserError(fmt::format("{}: {} with strides {} is not row-major; copy through one that is",
                                 what, type_text(array), to_string(array.strides)));
@@ -79,9 +79,9 @@ void Device::check_host_range(const Array& array, std::size_t count, std::size_t
   const ArrayData& data = array.data();
   if (element_bytes != static_cast<std::size_t>(size_of(data.dtype)) ||
       count != static_cast<std::size_t>(data.elements))
-    throw UserError(fmt::format("copy: {} has {} elements of {} bytes but the host range has {} of {}",
-                                type_text(data), data.elements, size_of(data.dtype), count,
-                                element_bytes));
+    throw UserError(
+        fmt::format("copy: {} has {} elements of {} bytes but the host range has {} of {}",
+                    type_text(data), data.elements, size_of(data.dtype), count, element_bytes));
 }
 
 std::size_t Device::element_count(const Array& array) {

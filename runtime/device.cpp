@@ -29,7 +29,8 @@ Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
   // GPUs of one architecture differ in bandwidth, which the name tells: "NVIDIA H100 PCIe".
   std::string words(name);
-  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  for (char& c : words)
+    c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
   const Target* nearest = &known_targets()[0];
   int similarity = 0;
   for (const Target& known : known_targets()) {
@@ -75,7 +76,8 @@ const DeviceList& cuda_devices() {
     const Driver* driver = cuda_driver().driver;
     int count = 0;
     if (driver) check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount");
-    for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
+    for (int i = 0; i < count; ++i)
+      states->push_back(std::make_unique<DeviceState>(*driver, i));
     return states;
   }();
   return list;
@@ -130,9 +132,9 @@ Device default_device() { return cuda_devices().empty() ? host_device() : cuda_d
 Device cuda_device(int ordinal) {
   const DeviceList& list = cuda_devices();
   if (list.empty())
-    throw DriverError(fmt::format("there is no CUDA device: {}; use host_device()",
-                                  cuda_driver().driver ? "the driver lists none"
-                                                       : cuda_driver().why_not));
+    throw DriverError(
+        fmt::format("there is no CUDA device: {}; use host_device()",
+                    cuda_driver().driver ? "the driver lists none" : cuda_driver().why_not));
   if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= list.size())
     throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",
                                 ordinal, list.size(), list.size() == 1 ? "" : "s"));
@@ -146,7 +148,8 @@ Device host_device() {
 
 std::vector<Device> devices() {
   std::vector<Device> result;
-  for (const auto& state : cuda_devices()) result.push_back(Device(state.get()));
+  for (const auto& state : cuda_devices())
+    result.push_back(Device(state.get()));
   result.push_back(host_device());
   return result;
 }

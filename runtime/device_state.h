@@ -31,7 +31,7 @@ struct DeviceState {
   CUdevice handle = 0;
   CUcontext context = nullptr;  ///< the primary context
   std::string name;
-  std::string arch;             ///< Target::arch points here
+  std::string arch;  ///< Target::arch points here
   Target target;
   std::unique_ptr<CompileService> compile_service;
   std::unique_ptr<TuningStore> tuning_store;
@@ -100,7 +100,7 @@ struct ArrayData {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   std::int64_t elements = 0;
-  std::int64_t bytes = 0;                      ///< from the first to the end of the last element
+  std::int64_t bytes = 0;  ///< from the first to the end of the last element
   bool is_row_major = true;
   std::uint64_t id = 0;                        ///< no two Arrays of a process share it
   std::shared_ptr<const DeviceMemory> memory;  ///< null: somebody else's

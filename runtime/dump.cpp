@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 11> kStages = {
-    "all",  "graph",    "lower",  "fold", "simplify", "fuse",
-    "schedule", "source", "ptx",  "cubin", "launch"};
+constexpr std::array<std::string_view, 11> kStages = {"all",      "graph", "lower",    "fold",
+                                                      "simplify", "fuse",  "schedule", "source",
+                                                      "ptx",      "cubin", "launch"};
 
 /// One more than the highest number that a file of the folder starts with.
 int next_number(const fs::path& directory) {
@@ -48,12 +48,13 @@ void Dump::write(std::string_view stage, std::string_view extension, std::string
   std::error_code error;
   fs::create_directories(directory_, error);
   if (next_ == 0 && !error) next_ = next_number(directory_);
-  const fs::path path = fs::path(directory_) / fmt::format("{:04}_{}.{}", next_++, stage, extension);
+  const fs::path path =
+      fs::path(directory_) / fmt::format("{:04}_{}.{}", next_++, stage, extension);
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (error || !file.flush())
-    throw UserError(fmt::format("dump: {} cannot be written; set dump_directory to a folder that can",
-                                path.string()));
+    throw UserError(fmt::format(
+        "dump: {} cannot be written; set dump_directory to a folder that can", path.string()));
 }
 
 }  // namespace sinter

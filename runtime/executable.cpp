@@ -20,11 +20,13 @@ namespace {
 Target target_of(const DeviceState& device, const Options& options) {
   if (options.target.empty()) return device.target;
   if (!device.is_host)
-    throw UserError(fmt::format("options.target is {}, but {} is planned for as itself; leave it empty",
-                                options.target, device.name));
+    throw UserError(
+        fmt::format("options.target is {}, but {} is planned for as itself; leave it empty",
+                    options.target, device.name));
   if (const Target* target = find_target(options.target)) return *target;
   std::vector<std::string_view> names;
-  for (const Target& target : known_targets()) names.push_back(target.name);
+  for (const Target& target : known_targets())
+    names.push_back(target.name);
   throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", options.target,
                               fmt::join(names, ", ")));
 }
@@ -89,8 +91,8 @@ void Executable::prepare(std::span<const Size> sizes) const {
   for (const Size& size : sizes) {
     const auto symbol = std::ranges::find(interface.symbols, size.symbol);
     if (symbol == interface.symbols.end())
-      throw UserError(fmt::format("prepare {}: there is no size {}; the sizes are {}", interface.name,
-                                  size.symbol, fmt::join(interface.symbols, ", ")));
+      throw UserError(fmt::format("prepare {}: there is no size {}; the sizes are {}",
+                                  interface.name, size.symbol, fmt::join(interface.symbols, ", ")));
     if (size.value < 0)
       throw UserError(fmt::format("prepare {}: the size {} is {}; it must not be negative",
                                   interface.name, size.symbol, size.value));
@@ -105,9 +107,8 @@ void Executable::prepare(std::span<const Size> sizes) const {
 }
 
 Report Executable::report() const {
-  Report report{.graph = state_->interface.name,
-                .device = state_->device.name,
-                .target = state_->target};
+  Report report{
+      .graph = state_->interface.name, .device = state_->device.name, .target = state_->target};
   for (const std::shared_ptr<const Variant>& variant : state_->variants()) {
     report.variants.push_back(variant->report);
     report.recorded_ops = variant->program.recorded_ops;
@@ -116,8 +117,7 @@ Report Executable::report() const {
     report.kernels = report.variants.back().kernels;
     report.boundaries = report.variants.back().boundaries;
   }
-  if (state_->device.compile_service)
-    report.counters = state_->device.compile_service->counters();
+  if (state_->device.compile_service) report.counters = state_->device.compile_service->counters();
   return report;
 }
 

@@ -23,7 +23,8 @@ struct VariantRequest {
 };
 
 struct ExecutableState {
-  ExecutableState(DeviceState& device, Interface interface) : device(device), interface(interface) {}
+  ExecutableState(DeviceState& device, Interface interface)
+      : device(device), interface(interface) {}
 
   DeviceState& device;
   const Interface interface;
@@ -48,7 +49,7 @@ struct ExecutableState {
 struct BindingsState {
   std::shared_ptr<const ExecutableState> executable;
   std::vector<std::unique_ptr<Array>> arrays;  ///< per slot; null for scalars
-  std::vector<Literal> numbers;                      ///< per slot
+  std::vector<Literal> numbers;                ///< per slot
   Bound bound;
 };
 

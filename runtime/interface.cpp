@@ -48,8 +48,8 @@ std::optional<SolveStep> solve(const SizeEquation& equation,
     if (found == term.atoms.end())
       step.rest = step.rest + without(term, table, 0, 0);
     else
-      step.factor = step.factor + without(term, table,
-                                          static_cast<std::size_t>(found - term.atoms.begin()), 1);
+      step.factor = step.factor +
+                    without(term, table, static_cast<std::size_t>(found - term.atoms.begin()), 1);
   }
   // What is left of it stands in a power or under a quotient.
   const bool is_linear = !step.factor.is(0) && unknown_symbols(step.factor, symbols).empty() &&
@@ -80,8 +80,10 @@ std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
                            .extent = extents[axis]});
   };
   // Shapes first: a stride along an axis of extent 1 says nothing.
-  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), false, slots[i].shape);
-  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), true, slots[i].strides);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    add(static_cast<int>(i), false, slots[i].shape);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    add(static_cast<int>(i), true, slots[i].strides);
   return equations;
 }
 
@@ -104,10 +106,12 @@ void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>&
 std::vector<int> used_symbols(const GraphData& graph) {
   std::vector<int> used;
   for (const Node* node : graph.nodes) {
-    for (const Extent extent : node->shape) collect_symbols(extent, used);
+    for (const Extent extent : node->shape)
+      collect_symbols(extent, used);
     for (const Attribute& attribute : node->attributes) {
       collect_symbols(attribute.extent, used);
-      for (const Extent extent : attribute.extents) collect_symbols(extent, used);
+      for (const Extent extent : attribute.extents)
+        collect_symbols(extent, used);
     }
   }
   std::ranges::sort(used);
@@ -137,12 +141,14 @@ std::string type_text(const Slot& slot) {
 
 Interface interface_of(const Graph& graph, Location compiled_at) {
   const GraphData& data = graph.data();
-  Interface interface{.name = data.name, .place = to_string(compiled_at)};
+  Interface interface { .name = data.name, .place = to_string(compiled_at) };
   if (data.outputs.empty() && data.updates.empty())
-    throw UserError(fmt::format("compile {}: the graph has no output and no update, so there is "
-                                "nothing to compute; record one with graph.output (compiled at {})",
-                                interface.name, interface.place));
-  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
+    throw UserError(
+        fmt::format("compile {}: the graph has no output and no update, so there is "
+                    "nothing to compute; record one with graph.output (compiled at {})",
+                    interface.name, interface.place));
+  for (const InputInfo& input : data.inputs)
+    interface.slots.push_back(input_slot(data, input));
   interface.input_count = static_cast<int>(interface.slots.size());
   for (const OutputInfo& output : data.outputs)
     interface.slots.push_back({.kind = Slot::Kind::output,
@@ -150,7 +156,8 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
                                .dtype = output.node->dtype,
                                .shape = {output.node->shape.begin(), output.node->shape.end()},
                                .is_written = true});
-  for (const ExtentAtom* symbol : data.extents->symbols()) interface.symbols.push_back(symbol->name);
+  for (const ExtentAtom* symbol : data.extents->symbols())
+    interface.symbols.push_back(symbol->name);
   interface.equations = equations_of(interface.slots);
 
   std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
@@ -158,11 +165,10 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
   add_steps(interface, /*of_outputs=*/true, symbols);
   for (const int symbol : used_symbols(data))
     if (symbols[static_cast<std::size_t>(symbol)] < 0)
-      throw UserError(fmt::format("compile {}: the size {} follows from the shape of no input or "
-                                  "output; give an input an axis of that extent (compiled at {})",
-                                  interface.name,
-                                  interface.symbols[static_cast<std::size_t>(symbol)],
-                                  interface.place));
+      throw UserError(fmt::format(
+          "compile {}: the size {} follows from the shape of no input or "
+          "output; give an input an axis of that extent (compiled at {})",
+          interface.name, interface.symbols[static_cast<std::size_t>(symbol)], interface.place));
   return interface;
 }
 

@@ -1,5 +1,5 @@
-// What an executable takes: its slots (inputs, scalars, outputs), and how the sizes follow from what
-// is bound to them.
+// What an executable takes: its slots (inputs, scalars, outputs), and how the sizes follow from
+// what is bound to them.
 #pragma once
 
 #include <cstdint>
@@ -44,19 +44,19 @@ struct SolveStep {
 
 /// The slots are the graph's inputs and scalars as declared, then its outputs.
 struct Interface {
-  std::string name;     ///< of the graph
-  std::string place;    ///< of the call of compile: `model.cpp:42`
+  std::string name;   ///< of the graph
+  std::string place;  ///< of the call of compile: `model.cpp:42`
   std::vector<Slot> slots;
   int input_count = 0;  ///< inputs and scalars
   std::vector<std::string> symbols;
-  std::vector<SolveStep> steps;          ///< in this order; those of inputs before those of outputs
-  std::vector<SizeEquation> equations;   ///< all that have to hold
+  std::vector<SolveStep> steps;         ///< in this order; those of inputs before those of outputs
+  std::vector<SizeEquation> equations;  ///< all that have to hold
 
   int output_count() const { return static_cast<int>(slots.size()) - input_count; }
 };
 
-/// Throws UserError for a graph that cannot be run: without outputs and updates, or with a size that
-/// follows from no array.
+/// Throws UserError for a graph that cannot be run: without outputs and updates, or with a size
+/// that follows from no array.
 Interface interface_of(const Graph& graph, Location compiled_at);
 
 /// `input x`, `scalar lr`, `output y`

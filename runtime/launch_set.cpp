@@ -75,7 +75,8 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
   // No array lies there, and a scalar of these bits only misses the shortcut of set_values.
   values_.assign(interface.slots.size(), 0);
   arguments_.assign(count, 0);
-  for (std::uint64_t& argument : arguments_) parameters_.push_back(&argument);
+  for (std::uint64_t& argument : arguments_)
+    parameters_.push_back(&argument);
 
   std::size_t first = 0;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
@@ -106,11 +107,11 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
     if (argument.kind != Argument::Kind::extent) return;
     const std::int64_t value = evaluate(argument.extent, symbols_);
-    ensure(argument.c_type.find("long") != std::string::npos ||
-               (value >= std::numeric_limits<int>::min() &&
-                value <= std::numeric_limits<int>::max()),
-           fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
-                       to_string(argument.extent), value, argument.c_type));
+    ensure(
+        argument.c_type.find("long") != std::string::npos ||
+            (value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max()),
+        fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
+                    to_string(argument.extent), value, argument.c_type));
     put(patch, static_cast<std::uint64_t>(value));
   });
 }
@@ -123,8 +124,8 @@ void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets) {
     if (argument.kind == Argument::Kind::workspace)
       put(patch, at(arena, layout_.workspace_offsets[kernel]));
     if (argument.kind == Argument::Kind::tickets)
-      put(patch, at(tickets, layout_.ticket_offsets[kernel] *
-                                 static_cast<std::int64_t>(sizeof(unsigned))));
+      put(patch, at(tickets,
+                    layout_.ticket_offsets[kernel] * static_cast<std::int64_t>(sizeof(unsigned))));
     if (argument.kind != Argument::Kind::buffer) return;
     const auto buffer = static_cast<std::size_t>(argument.index);
     if (variant_->program.buffers[buffer].kind == Buffer::Kind::temporary)
@@ -142,7 +143,8 @@ void LaunchSet::set_values(std::span<const std::uint64_t> values) {
 }
 
 void LaunchSet::set_stream(CUstream stream) {
-  for (PreparedLaunch& launch : launches_) launch.config.hStream = stream;
+  for (PreparedLaunch& launch : launches_)
+    launch.config.hStream = stream;
 }
 
 }  // namespace sinter

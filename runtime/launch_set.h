@@ -73,7 +73,7 @@ class LaunchSet {
   std::vector<void*> parameters_;         ///< the address of each argument
   std::vector<Patch> patches_;            ///< those of slot i: patches_[first_patch_[i]] …
   std::vector<std::uint32_t> first_patch_;
-  std::vector<std::uint64_t> values_;     ///< per slot, as filled in
+  std::vector<std::uint64_t> values_;  ///< per slot, as filled in
 };
 
 }  // namespace sinter

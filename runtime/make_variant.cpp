@@ -20,7 +20,8 @@ namespace sinter {
 namespace {
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 void log(const Options& options, const std::string& line) {
@@ -42,7 +43,8 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
 std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
-  for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
+  for (const EmittedKernel& kernel : emitted)
+    units.push_back({.sources = kernel.sources});
   const CompileSettings settings{.arch = std::string(from.target.arch),
                                  .count = from.options.count,
                                  .also_nvrtc = from.options.also_nvrtc};
@@ -76,8 +78,8 @@ TuneResult choose_schedule(VariantSource& from, const TuneRequest& request) {
   if (from.options.force_candidate >= 0) {
     TuneResult forced = tune(from.device, request, Tune::off);
     forced.candidates[0].chosen = false;
-    forced.chosen = std::min(from.options.force_candidate,
-                             static_cast<int>(request.sources.size()) - 1);
+    forced.chosen =
+        std::min(from.options.force_candidate, static_cast<int>(request.sources.size()) - 1);
     forced.candidates[static_cast<std::size_t>(forced.chosen)].chosen = true;
     forced.summary = fmt::format("candidate {} was asked for", forced.chosen);
     return forced;
@@ -172,11 +174,11 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->report.tune_ms = milliseconds_since(start);
   from.dump.write("launch", "txt", launch_text(variant->report));
   log(from.options,
-      fmt::format("{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
-                  "in {:.1f} ms",
-                  from.graph.name(), variant->kernels.size(),
-                  fmt::join(variant->report.sizes, ", "), request.reason, plan_ms, compile_ms,
-                  variant->report.tune_ms));
+      fmt::format(
+          "{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
+          "in {:.1f} ms",
+          from.graph.name(), variant->kernels.size(), fmt::join(variant->report.sizes, ", "),
+          request.reason, plan_ms, compile_ms, variant->report.tune_ms));
   return variant;
 }
 

@@ -17,8 +17,8 @@ const Nvrtc& opened() {
   return *nvrtc().nvrtc;
 }
 
-/// `arch` itself, or, for a GPU newer than this NVRTC, the newest it knows: as PTX, which the driver
-/// compiles.
+/// `arch` itself, or, for a GPU newer than this NVRTC, the newest it knows: as PTX, which the
+/// driver compiles.
 std::string known_arch(const Nvrtc& compiler, const std::string& arch) {
   if (!arch.starts_with("sm_")) return arch;
   const int number = std::atoi(arch.c_str() + 3);
@@ -47,11 +47,13 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   const Nvrtc& compiler = opened();
   const std::string arch = known_arch(compiler, wanted_arch);
   std::vector<SourcePart> parts;
-  for (const Source& source : sources) parts.push_back({source.entry, source.text});
+  for (const Source& source : sources)
+    parts.push_back({source.entry, source.text});
   NvrtcOutput output = compiler.compile(prelude_text(Prelude::cuda), parts, arch);
 
   NvrtcUnit unit{.milliseconds = output.milliseconds};
-  for (const Source& source : sources) unit.reports.push_back(report_of(output, source.entry, arch));
+  for (const Source& source : sources)
+    unit.reports.push_back(report_of(output, source.entry, arch));
   unit.ptx = std::move(output.ptx);
   if (!output.cubin.empty()) {
     unit.image = std::move(output.cubin);

@@ -12,7 +12,7 @@
 namespace sinter {
 
 struct NvrtcUnit {
-  std::vector<std::byte> image;      ///< a cubin, or PTX for a GPU newer than NVRTC
+  std::vector<std::byte> image;  ///< a cubin, or PTX for a GPU newer than NVRTC
   std::string ptx;
   std::vector<CubinReport> reports;  ///< one per source
   double milliseconds = 0;

@@ -45,9 +45,9 @@ class ReplayGraph {
   const DeviceState& device_;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
-  std::vector<CUgraphNode> nodes_;    ///< per launch
+  std::vector<CUgraphNode> nodes_;  ///< per launch
   std::vector<LaunchEdge> edges_;
-  std::vector<bool> empty_;           ///< per launch: its node runs nothing
+  std::vector<bool> empty_;  ///< per launch: its node runs nothing
   bool may_differ_ = true;
   std::int64_t builds_ = 0;
   std::int64_t patched_nodes_ = 0;

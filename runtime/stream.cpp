@@ -11,9 +11,10 @@ namespace {
 /// Throws unless both belong to one device.
 void check_same_device(std::string_view what, const DeviceState& a, const DeviceState& b) {
   if (&a != &b)
-    throw UserError(fmt::format("{}: one belongs to {} {}, the other to {} {}; take both from one "
-                                "device",
-                                what, a.name, a.ordinal, b.name, b.ordinal));
+    throw UserError(
+        fmt::format("{}: one belongs to {} {}, the other to {} {}; take both from one "
+                    "device",
+                    what, a.name, a.ordinal, b.name, b.ordinal));
 }
 
 }  // namespace
@@ -94,8 +95,7 @@ float Event::elapsed_since(const Event& start) const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
   float milliseconds = 0;
-  check(driver,
-        driver.cuEventElapsedTime(&milliseconds, start.state_->handle, state_->handle),
+  check(driver, driver.cuEventElapsedTime(&milliseconds, start.state_->handle, state_->handle),
         "cuEventElapsedTime");
   return milliseconds;
 }

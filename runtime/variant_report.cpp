@@ -50,11 +50,11 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
     report.sizes.push_back(fmt::format("{} = {}", symbol->name,
                                        request.symbols[static_cast<std::size_t>(symbol->id)]));
-  for (const Guard& guard : program.guards) report.guards.push_back(guard_text(guard));
+  for (const Guard& guard : program.guards)
+    report.guards.push_back(guard_text(guard));
   for (const Boundary& boundary : program.boundaries)
-    report.boundaries.push_back({.producer = boundary.producer,
-                                 .consumer = boundary.consumer,
-                                 .reason = boundary.reason});
+    report.boundaries.push_back(
+        {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});
   const KernelReporter reporter(program, request.symbols);
   for (std::size_t i = 0; i < program.kernels.size(); ++i)
     report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));

@@ -14,12 +14,12 @@
 namespace sinter {
 namespace {
 
+using test::error_of;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using test::error_of;
 
 class ArrayTest : public ::testing::Test {
  protected:
@@ -117,9 +117,13 @@ TEST_F(ArrayTest, WrapsMemoryAndStreamsOfOthers) {
 }
 
 TEST_F(ArrayTest, RefusesShapesThatCannotBe) {
-  EXPECT_EQ(error_of([&] { (void)device.empty(f32, {4, -1}); }),
+  EXPECT_EQ(error_of([&] {
+              (void)device.empty(f32, {4, -1});
+            }),
             "Device::empty: shape [4, -1] has a negative extent");
-  EXPECT_EQ(error_of([&] { (void)device.empty(f64, {1LL << 31, 1LL << 31}); }),
+  EXPECT_EQ(error_of([&] {
+              (void)device.empty(f64, {1LL << 31, 1LL << 31});
+            }),
             "Device::empty: f64[2147483648, 2147483648] does not fit in 63 bits of bytes");
 }
 
@@ -127,7 +131,9 @@ TEST_F(ArrayTest, RefusesAViewBeyondItsEnd) {
   const Array array = device.empty(f32, {4});
   EXPECT_EQ(error_of([&] { (void)array.view(4, f32, {4}); }),
             "Array::view: f32[4] at byte 4 needs 16 bytes, but the array f32[4] ends after 16");
-  EXPECT_EQ(error_of([&] { (void)array.view(0, f32, {2, 2}, {4, 1}); }),
+  EXPECT_EQ(error_of([&] {
+              (void)array.view(0, f32, {2, 2}, {4, 1});
+            }),
             "Array::view: f32[2, 2] at byte 0 needs 24 bytes, but the array f32[4] ends after 16");
 }
 
@@ -135,8 +141,9 @@ TEST_F(ArrayTest, RefusesCopiesThatDoNotFit) {
   const Array array = device.empty(f32, {4});
   EXPECT_EQ(error_of([&] { device.upload(array, std::vector<float>(3), stream); }),
             "copy: f32[4] has 4 elements of 4 bytes but the host range has 3 of 4");
-  EXPECT_EQ(error_of([&] { device.upload(array, device.pinned(f32, {5}), stream); }),
-            "Device::upload: f32[4] has 16 bytes but the pinned array has 20; they must be the same");
+  EXPECT_EQ(
+      error_of([&] { device.upload(array, device.pinned(f32, {5}), stream); }),
+      "Device::upload: f32[4] has 16 bytes but the pinned array has 20; they must be the same");
   EXPECT_EQ(error_of([&] { device.copy(array.view(0, f32, {2}, {2}), array, stream); }),
             "Device::copy: f32[2] with strides [2] is not row-major; copy through one that is");
 }

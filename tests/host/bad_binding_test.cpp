@@ -13,9 +13,9 @@
 namespace sinter {
 namespace {
 
+using test::error_of;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
-using test::error_of;
 
 /// y[rows, 4] = x * bias + shift
 Graph scaled() {
@@ -61,13 +61,15 @@ TEST_F(BadBinding, MissingScalar) {
 }
 
 TEST_F(BadBinding, MissingOutput) {
-  EXPECT_EQ(run({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {}),
-            "scaled: output y is not bound; bind an array of f32[rows, 4] (compiled at model.cpp:7)");
+  EXPECT_EQ(
+      run({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {}),
+      "scaled: output y is not bound; bind an array of f32[rows, 4] (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, UnknownName) {
-  EXPECT_EQ(run({{"x", x}, {"bais", bias}, {"shift", 1.0F}}, {{"y", y}}),
-            "scaled: there is no input bais; the inputs are x, bias, shift (compiled at model.cpp:7)");
+  EXPECT_EQ(
+      run({{"x", x}, {"bais", bias}, {"shift", 1.0F}}, {{"y", y}}),
+      "scaled: there is no input bais; the inputs are x, bias, shift (compiled at model.cpp:7)");
   EXPECT_EQ(run({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"z", y}}),
             "scaled: there is no output z; the outputs are y (compiled at model.cpp:7)");
 }
@@ -89,27 +91,31 @@ TEST_F(BadBinding, ArrayForANumber) {
 }
 
 TEST_F(BadBinding, WrongDType) {
-  EXPECT_EQ(run_with_x(device.empty(f64, {3, 4})),
-            "scaled: input x is f32[rows, 4] but bound to f64[3, 4]; bind an array of f32 (compiled "
-            "at model.cpp:7)");
+  EXPECT_EQ(
+      run_with_x(device.empty(f64, {3, 4})),
+      "scaled: input x is f32[rows, 4] but bound to f64[3, 4]; bind an array of f32 (compiled "
+      "at model.cpp:7)");
 }
 
 TEST_F(BadBinding, WrongRank) {
-  EXPECT_EQ(run_with_x(device.empty(f32, {12})),
-            "scaled: input x is f32[rows, 4] but bound to f32[12]; bind an array of rank 2 (compiled "
-            "at model.cpp:7)");
+  EXPECT_EQ(
+      run_with_x(device.empty(f32, {12})),
+      "scaled: input x is f32[rows, 4] but bound to f32[12]; bind an array of rank 2 (compiled "
+      "at model.cpp:7)");
 }
 
 TEST_F(BadBinding, WrongExtent) {
-  EXPECT_EQ(run_with_x(device.empty(f32, {3, 5})),
-            "scaled: input x is f32[rows, 4] but bound to f32[3, 5]: the extent of axis 1 must be 4 "
-            "(compiled at model.cpp:7)");
+  EXPECT_EQ(
+      run_with_x(device.empty(f32, {3, 5})),
+      "scaled: input x is f32[rows, 4] but bound to f32[3, 5]: the extent of axis 1 must be 4 "
+      "(compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, SizesThatContradict) {
-  EXPECT_EQ(run_with_x(device.empty(f32, {5, 4})),
-            "scaled: output y is f32[rows, 4] but bound to f32[3, 4]: the extent of axis 0 must be 5, "
-            "since rows is 5 by input x (compiled at model.cpp:7)");
+  EXPECT_EQ(
+      run_with_x(device.empty(f32, {5, 4})),
+      "scaled: output y is f32[rows, 4] but bound to f32[3, 4]: the extent of axis 0 must be 5, "
+      "since rows is 5 by input x (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, SizesThatNoSymbolGives) {
@@ -118,11 +124,12 @@ TEST_F(BadBinding, SizesThatNoSymbolGives) {
   graph.output("y", sum(graph.input("x", f32, {n * 2})));
   const Executable halves = compile(graph, device, {.tune = Tune::off}, "model.cpp", 9);
   Context halves_context = halves.context();
-  EXPECT_EQ(error_of([&] {
-              (void)halves_context.run(stream, {{"x", device.empty(f32, {5})}});
-            }),
-            "halves: input x is f32[n * 2] but bound to f32[5]: the extent of axis 0 is 5, which is "
-            "n * 2 for no n (compiled at model.cpp:9)");
+  EXPECT_EQ(
+      error_of([&] {
+        (void)halves_context.run(stream, {{"x", device.empty(f32, {5})}});
+      }),
+      "halves: input x is f32[n * 2] but bound to f32[5]: the extent of axis 0 is 5, which is "
+      "n * 2 for no n (compiled at model.cpp:9)");
 }
 
 TEST_F(BadBinding, WrongStrides) {
@@ -136,22 +143,27 @@ TEST_F(BadBinding, StridesOtherThanRecorded) {
   graph.output("y", graph.input("x", f32, {3, 4}, {.strides = {8, 1}}) + 1.0);
   const Executable strided = compile(graph, device, {.tune = Tune::off}, "model.cpp", 9);
   Context strided_context = strided.context();
-  EXPECT_EQ(error_of([&] { (void)strided_context.run(stream, {{"x", x}}); }),
-            "strided: input x is f32[3, 4] but bound to f32[3, 4] with strides [4, 1]: the stride of "
-            "axis 0 must be 8 (compiled at model.cpp:9)");
+  EXPECT_EQ(
+      error_of([&] {
+        (void)strided_context.run(stream, {{"x", x}});
+      }),
+      "strided: input x is f32[3, 4] but bound to f32[3, 4] with strides [4, 1]: the stride of "
+      "axis 0 must be 8 (compiled at model.cpp:9)");
 }
 
 TEST_F(BadBinding, NullPointer) {
-  EXPECT_EQ(run_with_x(Array::wrap(nullptr, f32, {3, 4}, device)),
-            "scaled: input x is bound to f32[3, 4] at a null pointer; bind device memory of 48 bytes "
-            "(compiled at model.cpp:7)");
+  EXPECT_EQ(
+      run_with_x(Array::wrap(nullptr, f32, {3, 4}, device)),
+      "scaled: input x is bound to f32[3, 4] at a null pointer; bind device memory of 48 bytes "
+      "(compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, MemoryTooSmall) {
-  EXPECT_THAT(run_with_x(Array::wrap(bias.pointer(), f32, {3, 4}, device)),
-              MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which needs 48 "
-                           "bytes, but its memory ends after 16; bind a larger one \\(compiled at "
-                           "model.cpp:7\\)"));
+  EXPECT_THAT(
+      run_with_x(Array::wrap(bias.pointer(), f32, {3, 4}, device)),
+      MatchesRegex("scaled: input x is bound to f32\\[3, 4\\] at 0x[0-9a-f]+, which needs 48 "
+                   "bytes, but its memory ends after 16; bind a larger one \\(compiled at "
+                   "model.cpp:7\\)"));
 }
 
 TEST_F(BadBinding, MemoryThatTheDeviceDoesNotKnow) {
@@ -173,9 +185,9 @@ TEST_F(BadBinding, AnotherDevice) {
   DeviceState other(test::null_driver(), 0);
   other.name = "other";
   const Array array = Device(&other).empty(f32, {3, 4});
-  EXPECT_EQ(run_with_x(array), "scaled: input x is on device other but the program was compiled for " +
-                                   std::string(device.name()) +
-                                   "; copy it there (compiled at model.cpp:7)");
+  EXPECT_EQ(run_with_x(array),
+            "scaled: input x is on device other but the program was compiled for " +
+                std::string(device.name()) + "; copy it there (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, StreamOfAnotherDevice) {
@@ -192,11 +204,12 @@ TEST_F(BadBinding, StreamOfAnotherDevice) {
 
 TEST_F(BadBinding, OutputThatOverlapsAnInput) {
   const Array memory = device.empty(f32, {6, 4});
-  EXPECT_THAT(run({{"x", memory.view(0, f32, {3, 4})}, {"bias", bias}, {"shift", 1.0F}},
-                  {{"y", memory.view(32, f32, {3, 4})}}),
-              MatchesRegex("scaled: output y is written, but its 48 bytes at 0x[0-9a-f]+ overlap the "
-                           "48 bytes at 0x[0-9a-f]+ of input x; bind arrays that are apart, or record "
-                           "graph.update to write in place \\(compiled at model.cpp:7\\)"));
+  EXPECT_THAT(
+      run({{"x", memory.view(0, f32, {3, 4})}, {"bias", bias}, {"shift", 1.0F}},
+          {{"y", memory.view(32, f32, {3, 4})}}),
+      MatchesRegex("scaled: output y is written, but its 48 bytes at 0x[0-9a-f]+ overlap the "
+                   "48 bytes at 0x[0-9a-f]+ of input x; bind arrays that are apart, or record "
+                   "graph.update to write in place \\(compiled at model.cpp:7\\)"));
 }
 
 TEST_F(BadBinding, UpdateThatOverlapsAnotherInput) {
@@ -205,10 +218,13 @@ TEST_F(BadBinding, UpdateThatOverlapsAnotherInput) {
   graph.update(p, p - graph.input("g", f32, {4}));
   const Executable step = compile(graph, device, {.tune = Tune::off}, "model.cpp", 9);
   Context step_context = step.context();
-  EXPECT_THAT(error_of([&] { step_context.run(stream, {{"p", bias}, {"g", bias}}, {}); }),
-              MatchesRegex("step: input p is written, but its 16 bytes at 0x[0-9a-f]+ overlap the 16 "
-                           "bytes at 0x[0-9a-f]+ of input g; bind arrays that are apart \\(compiled "
-                           "at model.cpp:9\\)"));
+  EXPECT_THAT(
+      error_of([&] {
+        step_context.run(stream, {{"p", bias}, {"g", bias}}, {});
+      }),
+      MatchesRegex("step: input p is written, but its 16 bytes at 0x[0-9a-f]+ overlap the 16 "
+                   "bytes at 0x[0-9a-f]+ of input g; bind arrays that are apart \\(compiled "
+                   "at model.cpp:9\\)"));
 }
 
 TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
@@ -221,11 +237,13 @@ TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
   const auto run_with = [&](auto number) {
     return error_of([&] { (void)counts_context.run(stream, {{"x", ints}, {"n", number}}); });
   };
-  EXPECT_EQ(run_with(0.5), "counts: scalar n is i32 but bound to 0.5; bind a whole number (compiled "
-                           "at model.cpp:9)");
-  EXPECT_EQ(run_with(std::int64_t{1} << 40),
-            "counts: scalar n is i32 but bound to 1099511627776; bind a number of 32 bits (compiled "
+  EXPECT_EQ(run_with(0.5),
+            "counts: scalar n is i32 but bound to 0.5; bind a whole number (compiled "
             "at model.cpp:9)");
+  EXPECT_EQ(
+      run_with(std::int64_t{1} << 40),
+      "counts: scalar n is i32 but bound to 1099511627776; bind a number of 32 bits (compiled "
+      "at model.cpp:9)");
 }
 
 TEST_F(BadBinding, AFailedCallLeavesTheContextUsable) {
@@ -239,16 +257,20 @@ TEST_F(BadBinding, BindingsOfAnotherProgram) {
   const Executable other = compile(scaled(), device, {.tune = Tune::off}, "model.cpp", 8);
   const Bindings bindings =
       other.context().bind({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
-  EXPECT_EQ(error_of([&] { context.run(stream, bindings); }),
-            "scaled: the Bindings were made for scaled, compiled at model.cpp:8; bind in a Context of "
-            "this program (compiled at model.cpp:7)");
+  EXPECT_EQ(
+      error_of([&] { context.run(stream, bindings); }),
+      "scaled: the Bindings were made for scaled, compiled at model.cpp:8; bind in a Context of "
+      "this program (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, PreparedBindingsStayAsTheyWereAfterABadSet) {
   Bindings bindings = context.bind({{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
-  EXPECT_EQ(error_of([&] { bindings.set("x", device.empty(f32, {3, 5})); }),
-            "scaled: input x is f32[rows, 4] but bound to f32[3, 5]: the extent of axis 1 must be 4 "
-            "(compiled at model.cpp:7)");
+  EXPECT_EQ(
+      error_of([&] {
+        bindings.set("x", device.empty(f32, {3, 5}));
+      }),
+      "scaled: input x is f32[rows, 4] but bound to f32[3, 5]: the extent of axis 1 must be 4 "
+      "(compiled at model.cpp:7)");
   EXPECT_EQ(error_of([&] { bindings.set("shfit", 1.0F); }),
             "scaled: there is no input or output shfit; there are x, bias, shift, y (compiled at "
             "model.cpp:7)");

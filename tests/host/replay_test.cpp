@@ -1,4 +1,5 @@
-// CUDA Graphs of whole programs: built once, patched where something changed, ordered as it must be.
+// CUDA Graphs of whole programs: built once, patched where something changed, ordered as it must
+// be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +71,8 @@ TEST_F(Replay, IsOneLaunch) {
 }
 
 TEST_F(Replay, BuildsOnceAndPatchesNothingWhereNothingChanged) {
-  for (int i = 0; i < 5; ++i) replay();
+  for (int i = 0; i < 5; ++i)
+    replay();
   const Context::GraphCounters counters = context.graph_counters();
   EXPECT_EQ(counters.builds, 1);
   EXPECT_EQ(counters.patched_nodes, 0);
@@ -201,8 +203,9 @@ TEST_F(Replay, NamesTheKernelOfAFailedLaunch) {
 TEST_F(Replay, FailsWhereTheArenaDoesNotFitAndWorksAfterwards) {
   executable.prepare({{"n", 3}});
   host::inject_fault("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_THAT(test::error_of<DriverError>([&] { replay(); }),
-              HasSubstr("cuMemAlloc failed on the host device for the arena of a context of several"));
+  EXPECT_THAT(
+      test::error_of<DriverError>([&] { replay(); }),
+      HasSubstr("cuMemAlloc failed on the host device for the arena of a context of several"));
   replay();
   EXPECT_THAT(download(a), ElementsAre(3, 5, 7));
 }

@@ -18,7 +18,8 @@ namespace {
 std::vector<std::int64_t> numbers(std::span<const Extent> extents,
                                   std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> result;
-  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
+  for (const Extent extent : extents)
+    result.push_back(evaluate(extent, symbols));
   return result;
 }
 
@@ -33,7 +34,10 @@ Array make_array(Device device, DType dtype, std::span<const std::int64_t> shape
 class Runner {
  public:
   Runner(const Graph& graph, Device device, const HostArrays& inputs, const RunRequest& request)
-      : graph_(graph.data()), device_(device), inputs_(inputs), request_(request),
+      : graph_(graph.data()),
+        device_(device),
+        inputs_(inputs),
+        request_(request),
         stream_(device.stream()) {}
 
   void bind() {

@@ -14,18 +14,18 @@ namespace sinter::test {
 
 /// What one run of a graph gave.
 struct RunResult {
-  HostArrays results;               ///< outputs, and updated inputs, by name
+  HostArrays results;  ///< outputs, and updated inputs, by name
   Report report;
-  std::int64_t launches = 0;        ///< counted by the host driver
-  std::int64_t bytes_read = 0;      ///< the same, with Options::count
+  std::int64_t launches = 0;    ///< counted by the host driver
+  std::int64_t bytes_read = 0;  ///< the same, with Options::count
   std::int64_t bytes_written = 0;
 };
 
 struct RunRequest {
   std::vector<std::int64_t> symbols;  ///< by id
   Options options = {};
-  bool as_graph = false;              ///< replayed, twice, with everything in fresh places
-  std::int64_t misalignment = 0;      ///< bytes that every array starts past a multiple of 256
+  bool as_graph = false;          ///< replayed, twice, with everything in fresh places
+  std::int64_t misalignment = 0;  ///< bytes that every array starts past a multiple of 256
 };
 
 /// Runs `graph` once on `inputs` (and scalars, of rank 0). The padding of results is left out.

@@ -49,8 +49,8 @@ class Checker {
     Options fused_options = options;
     // The default, but with all the others beside it.
     if (settings_.candidates) fused_options.force_candidate = 0;
-    const RunResult fused = run_graph(graph_, device_, inputs_,
-                                      {.symbols = symbols_, .options = fused_options});
+    const RunResult fused =
+        run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = fused_options});
     check_oracle(fused);
     check_counted("fused", fused);
     check_replay(fused_options, fused);
@@ -62,8 +62,9 @@ class Checker {
 
  private:
   void fail(const std::string& message, const Report& report) const {
-    ADD_FAILURE() << message << "\n\n" << print(graph_) << "sizes:" << sizes_text_ << ", seed "
-                  << settings_.seed << "\n" << kernels_text(report);
+    ADD_FAILURE() << message << "\n\n"
+                  << print(graph_) << "sizes:" << sizes_text_ << ", seed " << settings_.seed << "\n"
+                  << kernels_text(report);
   }
 
   void check_oracle(const RunResult& run) const {
@@ -154,9 +155,9 @@ class Checker {
       misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
     for (const auto& [name, values] : fused.results)
       misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
-    const RunResult run = run_graph(
-        graph_, device_, inputs_,
-        {.symbols = symbols_, .options = options, .misalignment = misalignment});
+    const RunResult run =
+        run_graph(graph_, device_, inputs_,
+                  {.symbols = symbols_, .options = options, .misalignment = misalignment});
     check_same_bits(fmt::format("{} bytes misaligned", misalignment), run, fused);
   }
 

@@ -27,7 +27,8 @@ Variant three_kernels() {
   variant.program.kernels[0].stores = {{.buffer = 0}};
   variant.program.kernels[1].depends_on = {0};
   variant.program.kernels[2].stores = {{.buffer = 1}};
-  variant.kernels = {{.source = touching({0})}, {.source = touching({0})}, {.source = touching({1})}};
+  variant.kernels = {
+      {.source = touching({0})}, {.source = touching({0})}, {.source = touching({1})}};
   return variant;
 }
 

@@ -19,8 +19,8 @@ struct PinnedMemory;  // internal
 class Array {
  public:
   /// Memory that belongs to somebody else and must outlive all work on it. `strides` in elements;
-  /// none: row-major. Any alignment that suits the dtype will do; 16 bytes are fastest. The first run
-  /// that it is bound to checks that the device knows the memory and that it is large enough.
+  /// none: row-major. Any alignment that suits the dtype will do; 16 bytes are fastest. The first
+  /// run that it is bound to checks that the device knows the memory and that it is large enough.
   static Array wrap(void* pointer, DType dtype, Sizes shape, Device device = default_device(),
                     Sizes strides = {});
 

@@ -23,8 +23,8 @@ class Stream;
 /// How a function takes concrete extents: from `{2048, 4096}`, a vector, or a span.
 using Sizes = Axes;
 
-/// A GPU, or the host device: a handle, free to copy, usable from any thread. Devices live as long as
-/// the process.
+/// A GPU, or the host device: a handle, free to copy, usable from any thread. Devices live as long
+/// as the process.
 class Device {
  public:
   explicit Device(DeviceState* state) : state_(state) {}
@@ -37,7 +37,8 @@ class Device {
   /// Its number among devices of its kind.
   int ordinal() const;
 
-  /// Fresh memory with unspecified contents, row-major. Throws DriverError where there is not enough.
+  /// Fresh memory with unspecified contents, row-major. Throws DriverError where there is not
+  /// enough.
   Array empty(DType dtype, Sizes shape) const;
   /// Host memory that copies to and from the device run asynchronously with.
   PinnedArray pinned(DType dtype, Sizes shape) const;

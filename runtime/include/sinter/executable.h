@@ -20,13 +20,14 @@ struct ExecutableState;  // internal
 struct ContextState;     // internal
 struct BindingsState;    // internal
 
-/// An Array or a number for the input, scalar or output called `name`. Refers to the Array, so it is
-/// good for the call that it is written in.
+/// An Array or a number for the input, scalar or output called `name`. Refers to the Array, so it
+/// is good for the call that it is written in.
 struct Binding {
   Binding(std::string_view name, const Array& array) : name(name), array(&array) {}
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  Binding(std::string_view name, Number value) : name(name) {
+  requires std::integral<Number> || std::floating_point<Number> Binding(std::string_view name,
+                                                                        Number value)
+      : name(name) {
     if constexpr (std::same_as<Number, bool>)
       number = {.kind = Literal::Kind::boolean, .integer = value};
     else if constexpr (std::integral<Number>)
@@ -40,13 +41,14 @@ struct Binding {
   Literal number = {};
 };
 
-/// How a function takes bindings: from `{{"x", xs}, {"lr", 0.1f}}`, a vector, or a span. Holds no data.
+/// How a function takes bindings: from `{{"x", xs}, {"lr", 0.1f}}`, a vector, or a span. Holds no
+/// data.
 class BindingList : public std::span<const Binding> {
  public:
   constexpr BindingList() = default;
   BindingList(std::initializer_list<Binding> list) : span(list.begin(), list.size()) {}
-  BindingList(const std::vector<Binding>& vector) : span(vector) {}   // NOLINT
-  BindingList(std::span<const Binding> view) : span(view) {}          // NOLINT
+  BindingList(const std::vector<Binding>& vector) : span(vector) {}  // NOLINT
+  BindingList(std::span<const Binding> view) : span(view) {}         // NOLINT
 };
 
 /// The size of a symbol.
@@ -76,10 +78,8 @@ class Bindings {
   /// Replaces what is bound to `name`, checked as in Context::bind.
   void set(std::string_view name, const Array& array);
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  void set(std::string_view name, Number value) {
-    set(Binding(name, value));
-  }
+  requires std::integral<Number> || std::floating_point<Number>
+  void set(std::string_view name, Number value) { set(Binding(name, value)); }
   void set(const Binding& binding);
 
  private:
@@ -88,9 +88,9 @@ class Bindings {
   std::shared_ptr<BindingsState> state_;
 };
 
-/// A place to run an Executable in: arena, launch records and CUDA Graph. It serves one run at a time:
-/// calls on different streams wait for one another on the device; two threads in it at once are an
-/// error. Take one Context per concurrent run. It waits for its work when it is destroyed.
+/// A place to run an Executable in: arena, launch records and CUDA Graph. It serves one run at a
+/// time: calls on different streams wait for one another on the device; two threads in it at once
+/// are an error. Take one Context per concurrent run. It waits for its work when it is destroyed.
 class Context {
  public:
   Context(Context&&) noexcept;
@@ -126,8 +126,8 @@ class Context {
   std::unique_ptr<ContextState> state_;
 };
 
-/// A compiled graph: immutable, free to copy, shared by threads. It keeps one variant of its kernels
-/// per class of sizes and pointer alignments that it met.
+/// A compiled graph: immutable, free to copy, shared by threads. It keeps one variant of its
+/// kernels per class of sizes and pointer alignments that it met.
 class Executable {
  public:
   explicit Executable(std::shared_ptr<ExecutableState> state) : state_(std::move(state)) {}
@@ -148,8 +148,8 @@ class Executable {
 
 /// Compiles `graph` for `device`: at once if all its extents are numbers, else size class by size
 /// class, when each is prepared or first run. The graph is copied and may be changed or destroyed
-/// afterwards, but while a thread records into it no other may plan new sizes: both share the extents.
-/// Throws UserError for a graph that cannot be run, CompileError for a kernel that cannot.
+/// afterwards, but while a thread records into it no other may plan new sizes: both share the
+/// extents. Throws UserError for a graph that cannot be run, CompileError for a kernel that cannot.
 Executable compile(const Graph& graph, Device device, const Options& options = {},
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

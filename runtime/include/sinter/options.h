@@ -19,17 +19,18 @@ enum class Tune : std::uint8_t {
 /// Read once by `compile` and passed down.
 struct Options {
   Tune tune = Tune::quick;
-  bool fuse = true;                         ///< false: one kernel per node of the graph
-  std::vector<std::string> skip = {};       ///< compiler passes to leave out, by name
-  std::vector<std::string> dump = {};       ///< stages to write to files: graph simplify fuse …
+  bool fuse = true;                    ///< false: one kernel per node of the graph
+  std::vector<std::string> skip = {};  ///< compiler passes to leave out, by name
+  std::vector<std::string> dump = {};  ///< stages to write to files: graph simplify fuse …
   std::string dump_directory = "sinter-dump";
-  /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must not
-  /// use the Executable.
+  /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must
+  /// not use the Executable.
   std::function<void(std::string_view line)> log = {};
-  std::string target = {};                  ///< host device only: the GPU to plan for; empty: h200
-  bool also_nvrtc = false;   ///< host device: compile each kernel by NVRTC too, and report on it
-  bool count = false;        ///< host device: count the bytes that each launch touches
-  int force_candidate = -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
+  std::string target = {};  ///< host device only: the GPU to plan for; empty: h200
+  bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
+  bool count = false;       ///< host device: count the bytes that each launch touches
+  int force_candidate =
+      -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
 };
 
 /// `options` changed by SINTER_DUMP=fuse,source, SINTER_SKIP=fold and SINTER_TUNE=off|quick|wide,

@@ -9,25 +9,25 @@ namespace sinter {
 
 /// How one schedule of a kernel fared.
 struct CandidateReport {
-  std::string schedule;             ///< `threads 256, vector 4, unroll 2`
-  double median_us = 0;             ///< of one launch with a cold L2; 0: not timed
+  std::string schedule;  ///< `threads 256, vector 4, unroll 2`
+  double median_us = 0;  ///< of one launch with a cold L2; 0: not timed
   double lower_quartile_us = 0;
   double upper_quartile_us = 0;
   double gigabytes_per_second = 0;  ///< predicted bytes by the median
   int registers = 0;                ///< per thread; 0 on the host device
   bool chosen = false;
-  std::string problem;              ///< why it was dropped; empty: it was not
+  std::string problem;  ///< why it was dropped; empty: it was not
 };
 
 /// What NVRTC makes of a kernel where the kernel itself runs on the host device.
 struct CubinReport {
-  std::string arch;        ///< `sm_90`; empty: not compiled by NVRTC
-  std::string why_not;     ///< why it was not, where it was asked for
-  int registers = 0;       ///< per thread
-  int spill_bytes = 0;     ///< per thread
+  std::string arch;     ///< `sm_90`; empty: not compiled by NVRTC
+  std::string why_not;  ///< why it was not, where it was asked for
+  int registers = 0;    ///< per thread
+  int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
   std::int64_t cubin_bytes = 0;  ///< of the program that holds it and its other candidates
-  double compile_ms = 0;   ///< of that program
+  double compile_ms = 0;         ///< of that program
 };
 
 struct KernelReport {
@@ -36,23 +36,23 @@ struct KernelReport {
   std::vector<std::string> nodes;   ///< as in the text form, in order
   std::vector<std::string> places;  ///< `model.cpp:42`, where each was recorded
   std::string schedule;
-  std::string source;               ///< the emitted function, without the prelude
-  int launches = 0;                 ///< per run; 0 where a size is zero
-  std::int64_t bytes_read = 0;      ///< predicted
+  std::string source;           ///< the emitted function, without the prelude
+  int launches = 0;             ///< per run; 0 where a size is zero
+  std::int64_t bytes_read = 0;  ///< predicted
   std::int64_t bytes_written = 0;
-  bool bytes_are_bounds = false;    ///< addresses are read from data: it moves at most these
-  std::int64_t minimal_bytes = 0;   ///< everything it needs read once, and its results written
-  int threads = 0;                  ///< per block
-  std::int64_t grid = 0;            ///< blocks
-  int vector_bytes = 0;             ///< of the widest load or store
-  int registers = 0;                ///< per thread; of the cubin on the host device
+  bool bytes_are_bounds = false;   ///< addresses are read from data: it moves at most these
+  std::int64_t minimal_bytes = 0;  ///< everything it needs read once, and its results written
+  int threads = 0;                 ///< per block
+  std::int64_t grid = 0;           ///< blocks
+  int vector_bytes = 0;            ///< of the widest load or store
+  int registers = 0;               ///< per thread; of the cubin on the host device
   int spill_bytes = 0;
   std::int64_t shared_bytes = 0;
-  double compile_ms = 0;            ///< of the compilation that made it; 0: it came from the cache
+  double compile_ms = 0;  ///< of the compilation that made it; 0: it came from the cache
   CubinReport cubin;
-  std::vector<std::string> notes;   ///< why it is not faster, in words
+  std::vector<std::string> notes;           ///< why it is not faster, in words
   std::vector<CandidateReport> candidates;  ///< the heuristic's choice first
-  std::string tuning;               ///< how the choice was made, in a sentence
+  std::string tuning;                       ///< how the choice was made, in a sentence
 };
 
 struct BoundaryReport {
@@ -63,15 +63,15 @@ struct BoundaryReport {
 
 /// The kernels of one size class.
 struct VariantReport {
-  std::string reason;              ///< why it was planned: which guard the earlier ones broke
-  std::vector<std::string> sizes;  ///< those it was planned for: `rows = 2048`
-  std::vector<std::string> guards; ///< what it assumes of all sizes that share it
-  std::int64_t alignment = 0;      ///< bytes, of every pointer
+  std::string reason;               ///< why it was planned: which guard the earlier ones broke
+  std::vector<std::string> sizes;   ///< those it was planned for: `rows = 2048`
+  std::vector<std::string> guards;  ///< what it assumes of all sizes that share it
+  std::int64_t alignment = 0;       ///< bytes, of every pointer
   std::int64_t arena_bytes = 0;
   std::vector<KernelReport> kernels;
   std::vector<BoundaryReport> boundaries;
   double plan_ms = 0;
-  double compile_ms = 0;           ///< wall time, all kernels
+  double compile_ms = 0;  ///< wall time, all kernels
   double tune_ms = 0;
 };
 
