@@ -32,8 +32,7 @@ class Timer {
   /// Seconds of one `launch`.
   double time(const auto& launch) const {
     start_.record(stream_);
-    for (int i = 0; i < kLaunches; ++i)
-      launch();
+    for (int i = 0; i < kLaunches; ++i) launch();
     end_.record(stream_);
     end_.synchronize();
     return static_cast<double>(end_.elapsed_since(start_)) * 1e-3 / kLaunches;
@@ -64,8 +63,7 @@ void measure(benchmark::State& state, const Graph& graph, std::vector<std::strin
   }
   const Array y = device->empty(f32, result);
   std::vector<Binding> bound;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    bound.emplace_back(inputs[i], arrays[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) bound.emplace_back(inputs[i], arrays[i]);
 
   const Executable executable = compile(graph, *device);
   Context context = executable.context();
@@ -117,10 +115,14 @@ void full_sum(benchmark::State& state) {
   measure(state, graph, {"x"}, {kElements}, {});
 }
 
-BENCHMARK(copy)->UseManualTime()->Iterations(kIterations);
-BENCHMARK(add)->UseManualTime()->Iterations(kIterations);
-BENCHMARK(softmax_of_4096)->UseManualTime()->Iterations(kIterations);
-BENCHMARK(full_sum)->UseManualTime()->Iterations(kIterations);
+BENCHMARK(copy)
+->UseManualTime()->Iterations(kIterations);
+BENCHMARK(add)
+->UseManualTime()->Iterations(kIterations);
+BENCHMARK(softmax_of_4096)
+->UseManualTime()->Iterations(kIterations);
+BENCHMARK(full_sum)
+->UseManualTime()->Iterations(kIterations);
 
 }  // namespace
 }  // namespace sinter

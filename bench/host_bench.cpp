@@ -41,7 +41,8 @@ void softmax_rows(benchmark::State& state) {
   graph.output("y", softmax(graph.input("x", f32, {4096, 4096})));
   run_on_host(state, graph, {4096, 4096});
 }
-BENCHMARK(softmax_rows)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(softmax_rows)
+->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 constexpr std::int64_t kElements = 16 << 20;
 
@@ -50,18 +51,12 @@ void cheap_chain(benchmark::State& state) {
   Graph graph("cheap_chain");
   const Tensor x = graph.input("x", f32, {kElements});
   Tensor y = x;
-  for (int i = 0; i < state.range(0); i += 3)
-    y = maximum(y * 0.75F + 0.5F, x);
+  for (int i = 0; i < state.range(0); i += 3) y = maximum(y * 0.75F + 0.5F, x);
   graph.output("y", y);
   run_on_host(state, graph, {kElements});
 }
 BENCHMARK(cheap_chain)
-    ->Arg(3)
-    ->Arg(9)
-    ->Arg(30)
-    ->Unit(benchmark::kMillisecond)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+->Arg(3)->Arg(9)->Arg(30)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 /// Ops that cost more than a memory access.
 void gelu_chain(benchmark::State& state) {
@@ -69,7 +64,8 @@ void gelu_chain(benchmark::State& state) {
   graph.output("y", gelu(graph.input("x", f32, {kElements})));
   run_on_host(state, graph, {kElements});
 }
-BENCHMARK(gelu_chain)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(gelu_chain)
+->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 }  // namespace
 }  // namespace sinter

@@ -85,31 +85,27 @@ void run_prepared(benchmark::State& state) {
   Fixture f;
   const Bindings bindings =
       f.context.bind({{"x", f.x[0]}, {"bias", f.bias[0]}, {"scale", 0.5F}}, {{"y", f.y[0]}});
-  for (auto _ : state)
-    f.context.run(f.stream, bindings);
+  for (auto _ : state) f.context.run(f.stream, bindings);
 }
 BENCHMARK(run_prepared);
 
 void run_by_name(benchmark::State& state) {
   Fixture f;
-  for (auto _ : state)
-    f.run(0, 0.5F);
+  for (auto _ : state) f.run(0, 0.5F);
 }
 BENCHMARK(run_by_name);
 
 void run_by_name_with_a_new_scalar(benchmark::State& state) {
   Fixture f;
   float scale = 0;
-  for (auto _ : state)
-    f.run(0, scale += 1);
+  for (auto _ : state) f.run(0, scale += 1);
 }
 BENCHMARK(run_by_name_with_a_new_scalar);
 
 void run_by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
   Fixture f;
   int set = 0;
-  for (auto _ : state)
-    f.run(set ^= 1, 0.5F);
+  for (auto _ : state) f.run(set ^= 1, 0.5F);
 }
 BENCHMARK(run_by_name_with_two_sets_of_arrays_in_turn);
 
@@ -117,23 +113,20 @@ void replay_prepared(benchmark::State& state) {
   Fixture f;
   const Bindings bindings =
       f.context.bind({{"x", f.x[0]}, {"bias", f.bias[0]}, {"scale", 0.5F}}, {{"y", f.y[0]}});
-  for (auto _ : state)
-    f.context.replay(f.stream, bindings);
+  for (auto _ : state) f.context.replay(f.stream, bindings);
 }
 BENCHMARK(replay_prepared);
 
 void replay_by_name(benchmark::State& state) {
   Fixture f;
-  for (auto _ : state)
-    f.replay(0, 0.5F);
+  for (auto _ : state) f.replay(0, 0.5F);
 }
 BENCHMARK(replay_by_name);
 
 void replay_by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
   Fixture f;
   int set = 0;
-  for (auto _ : state)
-    f.replay(set ^= 1, 0.5F);
+  for (auto _ : state) f.replay(set ^= 1, 0.5F);
 }
 BENCHMARK(replay_by_name_with_two_sets_of_arrays_in_turn);
 

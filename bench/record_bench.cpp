@@ -47,8 +47,7 @@ void record_chain_again(benchmark::State& state) {
   const Tensor x = graph.input("x", f32, {graph.extent("rows"), 4096});
   const Tensor bias = graph.input("bias", f32, {4096});
   record_chain(x, bias);
-  for (auto _ : state)
-    benchmark::DoNotOptimize(record_chain(x, bias));
+  for (auto _ : state) benchmark::DoNotOptimize(record_chain(x, bias));
   set_rate(state);
 }
 BENCHMARK(record_chain_again);
@@ -57,8 +56,7 @@ void record_ops_with_numbers(benchmark::State& state) {
   for (auto _ : state) {
     Graph graph("numbers");
     Tensor y = graph.input("x", f32, {64, 4096});
-    for (int i = 0; i < kOps / 2; ++i)
-      y = exp(y * 0.5);
+    for (int i = 0; i < kOps / 2; ++i) y = exp(y * 0.5);
     benchmark::DoNotOptimize(y);
   }
   set_rate(state);
@@ -69,8 +67,7 @@ void record_softmax_rows(benchmark::State& state) {
   for (auto _ : state) {
     Graph graph("softmax");
     Tensor y = graph.input("x", f32, {64, 4096});
-    for (int i = 0; i < kOps / 5; ++i)
-      y = softmax(y);
+    for (int i = 0; i < kOps / 5; ++i) y = softmax(y);
     benchmark::DoNotOptimize(y);
   }
   set_rate(state);
@@ -82,8 +79,7 @@ void parse_statements(benchmark::State& state) {
   for (int i = 1; i < kOps; ++i)
     text += "  v" + std::to_string(i) + " = add v" + std::to_string(i - 1) + ", x\n";
   text += "  return v" + std::to_string(kOps - 1) + "\n}\n";
-  for (auto _ : state)
-    benchmark::DoNotOptimize(parse(text));
+  for (auto _ : state) benchmark::DoNotOptimize(parse(text));
   set_rate(state);
 }
 BENCHMARK(parse_statements);

@@ -30,8 +30,8 @@ class ColumnWriter {
     int last = passes;
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
-    writer_.write_row_stores(
-        live_.empty() ? "Shape::along() == 0" : live_ + " && Shape::along() == 0");
+    writer_.write_row_stores(live_.empty() ? "Shape::along() == 0"
+                                           : live_ + " && Shape::along() == 0");
   }
 
  private:
@@ -45,9 +45,8 @@ class ColumnWriter {
     declare_exchange(writer_,
                      std::int64_t{schedule_.threads} * schedule_.vector * widest_state(writer_));
     if (!plan_.is_fixed)
-      writer_.declare_index(
-          "chunks",
-          writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts)));
+      writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
+                                                            plan_.tree.parts)));
   }
 
   void declare_columns() {
@@ -63,12 +62,12 @@ class ColumnWriter {
     std::string block = fmt::format("static_cast<{}>(blockIdx.x)", writer_.index_type());
     if (!outer.empty()) {
       const std::string blocks = atomic(writer_.text(across));
-      writer_.declare_axes(
-          writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)), outer, "outer");
+      writer_.declare_axes(writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)),
+                           outer, "outer");
       block = fmt::format("({} % {})", block, blocks);
     }
-    const std::string own = fmt::format("{} * {} + Shape::column() * {}", block, per_block,
-                                        schedule_.vector);
+    const std::string own =
+        fmt::format("{} * {} + Shape::column() * {}", block, per_block, schedule_.vector);
     const bool may_be_outside = !inner.is_number() || inner.number() % per_block != 0;
     if (!may_be_outside) {
       writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", own);
@@ -121,7 +120,8 @@ class ColumnWriter {
         if (plan_.whole_extent)
           row();
         else
-          writer_.out.block(fmt::format("if (along < {})", writer_.text(body_.reduced_size())), row);
+          writer_.out.block(fmt::format("if (along < {})", writer_.text(body_.reduced_size())),
+                            row);
       });
     };
     if (plan_.whole_parts)
@@ -145,9 +145,9 @@ class ColumnWriter {
     writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
                                  schedule_.vector, name));
     writer_.out.directive("#pragma unroll");
-    writer_.out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule_.vector, name,
-                                 plan_.tree.extent == 0 ? empty_result(reduction)
-                                                        : states + "[k].result()"));
+    writer_.out.line(
+        fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule_.vector, name,
+                    plan_.tree.extent == 0 ? empty_result(reduction) : states + "[k].result()"));
     writer_.set_result(reduction, schedule_.vector == 1 ? name + "[0]" : name + "[k]");
   }
 

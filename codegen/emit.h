@@ -6,7 +6,8 @@
 
 namespace sinter {
 
-/// The CUDA C++ of `kernel` under `schedule`. `entry` names the function. Same arguments, same text.
+/// The CUDA C++ of `kernel` under `schedule`. `entry` names the function. Same arguments, same
+/// text.
 Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
             std::string_view entry);
 

@@ -32,9 +32,7 @@ std::string cast_text(DType from, DType to, const std::string& value) {
   return fmt::format("static_cast<{}>({})", type, value);
 }
 
-bool is_literal_text(const Node& node) {
-  return node.op == Op::constant || node.op == Op::full;
-}
+bool is_literal_text(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
 
 }  // namespace
 
@@ -52,9 +50,9 @@ std::string op_text(const Node& node, std::span<const std::string> operands) {
     texts[i] = may_fold ? fmt::format("opaque_value({})", operands[i]) : operands[i];
   }
   const std::string_view suffix = info(dtype).compute == DType::f64 ? "" : "f";
-  std::string text = fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]),
-                                 fmt::arg("b", texts[1]), fmt::arg("c", texts[2]),
-                                 fmt::arg("f", suffix));
+  std::string text =
+      fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
+                  fmt::arg("c", texts[2]), fmt::arg("f", suffix));
   if (is_half(node.dtype)) text = fmt::format("rounded<{}>({})", name(node.dtype), text);
   return text;
 }

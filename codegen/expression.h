@@ -18,10 +18,10 @@ std::string op_text(const Node& node, std::span<const std::string> operands);
 
 /// How index expressions are written.
 struct IndexWriter {
-  std::string_view c_type = "int";                          ///< `int` or `long long`
-  std::function<std::string(int axis)> axis;                ///< the variable of an axis
-  std::function<std::string(const ExtentAtom&)> symbol;     ///< the parameter of a symbol
-  std::function<std::string(const IndexAtom&)> indirect;    ///< the value that was read
+  std::string_view c_type = "int";                        ///< `int` or `long long`
+  std::function<std::string(int axis)> axis;              ///< the variable of an axis
+  std::function<std::string(const ExtentAtom&)> symbol;   ///< the parameter of a symbol
+  std::function<std::string(const IndexAtom&)> indirect;  ///< the value that was read
 
   std::string text(Extent extent) const;
   std::string text(const Index& index) const;

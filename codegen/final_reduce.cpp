@@ -79,7 +79,8 @@ class FinalWriter {
     const std::int64_t parts = tree_.parts / groups_;
     const std::string tree = writer_.name_for(reduction.node, "_tree");
     const std::string rows = writer_.text(body_.parallel_size());
-    out.line(fmt::format("RowReduction<{}, Rows, {}> {};", writer_.state_type(reduction), parts, tree));
+    out.line(
+        fmt::format("RowReduction<{}, Rows, {}> {};", writer_.state_type(reduction), parts, tree));
     const std::string chunks =
         body_.parallel_size().is_number()
             ? std::to_string(tree_.chunks_per_part)
@@ -94,13 +95,15 @@ class FinalWriter {
           [&] {
             out.unrolled("i", std::to_string(per_thread), [&] {
               out.line("const int chunk = Rows::chunk(step + i);");
-              out.line(fmt::format("const {} at = 4 * ((part * {} + Rows::group()) * ({}) + chunk);",
-                                   writer_.index_type(), groups_, chunks));
+              out.line(
+                  fmt::format("const {} at = 4 * ((part * {} + Rows::group()) * ({}) + chunk);",
+                              writer_.index_type(), groups_, chunks));
               out.directive("#pragma unroll");
               out.block("for (int k = 0; k < 4; ++k)", [&] {
-                out.line(fmt::format("if (chunk < {} && at + k < {}) {}.add(i, k, load_workspace({}, "
-                                     "at + k), at + k);",
-                                     chunks, rows, tree, values));
+                out.line(
+                    fmt::format("if (chunk < {} && at + k < {}) {}.add(i, k, load_workspace({}, "
+                                "at + k), at + k);",
+                                chunks, rows, tree, values));
               });
             });
           });

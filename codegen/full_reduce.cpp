@@ -34,15 +34,15 @@ class FullWriter {
   std::string parts() const { return std::to_string(plan_.tree.parts); }
 
   void declare_shape() {
-    writer_.out.line(fmt::format("using Shape = RowShape<{}, 1, {}, {}>;", schedule_.threads_per_row,
-                                 plan_.tree.accumulators, schedule_.vector));
+    writer_.out.line(fmt::format("using Shape = RowShape<{}, 1, {}, {}>;",
+                                 schedule_.threads_per_row, plan_.tree.accumulators,
+                                 schedule_.vector));
     writer_.source.has_barrier = true;
-    declare_exchange(writer_, std::int64_t{schedule_.threads} * plan_.vector_chunks *
-                                  widest_state(writer_));
+    declare_exchange(writer_,
+                     std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_));
     if (!plan_.is_fixed)
-      writer_.declare_index(
-          "chunks",
-          writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts)));
+      writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
+                                                            plan_.tree.parts)));
   }
 
   void declare_row() {
@@ -91,9 +91,9 @@ class FullWriter {
             Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
             if (!plan_.whole_vectors) {
               tile.count = "count";
-              writer_.declare_index("count", fmt::format("minimum({}({}), {} - column)",
-                                                         writer_.index_type(), schedule_.vector,
-                                                         atomic(end)));
+              writer_.declare_index(
+                  "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                                       schedule_.vector, atomic(end)));
             }
             writer_.write_tile(needed[0], sinks, tile);
           };
@@ -144,8 +144,8 @@ class FullWriter {
   }
 
   void finish_reductions(const std::vector<int>& reductions) {
-    writer_.out.line(fmt::format("if (!last_block(tickets{}, {})) return;",
-                                 has_rows_ ? " + row" : "", parts()));
+    writer_.out.line(
+        fmt::format("if (!last_block(tickets{}, {})) return;", has_rows_ ? " + row" : "", parts()));
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
       const std::string name = writer_.name_for(reduction.node);

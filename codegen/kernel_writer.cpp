@@ -14,10 +14,9 @@ namespace {
 Body body_of(const Kernel& kernel) {
   std::vector<const Node*> stores;
   for (const Store& store : kernel.stores) stores.push_back(store.node);
-  BodyAnswer answer =
-      build_body({.nodes = kernel.nodes, .stores = stores}, [&](const Node* node) {
-        return std::string(info(node->op).name) + "_" + std::to_string(node->id);
-      });
+  BodyAnswer answer = build_body({.nodes = kernel.nodes, .stores = stores}, [&](const Node* node) {
+    return std::string(info(node->op).name) + "_" + std::to_string(node->id);
+  });
   ensure(static_cast<bool>(answer), "kernel " + kernel.name + " has no body: " + answer.why_not);
   return collapse_axes(std::move(answer.body));
 }
@@ -44,18 +43,20 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
 
 IndexWriter KernelWriter::index_writer(bool at_element) {
   return {.c_type = index_type_,
-          .axis = [this, at_element](int axis) {
-            const std::string& name = axis_names.at(axis);
-            return at_element && axis == vector_axis && schedule.vector > 1 ? name + " + k" : name;
-          },
-          .symbol = [this](const ExtentAtom& atom) {
-            std::string& name = symbols_[atom.id];
-            if (name.empty()) name = names_.take(atom.name);
-            return name;
-          },
-          .indirect = [this](const IndexAtom& atom) {
-            return operand_text(body.indirect.lookup(&atom));
-          }};
+          .axis =
+              [this, at_element](int axis) {
+                const std::string& name = axis_names.at(axis);
+                return at_element && axis == vector_axis && schedule.vector > 1 ? name + " + k"
+                                                                                : name;
+              },
+          .symbol =
+              [this](const ExtentAtom& atom) {
+                std::string& name = symbols_[atom.id];
+                if (name.empty()) name = names_.take(atom.name);
+                return name;
+              },
+          .indirect =
+              [this](const IndexAtom& atom) { return operand_text(body.indirect.lookup(&atom)); }};
 }
 
 std::string KernelWriter::text(Extent extent) { return index_writer(false).text(extent); }
@@ -75,7 +76,8 @@ void KernelWriter::declare_axes(const std::string& linear, std::span<const int> 
   std::string rest = linear;
   for (std::size_t i = axes.size(); i-- > 0;) {
     const std::string extent = atomic(text(body.space.extent(axes[i])));
-    const std::string name = axes.size() == 1 ? std::string(prefix) : fmt::format("{}_{}", prefix, i);
+    const std::string name =
+        axes.size() == 1 ? std::string(prefix) : fmt::format("{}_{}", prefix, i);
     axis_names[axes[i]] = name;
     if (axes.size() == 1 && name == rest) return;
     declare_index(name, i == 0 ? rest : fmt::format("{} % {}", atomic(rest), extent));
@@ -96,7 +98,8 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
   std::map<int, std::string>& known = is_store ? outputs_ : inputs_;
   // A buffer that is both read and written is one parameter: two would claim not to overlap.
   const bool is_updated =
-      std::ranges::any_of(kernel.stores, [&](const Store& store) { return store.buffer == buffer; }) &&
+      std::ranges::any_of(kernel.stores,
+                          [&](const Store& store) { return store.buffer == buffer; }) &&
       std::ranges::any_of(body.values, [&](const Value& value) {
         return value.kind == Value::Kind::load && program.buffer_of.lookup(value.node) == buffer;
       });
@@ -134,8 +137,8 @@ void KernelWriter::add_argument(Argument argument, std::string declaration) {
 }
 
 std::string KernelWriter::head_comment() const {
-  std::string text = fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
-                                 name(kernel.kind), to_string(schedule));
+  std::string text = fmt::format("// sinter kernel {} · {} · {}\n", source.entry, name(kernel.kind),
+                                 to_string(schedule));
   for (const Node* node : kernel.nodes)
     text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
@@ -151,7 +154,8 @@ std::string KernelWriter::signature() {
     source.arguments.push_back(std::move(argument));
   };
   const auto add_buffer = [&](int buffer, const std::string& name, bool is_const) {
-    const std::string_view type = info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
+    const std::string_view type =
+        info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
     add({.kind = Argument::Kind::buffer,
          .index = buffer,
          .extent = 0,

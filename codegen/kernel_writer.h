@@ -25,9 +25,10 @@ struct Sinks {
 
 /// One vector of consecutive positions along the vector axis, as a thread works on it.
 struct Tile {
-  std::string count;        ///< variable with the number of positions that exist; empty: all do
-  std::string accumulator;  ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
-  std::string index;        ///< position on the reduced axis of element `k`, for argmax
+  std::string count;  ///< variable with the number of positions that exist; empty: all do
+  std::string
+      accumulator;    ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
+  std::string index;  ///< position on the reduced axis of element `k`, for argmax
   bool loads_done = false;  ///< kept loads were made in a loop of their own
 };
 
@@ -38,10 +39,10 @@ class KernelWriter {
                std::string_view entry);
 
   // What the shapes set before they write values.
-  int vector_axis = -1;                 ///< the axis that a Vector runs along; -1: none
+  int vector_axis = -1;  ///< the axis that a Vector runs along; -1: none
   std::map<int, std::string> axis_names;
 
-  std::string store_condition;          ///< variable that says whether a tile's stores happen
+  std::string store_condition;  ///< variable that says whether a tile's stores happen
 
   // --- text -------------------------------------------------------------------------------------
   /// An extent or index as an expression; symbols in it become parameters.
@@ -132,10 +133,10 @@ class KernelWriter {
   ValueNames value_names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
-  std::vector<std::string> places_;  ///< of a kept value, the vector it is kept in; else empty
+  std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tile_names_;  ///< names that end with the tile being written
   bool in_tile_ = false;
-  std::map<int, std::string> inputs_;   ///< buffer → parameter
+  std::map<int, std::string> inputs_;  ///< buffer → parameter
   std::map<int, std::string> outputs_;
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
   std::map<int, std::string> symbols_;  ///< symbol id → parameter

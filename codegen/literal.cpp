@@ -33,8 +33,8 @@ std::string double_text(double value) {
 }
 
 std::string integer_text(std::int64_t value, bool is_long) {
-  const std::int64_t lowest = is_long ? std::numeric_limits<std::int64_t>::min()
-                                      : std::numeric_limits<std::int32_t>::min();
+  const std::int64_t lowest =
+      is_long ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
   const std::string suffix = is_long ? "ll" : "";
   // The lowest number has no literal: its digits alone are out of range.
   if (value == lowest) return fmt::format("({}{} - 1{})", value + 1, suffix, suffix);

@@ -42,8 +42,8 @@ bool is_reserved_word(std::string_view name) {
       "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg", "wrapping_abs", "as_float",
       "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier", "warp_xor",
       "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",
-      "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count", "first",
-      "row", "column", "along", "size", "inside", "workspace", "tickets", "within", "at",
+      "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count",
+      "first", "row", "column", "along", "size", "inside", "workspace", "tickets", "within", "at",
       "chunk", "live", "start", "outer", "wanted_row", "wanted_column", "Rows"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
@@ -52,10 +52,11 @@ bool is_reserved_word(std::string_view name) {
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
   static const std::unordered_set<std::string_view> functions = {
-      "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "fabs",
-      "abs", "floor", "ceil", "trunc", "rint", "round", "sin", "cos", "tan", "asin", "acos", "atan",
-      "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "pow", "fmod",
-      "remainder", "atan2", "hypot", "copysign", "fmin", "fmax", "nextafter", "fma", "min", "max"};
+      "exp",   "exp2",     "expm1", "log",   "log2",      "log10", "log1p", "sqrt",      "rsqrt",
+      "cbrt",  "fabs",     "abs",   "floor", "ceil",      "trunc", "rint",  "round",     "sin",
+      "cos",   "tan",      "asin",  "acos",  "atan",      "sinh",  "cosh",  "tanh",      "asinh",
+      "acosh", "atanh",    "erf",   "erfc",  "lgamma",    "pow",   "fmod",  "remainder", "atan2",
+      "hypot", "copysign", "fmin",  "fmax",  "nextafter", "fma",   "min",   "max"};
   return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("__");
 }
 

@@ -46,8 +46,8 @@ void write_pointwise(KernelWriter& writer) {
 
   const std::string size_text = writer.text(size);
   // With several axes the vector divides the last one, so that none straddles two rows.
-  const bool may_end = body.parallel_axes == 1 &&
-                       divisor_of(size, writer.program.facts) % schedule.vector != 0;
+  const bool may_end =
+      body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
   const bool may_be_outside = !size.is_number() || size.number() % per_block != 0;
   Sinks sinks;
   sinks.stores.resize(body.stores.size());
@@ -65,20 +65,23 @@ void write_pointwise(KernelWriter& writer) {
     writer.write_tile(all, sinks, tile);
   };
 
-  const std::string block = type == "int" ? "static_cast<int>(blockIdx.x)" : "static_cast<long long>(blockIdx.x)";
+  const std::string block =
+      type == "int" ? "static_cast<int>(blockIdx.x)" : "static_cast<long long>(blockIdx.x)";
   const std::string thread = "static_cast<int>(threadIdx.x)";
   if (schedule.unroll == 1) {
     const std::string scale = schedule.vector == 1 ? "" : fmt::format("{} * ", schedule.vector);
     const std::string position = fmt::format("{} * {} + {}", block, schedule.threads, thread);
-    writer.declare_index("first", scale.empty() ? position : fmt::format("{}({})", scale, position));
+    writer.declare_index("first",
+                         scale.empty() ? position : fmt::format("{}({})", scale, position));
     if (may_be_outside) writer.out.line(fmt::format("if (first >= {}) return;", size_text));
     one_vector("first");
     return;
   }
-  writer.declare_index("start", fmt::format("{} * {} + {} * {}", block, per_block, thread,
-                                            schedule.vector));
+  writer.declare_index("start",
+                       fmt::format("{} * {} + {} * {}", block, per_block, thread, schedule.vector));
   writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
-    writer.declare_index("first", fmt::format("start + u * {}", schedule.threads * schedule.vector));
+    writer.declare_index("first",
+                         fmt::format("start + u * {}", schedule.threads * schedule.vector));
     if (!may_be_outside) {
       one_vector("first");
       return;

@@ -20,8 +20,7 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   const std::int64_t stride = std::int64_t{plan.lanes} * vector_chunks;
   const Tree& tree = plan.tree;
   plan.tiles = (tree.chunks_per_part + stride - 1) / stride;
-  plan.whole_vectors =
-      divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
+  plan.whole_vectors = divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
   if (plan.is_fixed) {
     // A loop that goes round the accumulators ends with a whole round.
     const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||

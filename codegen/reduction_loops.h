@@ -1,4 +1,5 @@
-// The loops that row and column kernels share: parts of the tree, tiles of a part, passes over both.
+// The loops that row and column kernels share: parts of the tree, tiles of a part, passes over
+// both.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,9 @@ namespace sinter {
 
 /// The tree of a kernel's reduced axis as its schedule deals it out.
 struct TreePlan {
-  Tree tree;                   ///< at the sizes the program is planned for
-  int lanes = 1;               ///< threads of one group
-  int vector_chunks = 1;       ///< chunks per vector along the reduced axis
+  Tree tree;              ///< at the sizes the program is planned for
+  int lanes = 1;          ///< threads of one group
+  int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;
   int accumulators_per_thread = 1;
   bool is_fixed = true;        ///< the reduced extent is a number
@@ -30,7 +31,8 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
 std::vector<int> stores_of_pass(const Body& body, int pass);
 
 /// Loops over the parts and tiles of one pass. `tile_body(accumulator)` writes one tile; it may use
-/// the variables `part` (if there are several) and `tile`. `finish_part` is written after each part.
+/// the variables `part` (if there are several) and `tile`. `finish_part` is written after each
+/// part.
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
                       const std::function<void(const std::string& accumulator)>& tile_body,
                       const std::function<void(const std::string& part)>& finish_part);

@@ -43,8 +43,9 @@ class RowWriter {
   }
 
   void declare_shape() {
-    writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;", schedule_.threads_per_row,
-                                 schedule_.groups, plan_.tree.accumulators, schedule_.vector));
+    writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;",
+                                 schedule_.threads_per_row, schedule_.groups,
+                                 plan_.tree.accumulators, schedule_.vector));
     writer_.source.has_barrier = true;
     const bool across = plan_.lanes > 32 || schedule_.groups > 1;
     const std::int64_t bytes =
@@ -77,8 +78,8 @@ class RowWriter {
     live_ = "live";
     const std::string last = writer_.text(rows - Extent(1));
     writer_.out.line(fmt::format("const bool live = wanted_row <= {};", last));
-    writer_.declare_axes(
-        writer_.declare_index("row", fmt::format("live ? wanted_row : {}", last)), axes, "row");
+    writer_.declare_axes(writer_.declare_index("row", fmt::format("live ? wanted_row : {}", last)),
+                         axes, "row");
   }
 
   void declare_kept_values() {
@@ -97,8 +98,7 @@ class RowWriter {
     writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
         "column", fmt::format("{} * {}", kChunk, start == "0" ? chunk : "(" + chunk + ")"));
     std::string condition;
-    if (!plan_.whole_parts)
-      condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
+    if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
     if (!plan_.whole_extent)
       condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
                                writer_.text(body_.reduced_size()));
@@ -106,9 +106,9 @@ class RowWriter {
       Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
       if (!plan_.whole_vectors) {
         tile.count = "count";
-        writer_.declare_index("count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
-                                                   schedule_.vector,
-                                                   atomic(writer_.text(body_.reduced_size()))));
+        writer_.declare_index(
+            "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                                 schedule_.vector, atomic(writer_.text(body_.reduced_size()))));
       }
       inside(tile);
     };
@@ -119,9 +119,10 @@ class RowWriter {
   }
 
   void write_pass(int pass) {
-    Sinks sinks{.reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
-                .stores = stores_of_pass(body_, pass),
-                .kept = {}};
+    Sinks sinks{
+        .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
+        .stores = stores_of_pass(body_, pass),
+        .kept = {}};
     for (const int value : passes_.kept)
       if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
@@ -179,9 +180,9 @@ class RowWriter {
   void finish_reduction(int index) {
     const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
     const std::string name = writer_.name_for(reduction.node);
-    const std::string result =
-        plan_.tree.extent == 0 ? empty_result(reduction)
-                               : fmt::format("{}.finish(exchange).result()", tree_name(index));
+    const std::string result = plan_.tree.extent == 0
+                                   ? empty_result(reduction)
+                                   : fmt::format("{}.finish(exchange).result()", tree_name(index));
     const std::string_view type = compute_c_type(reduction.node->dtype);
     writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
     writer_.set_result(reduction, name);

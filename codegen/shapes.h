@@ -1,5 +1,5 @@
-// The kernel shapes: each answers, in one file, how blocks and threads map to the iteration space and
-// what the loops over it are.
+// The kernel shapes: each answers, in one file, how blocks and threads map to the iteration space
+// and what the loops over it are.
 #pragma once
 
 #include "codegen/kernel_writer.h"

@@ -13,9 +13,9 @@ namespace sinter {
 /// One parameter of an emitted kernel, in order.
 struct Argument {
   enum class Kind : std::uint8_t {
-    buffer,     ///< pointer to Program::buffers[index]
-    scalar,     ///< the value of the run-time scalar whose place among the graph's inputs is `index`
-    extent,     ///< the value of `extent`, as int or long long
+    buffer,  ///< pointer to Program::buffers[index]
+    scalar,  ///< the value of the run-time scalar whose place among the graph's inputs is `index`
+    extent,  ///< the value of `extent`, as int or long long
     workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory of this launch alone
     tickets,    ///< pointer to `Source::tickets` unsigned counters that are 0 before and after
   };
@@ -37,7 +37,7 @@ struct Source {
   std::string entry;
   std::string text;  ///< one `extern "C" __global__` function; the prelude goes in front
   std::vector<Argument> arguments;
-  Extent grid = 1;   ///< blocks (x); 0 blocks: do not launch
+  Extent grid = 1;  ///< blocks (x); 0 blocks: do not launch
   int threads = 0;
   std::int64_t shared_bytes = 0;
   Extent workspace_bytes = 0;

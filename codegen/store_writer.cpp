@@ -38,8 +38,8 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   } else if (step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer)) {
     out.line(count.empty()
                  ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
-                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where, vector,
-                               count));
+                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where,
+                               vector, count));
   } else if (step) {
     out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
                          text(*step), vector, some));
@@ -64,8 +64,8 @@ void KernelWriter::write_row_store(const BodyStore& store) {
     return;
   }
   const std::string vector = names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);
-  out.line(fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector,
-                       vector));
+  out.line(
+      fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector, vector));
   out.directive("#pragma unroll");
   out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector, value));
   write_store(store, vector, {});

@@ -32,28 +32,27 @@ std::string KernelWriter::operand_text(int value) {
   const Value& v = body.values[at];
   switch (v.kind) {
     case Value::Kind::literal:
-      return c_literal(attribute(*v.node, "value").literal, info(v.dtype).compute == DType::f32 &&
-                                                                    v.node->op == Op::constant
-                                                                ? DType::f32
-                                                                : v.dtype);
+      return c_literal(
+          attribute(*v.node, "value").literal,
+          info(v.dtype).compute == DType::f32 && v.node->op == Op::constant ? DType::f32 : v.dtype);
     case Value::Kind::scalar: {
       const auto place = static_cast<int>(attribute(*v.node, "index").integer);
       std::string& name = scalars_[place];
-      if (name.empty())
-        name = names_.take(graph().inputs[static_cast<std::size_t>(place)].name);
+      if (name.empty()) name = names_.take(graph().inputs[static_cast<std::size_t>(place)].name);
       return is_half(v.dtype) ? fmt::format("to_float({})", name) : name;
     }
     default: break;
   }
-  throw InternalError(fmt::format("value {} of kernel {} is used before it is computed", value,
-                                  kernel.name));
+  throw InternalError(
+      fmt::format("value {} of kernel {} is used before it is computed", value, kernel.name));
 }
 
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind == Value::Kind::number) {
     const std::string number = text(v.at, true);
-    if (is_half(v.dtype)) return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
+    if (is_half(v.dtype))
+      return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
     return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);
   }
   if (v.kind == Value::Kind::select) {
@@ -71,7 +70,9 @@ std::string KernelWriter::value_expression(int value) {
 std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,
                                          bool at_element) {
   std::string result;
-  const auto add = [&](const std::string& part) { result += (result.empty() ? "" : " && ") + part; };
+  const auto add = [&](const std::string& part) {
+    result += (result.empty() ? "" : " && ") + part;
+  };
   for (const Condition& condition : conditions) {
     const std::string place = atomic(text(condition.at, at_element));
     if (!condition.begin.is(0)) add(fmt::format("{} >= {}", place, text(condition.begin)));
@@ -93,22 +94,21 @@ bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer) {
 
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
-  const bool is_conditional_within =
-      std::ranges::any_of(value.conditions, [&](const Condition& condition) {
-        return depends_on(condition.at, vector_axis);
-      });
+  const bool is_conditional_within = std::ranges::any_of(
+      value.conditions,
+      [&](const Condition& condition) { return depends_on(condition.at, vector_axis); });
   const std::optional<Extent> step = coefficient_of(value.at, vector_axis);
   if (!step || is_conditional_within) return {Access::element, {}};
   const int buffer = program.buffer_of.lookup(value.node);
-  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer))
-    return {Access::vector, {}};
+  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer)) return {Access::vector, {}};
   return {Access::apart, text(*step)};
 }
 
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   const std::string memory = buffer_name(program.buffer_of.lookup(value.node), false);
-  const std::string at = text(value.at, form.access == Access::element || form.access == Access::scalar);
+  const std::string at =
+      text(value.at, form.access == Access::element || form.access == Access::scalar);
   const std::string some = count.empty() ? "" : ", " + count;
   switch (form.access) {
     case Access::vector:
@@ -151,8 +151,7 @@ void KernelWriter::write_scalar(int value) {
     const bool may_end = !count_.empty() && moves(value);
     std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
-    if (!guard.empty())
-      loaded = fmt::format("{} ? {} : static_cast<{}>(0)", guard, loaded, type);
+    if (!guard.empty()) loaded = fmt::format("{} ? {} : static_cast<{}>(0)", guard, loaded, type);
     out.line(fmt::format("const {} {} = {};", type, name, loaded));
     count_load(v);
   }
@@ -257,7 +256,8 @@ bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
     return false;
   int uses = 0;
   for (std::size_t user = 0; user < body.values.size(); ++user)
-    if (values[user]) uses += static_cast<int>(std::ranges::count(body.values[user].operands, value));
+    if (values[user])
+      uses += static_cast<int>(std::ranges::count(body.values[user].operands, value));
   for (const auto& [atom, source] : body.indirect) uses += source == value ? 1 : 0;
   for (const int index : sinks.reductions)
     uses += body.reductions[static_cast<std::size_t>(index)].operand == value ? 1 : 0;
@@ -286,11 +286,10 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   }
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
-    const bool is_named = !texts_[static_cast<std::size_t>(store.value)].empty() ||
-                          body.values[static_cast<std::size_t>(store.value)].kind ==
-                              Value::Kind::literal ||
-                          body.values[static_cast<std::size_t>(store.value)].kind ==
-                              Value::Kind::scalar;
+    const bool is_named =
+        !texts_[static_cast<std::size_t>(store.value)].empty() ||
+        body.values[static_cast<std::size_t>(store.value)].kind == Value::Kind::literal ||
+        body.values[static_cast<std::size_t>(store.value)].kind == Value::Kind::scalar;
     out.line(fmt::format("{}[k] = {};", results[i],
                          in_memory(store.node->dtype, is_named ? operand_text(store.value)
                                                                : value_expression(store.value))));
@@ -344,8 +343,8 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
   find_moving_values();
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
-    const bool is_plain = value.kind == Value::Kind::literal ||
-                          value.kind == Value::Kind::scalar || value.kind == Value::Kind::reduced;
+    const bool is_plain = value.kind == Value::Kind::literal || value.kind == Value::Kind::scalar ||
+                          value.kind == Value::Kind::reduced;
     if (value.varies || value.stage != stage || value.is_final != is_final || is_plain ||
         !texts_[i].empty())
       continue;

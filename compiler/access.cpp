@@ -8,9 +8,8 @@ namespace sinter {
 namespace {
 
 bool is_affine(const Index& index) {
-  return std::ranges::all_of(index.terms, [](const IndexTerm& term) {
-    return term.atom->kind == IndexAtom::Kind::axis;
-  });
+  return std::ranges::all_of(
+      index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
 }
 
 /// The part of an axis that `conditions` leave.
@@ -100,7 +99,8 @@ class PassPlanner {
   const Body& body_;
 };
 
-/// True if a pass after the first that computes `value` uses it for what that pass is the first to do.
+/// True if a pass after the first that computes `value` uses it for what that pass is the first to
+/// do.
 bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
   const int born = plan.first_pass[value];
   for (std::size_t user = 0; user < body.values.size(); ++user) {
@@ -111,9 +111,10 @@ bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
   const auto is_late = [&](int operand, int stage) {
     return operand == static_cast<int>(value) && stage > born;
   };
-  return std::ranges::any_of(body.stores, [&](const BodyStore& store) {
-           return store.varies && is_late(store.value, store.stage);
-         }) ||
+  return std::ranges::any_of(body.stores,
+                             [&](const BodyStore& store) {
+                               return store.varies && is_late(store.value, store.stage);
+                             }) ||
          std::ranges::any_of(body.reductions, [&](const BodyReduction& reduction) {
            return is_late(reduction.operand, reduction.stage);
          });

@@ -9,8 +9,8 @@
 
 namespace sinter {
 
-/// Distinct elements that `value`, a load, touches in the whole kernel. Exact for affine accesses; for
-/// reads through data the size of what is read, or of the space if that is smaller.
+/// Distinct elements that `value`, a load, touches in the whole kernel. Exact for affine accesses;
+/// for reads through data the size of what is read, or of the space if that is smaller.
 Extent touched_elements(const Body& body, const Value& value);
 /// Distinct elements that `store` writes.
 Extent stored_elements(const Body& body, const BodyStore& store);
@@ -19,24 +19,24 @@ Extent stored_elements(const Body& body, const BodyStore& store);
 struct PassPlan {
   std::vector<std::vector<bool>> needed;  ///< [pass][value]
   std::vector<int> kept;  ///< computed in one pass and kept for later ones, by ascending number
-  std::vector<int> first_pass;            ///< [value]: the first pass that needs it; -1: none
+  std::vector<int> first_pass;  ///< [value]: the first pass that needs it; -1: none
 };
 
 /// The passes of a kernel that keeps nothing: each pass computes all it needs again.
 PassPlan plan_passes(const Body& body);
-/// The passes of a kernel that keeps its rows: values that an earlier pass computed are kept where a
-/// later one uses them directly. Loads are kept rather than what a cast makes of them.
+/// The passes of a kernel that keeps its rows: values that an earlier pass computed are kept where
+/// a later one uses them directly. Loads are kept rather than what a cast makes of them.
 PassPlan plan_resident_passes(const Body& body);
 /// The most bytes of a row's kept values that are alive from one pass to the next, per element.
 int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 
-/// The widest power of two <= `limit` that divides every coefficient of `at` but the one of `axis`, and
-/// its constant: how many elements along `axis` a vector may hold for its address to be aligned. 1
-/// if the axis does not move the address by exactly 1.
+/// The widest power of two <= `limit` that divides every coefficient of `at` but the one of `axis`,
+/// and its constant: how many elements along `axis` a vector may hold for its address to be
+/// aligned. 1 if the axis does not move the address by exactly 1.
 int aligned_vector(const Index& at, int axis, int limit, const Facts& facts);
 
-/// The largest power of two up to 16 that is known to divide `extent`, by its own text and by what is
-/// known of the symbols in it.
+/// The largest power of two up to 16 that is known to divide `extent`, by its own text and by what
+/// is known of the symbols in it.
 std::int64_t divisor_of(Extent extent, const Facts& facts);
 
 }  // namespace sinter

@@ -97,8 +97,8 @@ class Assembler {
         std::ranges::push_heap(ready, later);
       }
     }
-    const auto alive = std::ranges::count_if(
-        std::views::iota(0, groups_.size()), [&](int group) { return groups_[group].alive; });
+    const auto alive = std::ranges::count_if(std::views::iota(0, groups_.size()),
+                                             [&](int group) { return groups_[group].alive; });
     ensure(static_cast<std::ptrdiff_t>(order_.size()) == alive, "the kernels wait for one another");
   }
 
@@ -161,8 +161,7 @@ class Assembler {
     std::vector<int> result;
     for (std::size_t i = 0; i < kernel_of_.size(); ++i) {
       const std::vector<const Node*> loads = groups_.loads(kernel_of_[i]);
-      if (static_cast<int>(i) != writer &&
-          std::ranges::find(loads, parameter) != loads.end())
+      if (static_cast<int>(i) != writer && std::ranges::find(loads, parameter) != loads.end())
         result.push_back(static_cast<int>(i));
     }
     return result;
@@ -223,9 +222,10 @@ class Assembler {
     Kernel copy{.name = fmt::format("{}_{}", graph().name, place), .nodes = {}};
     copy.stores.push_back({.node = update.value, .buffer = target});
     copy.depends_on.push_back(writer);
-    copy.notes.push_back(fmt::format(
-        "{} is not written in place: another element or a later kernel still reads its old contents",
-        groups_.name(update.parameter)));
+    copy.notes.push_back(
+        fmt::format("{} is not written in place: another element or a later kernel still reads its "
+                    "old contents",
+                    groups_.name(update.parameter)));
     program_.kernels.push_back(std::move(copy));
     add_edges(place, readers);
   }

@@ -109,15 +109,13 @@ class Builder {
       reduced.push_back(operand.shape[static_cast<std::size_t>(axis)]);
     const std::vector<Index> along =
         body_.space.delinearize(body_.space.axis(body_.parallel_axes), reduced);
-    const std::vector<Index> across =
-        body_.space.delinearize(row_, parallel_extents(reduction));
+    const std::vector<Index> across = body_.space.delinearize(row_, parallel_extents(reduction));
     std::vector<Index> result(operand.shape.size());
     std::size_t next = 0;
     for (std::size_t axis = 0; axis < result.size(); ++axis) {
       const auto place = std::ranges::find(order, static_cast<std::int64_t>(axis));
-      result[axis] = place == order.end()
-                         ? across[next++]
-                         : along[static_cast<std::size_t>(place - order.begin())];
+      result[axis] = place == order.end() ? across[next++]
+                                          : along[static_cast<std::size_t>(place - order.begin())];
     }
     return result;
   }
@@ -135,9 +133,10 @@ class Builder {
     store.varies = body_.has_reduced_axis && element_store(*node);
     store.is_final = body_.values[static_cast<std::size_t>(value)].is_final;
     if (store.is_final && !product(node->shape).is(1))
-      throw Refusal{fmt::format("{} needs a result of all rows, which is known only when the kernel "
-                                "ends",
-                                names_(node))};
+      throw Refusal{
+          fmt::format("{} needs a result of all rows, which is known only when the kernel "
+                      "ends",
+                      names_(node))};
     if (!store.is_final && product(node->shape) != body_.parallel_size() && !store.varies)
       throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
     if (!store.varies && body_.values[static_cast<std::size_t>(value)].varies)
@@ -151,8 +150,8 @@ class Builder {
     return size == body_.parallel_size() * body_.reduced_size() && size != body_.parallel_size();
   }
 
-  /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted result
-  /// is walked as its operand is, so that what it reads lines up with the rows.
+  /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
+  /// result is walked as its operand is, so that what it reads lines up with the rows.
   std::vector<Index> store_position(const Node& node) {
     if (node.op == Op::permute && !inside_only_as_store(node)) {
       const std::vector<Index> from = store_position(*node.operand(0));
@@ -208,8 +207,7 @@ class Builder {
     if (node.op == Op::concat) return select(node, at);
     Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
     for (std::size_t i = 0; i < node.operands.size(); ++i)
-      value.operands.push_back(
-          evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
+      value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
     return add(std::move(value));
   }
 
@@ -222,9 +220,8 @@ class Builder {
     }
     if (node.op == Op::iota) {
       value.kind = Value::Kind::number;
-      value.at = body_.space.add(
-          body_.space.scale(at[0], attribute(node, "step").integer),
-          constant_index(attribute(node, "start").integer));
+      value.at = body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
+                                 constant_index(attribute(node, "start").integer));
       value.varies = varies(value.at);
       value.stage = stage(value.at);
     }
@@ -249,8 +246,7 @@ class Builder {
     const std::vector<std::int64_t> order = reduction_order(node);
     return primary_ != &node && !body_.parallel_size().is(1) &&
            reduced_extent(node) == body_.parallel_size() && product(node.shape).is(1) &&
-           reduced_extent(node) == product(node.operand(0)->shape) &&
-           std::ranges::is_sorted(order);
+           reduced_extent(node) == product(node.operand(0)->shape) && std::ranges::is_sorted(order);
   }
 
   int final_result(const Node& node) {
@@ -286,8 +282,8 @@ class Builder {
     // The kept axes have extent 1, so the shape in row-major order is that of the rows.
     if (product(node.shape) != body_.parallel_size() ||
         body_.space.linearize(at, node.shape) != row_)
-      throw Refusal{fmt::format("{} is needed at other rows than the one being computed",
-                                names_(&node))};
+      throw Refusal{
+          fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
     for (const BodyReduction& known : body_.reductions)
       if (known.node == &node) return known.result;
     const std::vector<Condition> outer = std::exchange(conditions_, {});
@@ -313,13 +309,11 @@ class Builder {
     Value value{.kind = Value::Kind::select, .node = &node, .dtype = node.dtype};
     for (std::size_t i = 0; i < node.operands.size(); ++i) {
       const Piece piece = concat_piece(node, i);
-      Condition condition{.at = at[static_cast<std::size_t>(piece.axis)],
-                          .begin = piece.begin,
-                          .end = piece.end};
+      Condition condition{
+          .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
       value.varies |= varies(condition.at);
       conditions_.push_back(condition);
-      value.operands.push_back(
-          evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
+      value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
       conditions_.pop_back();
       if (i + 1 < node.operands.size()) value.conditions.push_back(std::move(condition));
     }

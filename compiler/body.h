@@ -60,7 +60,8 @@ struct BodyStore {
   bool is_final = false;  ///< one element for the whole kernel
 };
 
-/// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any, goes.
+/// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any,
+/// goes.
 struct Body {
   IndexSpace space;
   int parallel_axes = 0;
@@ -75,9 +76,7 @@ struct Body {
 
   int reduced_axis() const { return has_reduced_axis ? parallel_axes : -1; }
   Extent parallel_size() const;
-  Extent reduced_size() const {
-    return has_reduced_axis ? space.extent(parallel_axes) : Extent(1);
-  }
+  Extent reduced_size() const { return has_reduced_axis ? space.extent(parallel_axes) : Extent(1); }
   /// Passes over the reduced axis; 1 without one.
   int passes() const;
 };
@@ -95,8 +94,8 @@ struct BodyAnswer {
   explicit operator bool() const { return why_not.empty(); }
 };
 
-/// The body that computes `request.nodes` and stores `request.stores`, where everything else is read
-/// from memory. `names` gives the words of messages.
+/// The body that computes `request.nodes` and stores `request.stores`, where everything else is
+/// read from memory. `names` gives the words of messages.
 BodyAnswer build_body(const BodyRequest& request,
                       const std::function<std::string(const Node*)>& names);
 

@@ -170,8 +170,8 @@ class RowCandidates {
     if (split_) {
       schedule.groups = 1;
     } else {
-      schedule.groups = static_cast<int>(
-          std::min<std::int64_t>(tree_.parts, std::max(1, per_row / 32)));
+      schedule.groups =
+          static_cast<int>(std::min<std::int64_t>(tree_.parts, std::max(1, per_row / 32)));
     }
     // More threads than accumulators would stand idle.
     const auto most = static_cast<int>(tree_.accumulators / chunks) * schedule.groups;
@@ -198,12 +198,12 @@ class RowCandidates {
   bool fits(const Schedule& schedule) const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
     constexpr std::int64_t kWords = 64;
-    const std::int64_t per_part = std::int64_t{schedule.threads_per_row / schedule.groups} *
-                                  (schedule.vector / kChunk);
+    const std::int64_t per_part =
+        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
     const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
     const std::int64_t vectors = tiles * (tree_.parts / schedule.groups);
-    const std::int64_t bytes = vectors * schedule.vector *
-                               kept_bytes_per_element(body_, plan_resident_passes(body_));
+    const std::int64_t bytes =
+        vectors * schedule.vector * kept_bytes_per_element(body_, plan_resident_passes(body_));
     return bytes <= kWords * 4;
   }
 
@@ -233,7 +233,8 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
   const int axis = body.parallel_axes - 1;
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
   const std::int64_t inner = evaluate(body.space.extent(axis), facts.symbols);
-  const std::int64_t outer = evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner, 1);
+  const std::int64_t outer =
+      evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner, 1);
   const Sizes sizes = sizes_along(body, axis);
   const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
   const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes.largest, divisor));
@@ -262,7 +263,8 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
   for (int vector = widest; vector >= 1; vector /= 2)
     for (const int wide : {side(vector), side(vector) / 2, side(vector) / 4})
       for (const int lanes : {16, 32, 64, 128})
-        if (wide >= 1 && (outer * inner / (std::int64_t{wide} * vector) >= target.sm_count || wide <= 8))
+        if (wide >= 1 &&
+            (outer * inner / (std::int64_t{wide} * vector) >= target.sm_count || wide <= 8))
           add(vector, lanes, wide);
   for (const int lanes : {128, 512}) {
     const int shared = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));

@@ -64,8 +64,8 @@ Body collapse_axes(Body body) {
   // Runs of axes that merge: first[i] is true where axis i starts a new one.
   std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
-    const bool merges = body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1) ||
-                        can_merge(body, axis);
+    const bool merges =
+        body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1) || can_merge(body, axis);
     starts[static_cast<std::size_t>(axis) + 1] = !merges;
   }
 

@@ -75,8 +75,9 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
   constexpr double kLanesPerSm = 128;
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;
-  cost.seconds = target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
-                                                  cost.instructions / issue_rate);
+  cost.seconds =
+      target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
+                                       cost.instructions / issue_rate);
   return cost;
 }
 

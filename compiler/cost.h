@@ -1,4 +1,5 @@
-// Predicted cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md §2).
+// Predicted cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md
+// §2).
 #pragma once
 
 #include "compiler/body.h"
@@ -16,8 +17,8 @@ struct Cost {
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
 
-/// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to many
-/// blocks for the memory to be kept busy.
+/// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
+/// many blocks for the memory to be kept busy.
 bool wants_split(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row may stay in registers between passes: then it is read once.

@@ -14,8 +14,7 @@ namespace {
 
 Literal real_literal(double value) {
   // The sign and payload of a NaN mean nothing; with one form, equal values are equal nodes.
-  if (std::isnan(value))
-    value = std::numeric_limits<double>::quiet_NaN();
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return {.kind = Literal::Kind::real, .real = value};
 }
 
@@ -26,8 +25,7 @@ Literal whole_literal(std::int64_t value, DType dtype) {
 
 /// Of any kind, exactly.
 long double exact_real(const Literal& literal) {
-  if (literal.kind == Literal::Kind::real)
-    return literal.real;
+  if (literal.kind == Literal::Kind::real) return literal.real;
   return static_cast<long double>(literal.integer);
 }
 
@@ -38,8 +36,7 @@ std::optional<Literals> uniform_operands(const Node& node) {
   Literals result;
   for (const Node* operand : node.operands) {
     const std::optional<Literal> value = uniform_value(*operand);
-    if (!value)
-      return std::nullopt;
+    if (!value) return std::nullopt;
     result.push_back(*value);
   }
   return result;
@@ -47,28 +44,23 @@ std::optional<Literals> uniform_operands(const Node& node) {
 
 Literal apply_reals(const OpInfo& row, const Literals& operands, DType dtype) {
   llvm::SmallVector<long double, 3> values;
-  for (const Literal& operand : operands)
-    values.push_back(exact_real(operand));
-  if (is_floating(dtype))
-    return real_literal(evaluate(row, values, dtype));
+  for (const Literal& operand : operands) values.push_back(exact_real(operand));
+  if (is_floating(dtype)) return real_literal(evaluate(row, values, dtype));
   return whole_literal(static_cast<std::int64_t>(row.host(values)), dtype);
 }
 
 Literal apply_integers(const OpInfo& row, const Literals& operands, DType dtype) {
   llvm::SmallVector<std::int64_t, 3> values;
-  for (const Literal& operand : operands)
-    values.push_back(operand.integer);
+  for (const Literal& operand : operands) values.push_back(operand.integer);
   return whole_literal(wrap_to(dtype, row.host_integer(values)), dtype);
 }
 
 std::optional<Literal> apply(const Node& node) {
   const OpInfo& row = info(node.op);
   // Ops that may be off by an ulp give the bits of the device's library, which are not known here.
-  if (row.ulp != 0)
-    return std::nullopt;
+  if (row.ulp != 0) return std::nullopt;
   const std::optional<Literals> operands = uniform_operands(node);
-  if (!operands)
-    return std::nullopt;
+  if (!operands) return std::nullopt;
   // The last operand tells, since the first one of a where is a condition.
   const bool reals = operands->back().kind == Literal::Kind::real;
   return reals ? apply_reals(row, *operands, node.dtype)
@@ -83,16 +75,13 @@ bool is_nonempty(std::span<const Extent> shape) {
 /// Structural ops pass on what all their operands are.
 std::optional<Literal> pass_on(const Node& node) {
   const std::optional<Literal> value = uniform_value(*node.operand(0));
-  if (!value || node.op == Op::cast)
-    return value;
+  if (!value || node.op == Op::cast) return value;
   const bool reads_indices = node.op == Op::take || node.op == Op::take_along_axis;
   // An index into nothing has no meaning, and that must show at run time.
-  if (reads_indices)
-    return is_nonempty(node.operand(0)->shape) ? value : std::nullopt;
+  if (reads_indices) return is_nonempty(node.operand(0)->shape) ? value : std::nullopt;
   for (const Node* operand : node.operands.subspan(1)) {
     const std::optional<Literal> other = uniform_value(*operand);
-    if (!other || !same_bits(*value, *other))
-      return std::nullopt;
+    if (!other || !same_bits(*value, *other)) return std::nullopt;
   }
   return value;
 }
@@ -100,34 +89,27 @@ std::optional<Literal> pass_on(const Node& node) {
 /// The extreme of equal numbers is that number. Sums of them round.
 std::optional<Literal> reduce(const Node& node) {
   const bool is_extreme = node.op == Op::max || node.op == Op::min;
-  if (!is_extreme || !is_nonempty(node.operand(0)->shape))
-    return std::nullopt;
+  if (!is_extreme || !is_nonempty(node.operand(0)->shape)) return std::nullopt;
   return uniform_value(*node.operand(0));
 }
 
 std::optional<Literal> source(const Node& node) {
-  if (node.op == Op::full)
-    return uniform_value(node);
-  if (node.op != Op::size)
-    return std::nullopt;
+  if (node.op == Op::full) return uniform_value(node);
+  if (node.op != Op::size) return std::nullopt;
   const Extent extent = attribute(node, "extent").extent;
-  if (!extent.is_number())
-    return std::nullopt;
+  if (!extent.is_number()) return std::nullopt;
   return cast_literal(whole_literal(extent.number(), i64), node.dtype);
 }
 
 std::optional<Literal> known_value(const Node& node) {
   switch (info(node.op).kind) {
-    case OpKind::elementwise:
-      return apply(node);
+    case OpKind::elementwise: return apply(node);
     case OpKind::structural: {
       const std::optional<Literal> value = pass_on(node);
       return value ? cast_literal(*value, node.dtype) : value;
     }
-    case OpKind::reduction:
-      return reduce(node);
-    case OpKind::source:
-      return source(node);
+    case OpKind::reduction: return reduce(node);
+    case OpKind::source: return source(node);
   }
   throw InternalError("fold: unknown kind of op");
 }
@@ -135,16 +117,14 @@ std::optional<Literal> known_value(const Node& node) {
 }  // namespace
 
 std::optional<Literal> uniform_value(const Node& node) {
-  if (node.op != Op::constant && node.op != Op::full)
-    return std::nullopt;
+  if (node.op != Op::constant && node.op != Op::full) return std::nullopt;
   const Literal& literal = attribute(node, "value").literal;
   // A recorded `full` of a half keeps the number as it was written.
   return is_half(node.dtype) ? cast_literal(literal, node.dtype) : literal;
 }
 
 Literal cast_literal(const Literal& literal, DType to) {
-  if (is_floating(to))
-    return real_literal(round_to(to, exact_real(literal)));
+  if (is_floating(to)) return real_literal(round_to(to, exact_real(literal)));
   if (literal.kind == Literal::Kind::real)
     return whole_literal(cast_to_integer(to, literal.real), to);
   return whole_literal(wrap_to(to, literal.integer), to);
@@ -168,8 +148,7 @@ const Node* make_uniform(GraphData& graph, std::span<const Extent> shape, const 
 
 const Node* fold_node(GraphData& graph, const Node* node) {
   const std::optional<Literal> value = known_value(*node);
-  if (!value)
-    return node;
+  if (!value) return node;
   return make_uniform(graph, node->shape, *value, node->dtype, graph.location(node));
 }
 

@@ -110,7 +110,8 @@ class Fuser {
     if (body.finals.empty()) return {};
     const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
     if (rows > kMostRows)
-      return fmt::format("one block would reduce the values of {} rows, more than {}", rows, kMostRows);
+      return fmt::format("one block would reduce the values of {} rows, more than {}", rows,
+                         kMostRows);
     if (kind_of(body, target_, facts_) != KernelKind::row_reduce)
       return "the rows' values are spread over the threads of many blocks";
     return {};
@@ -128,7 +129,8 @@ class Fuser {
     if (groups.has_detour(a, b) || groups.has_detour(b, a))
       return {"a third kernel needs the result of one and feeds the other"};
     const std::size_t nodes = groups[a].nodes.size() + groups[b].nodes.size();
-    if (nodes > kMaxNodes) return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
+    if (nodes > kMaxNodes)
+      return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
     const BodyAnswer answer = groups.body(a, b);
     if (!answer) return {answer.why_not};
     if (const std::size_t arguments = arguments_of(answer.body); arguments > kMaxArguments)
@@ -138,10 +140,11 @@ class Fuser {
     const Cost cost = cost_of(answer.body, target_, facts_);
     const double apart = seconds(a) + seconds(b);
     if (cost.seconds > apart)
-      return {fmt::format("one kernel would take {:.2f} us ({} and {:.1f} M instructions), two take "
-                          "{:.2f} us",
-                          cost.seconds * 1e6, bytes_text(cost.bytes_read + cost.bytes_written),
-                          cost.instructions * 1e-6, apart * 1e6)};
+      return {
+          fmt::format("one kernel would take {:.2f} us ({} and {:.1f} M instructions), two take "
+                      "{:.2f} us",
+                      cost.seconds * 1e6, bytes_text(cost.bytes_read + cost.bytes_written),
+                      cost.instructions * 1e-6, apart * 1e6)};
     return {};
   }
 
@@ -222,12 +225,11 @@ class Fuser {
   }
 
   void try_recompute(int group, const Node* node) {
-    const bool is_result = std::ranges::any_of(graph_.outputs, [&](const OutputInfo& output) {
-                             return output.node == node;
-                           }) ||
-                           std::ranges::any_of(graph_.updates, [&](const UpdateInfo& update) {
-                             return update.value == node;
-                           });
+    const bool is_result =
+        std::ranges::any_of(graph_.outputs,
+                            [&](const OutputInfo& output) { return output.node == node; }) ||
+        std::ranges::any_of(graph_.updates,
+                            [&](const UpdateInfo& update) { return update.value == node; });
     const std::vector<const Node*> nodes = cone(group, node);
     if (is_result || nodes.empty()) return;
     std::vector<int> readers;

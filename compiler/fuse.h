@@ -6,8 +6,8 @@
 namespace sinter {
 
 /// Groups the nodes of `graph` into kernels. Needs: primitive nodes only (lower). Guarantees: every
-/// output and update is stored by one kernel, kernels stand in an order that keeps all dependencies,
-/// every body exists, and every edge between two kernels has a Boundary.
+/// output and update is stored by one kernel, kernels stand in an order that keeps all
+/// dependencies, every body exists, and every edge between two kernels has a Boundary.
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options);
 
 }  // namespace sinter

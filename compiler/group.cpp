@@ -28,8 +28,7 @@ std::vector<const Node*> reachable(const GraphData& graph) {
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph)
-    : names_(std::make_shared<const ValueNames>(graph)) {
+Groups::Groups(const GraphData& graph) : names_(std::make_shared<const ValueNames>(graph)) {
   for (const OutputInfo& output : graph.outputs) wanted_.insert(output.node);
   for (const UpdateInfo& update : graph.updates) wanted_.insert(update.value);
   // through[v]: what a reader of the view v really reads.
@@ -130,7 +129,8 @@ std::vector<int> Groups::producers(int group) const {
 }
 
 bool Groups::has_detour(int from, int to) const {
-  // Nodes are recorded after what they read: a group that starts after `to` ends is on no way to it.
+  // Nodes are recorded after what they read: a group that starts after `to` ends is on no way to
+  // it.
   const std::uint32_t last = (*this)[to].nodes.back()->id;
   llvm::DenseSet<int> seen;
   std::vector<int> pending;

@@ -18,8 +18,7 @@ bool holds(const Guard& guard, std::int64_t value) {
 }
 
 std::string bounds_text(const Guard& guard) {
-  if (guard.high == INT64_MAX)
-    return fmt::format("at least {}", guard.low);
+  if (guard.high == INT64_MAX) return fmt::format("at least {}", guard.low);
   return fmt::format("in [{}, {}]", guard.low, guard.high);
 }
 
@@ -43,8 +42,7 @@ const Guard* first_broken(const Program& program, std::span<const std::int64_t> 
 
 void add_guard(std::vector<Guard>& guards, Guard guard) {
   ensure(guard.divisor >= 1, "a guard's divisor is below 1");
-  if (guard.value.is_number())
-    return;
+  if (guard.value.is_number()) return;
   const auto known = std::ranges::find(guards, guard.value, &Guard::value);
   if (known == guards.end()) {
     guards.push_back(std::move(guard));

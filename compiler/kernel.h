@@ -24,7 +24,7 @@ struct Buffer {
   int index = 0;
   const Node* node = nullptr;  ///< whose value it holds
   DType dtype = DType::f32;
-  Extent elements;             ///< from the first to the last one touched
+  Extent elements;  ///< from the first to the last one touched
   std::string name;
 };
 
@@ -46,7 +46,7 @@ struct Store {
 struct Kernel {
   std::string name;
   KernelKind kind = KernelKind::pointwise;
-  std::vector<const Node*> nodes;    ///< computed in here, operands first
+  std::vector<const Node*> nodes;  ///< computed in here, operands first
   std::vector<Store> stores;
   std::vector<Extent> parallel;      ///< extents of the axes that stay
   Extent reduced = 1;                ///< the flattened extent of the axes that go; 1: none
@@ -63,8 +63,8 @@ struct Boundary {
   std::string reason;
 };
 
-/// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes that
-/// keep to all guards are one size class and share the program's kernels.
+/// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes
+/// that keep to all guards are one size class and share the program's kernels.
 struct Guard {
   Extent value;
   std::int64_t low = 0;
@@ -77,7 +77,8 @@ struct Guard {
 struct Facts {
   std::vector<std::int64_t> symbols;  ///< the sizes it is planned for, by symbol id
   std::int64_t alignment = 16;        ///< bytes, of every bound pointer
-  std::vector<std::int64_t> divisors = {};  ///< of each symbol, what a guard says; filled by schedule
+  std::vector<std::int64_t> divisors =
+      {};  ///< of each symbol, what a guard says; filled by schedule
 };
 
 /// A scheduled program: what runs, in order.
@@ -85,11 +86,11 @@ struct Program {
   std::shared_ptr<Graph> graph;  ///< simplified; owns the nodes
   std::vector<Buffer> buffers;
   llvm::DenseMap<const Node*, int> buffer_of;  ///< where a stored value or an input is read from
-  std::vector<Kernel> kernels;   ///< in an order that keeps all dependencies
+  std::vector<Kernel> kernels;                 ///< in an order that keeps all dependencies
   std::vector<Boundary> boundaries;
   std::vector<Guard> guards;
   Facts facts;
-  int recorded_ops = 0;          ///< of the graph before simplification
+  int recorded_ops = 0;  ///< of the graph before simplification
 };
 
 }  // namespace sinter

@@ -52,18 +52,12 @@ class Lowering {
 
   const Node* run() {
     switch (node_.op) {
-      case Op::sum:
-        return cast_to(node_.dtype, sum_of(accumulated()));
-      case Op::mean:
-        return cast_to(node_.dtype, mean_of(accumulated()));
-      case Op::var:
-        return cast_to(node_.dtype, variance());
-      case Op::welford:
-        return cast_to(node_.dtype, squared_deviations());
-      case Op::argmax:
-        return argmax().node();
-      default:
-        return extreme().node();
+      case Op::sum: return cast_to(node_.dtype, sum_of(accumulated()));
+      case Op::mean: return cast_to(node_.dtype, mean_of(accumulated()));
+      case Op::var: return cast_to(node_.dtype, variance());
+      case Op::welford: return cast_to(node_.dtype, squared_deviations());
+      case Op::argmax: return argmax().node();
+      default: return extreme().node();
     }
   }
 
@@ -104,14 +98,12 @@ class Lowering {
   }
 
   Tensor zero(DType dtype) {
-    if (is_floating(dtype))
-      return filled({.kind = Literal::Kind::real, .real = 0.0}, dtype);
+    if (is_floating(dtype)) return filled({.kind = Literal::Kind::real, .real = 0.0}, dtype);
     return filled({.kind = Literal::Kind::integer, .integer = 0}, dtype);
   }
 
   Tensor sum_of(Tensor x) {
-    if (reduced_size(node_).is(0))
-      return zero(x.dtype());
+    if (reduced_size(node_).is(0)) return zero(x.dtype());
     return reduce(Op::sum, x);
   }
 
@@ -122,8 +114,7 @@ class Lowering {
   }
 
   Tensor argmax() {
-    if (reduced_size(node_).is(1))
-      return zero(node_.dtype);
+    if (reduced_size(node_).is(1)) return zero(node_.dtype);
     return tensor(graph_, &node_);
   }
 
@@ -141,15 +132,12 @@ class Lowering {
   /// The sum of (x - mean)².
   Tensor squared_deviations() {
     const Tensor x = accumulated();
-    if (reduced_size(node_).is(0))
-      return zero(x.dtype());
-    if (!takes_two_passes())
-      return reduce(Op::welford, x);
+    if (reduced_size(node_).is(0)) return zero(x.dtype());
+    if (!takes_two_passes()) return reduce(Op::welford, x);
     // The mean is made as `mean` makes it, so that a recorded one is shared.
     const Tensor mean = named(mean_of(x), "mean");
     ShapeVector kept(x.shape().begin(), x.shape().end());
-    for (const std::int64_t axis : reduced_axes(node_))
-      kept[static_cast<std::size_t>(axis)] = 1;
+    for (const std::int64_t axis : reduced_axes(node_)) kept[static_cast<std::size_t>(axis)] = 1;
     const Tensor mean_kept = reshape(operand(mean), Extents(std::span<const Extent>(kept)));
     const Tensor deviation = named(sub(operand(x), operand(mean_kept)), "deviation");
     return reduce(Op::sum, mul(operand(deviation), operand(deviation)));
@@ -157,8 +145,7 @@ class Lowering {
 
   bool takes_two_passes() {
     // Partial results of Welford's can not be fed to another level as if they were elements.
-    if (levels().size() != 1)
-      return true;
+    if (levels().size() != 1) return true;
     const Extent count = reduced_size(node_);
     const std::int64_t limit = kLargestTwoPassVariance;
     const bool small = evaluate(count, facts_.symbols) <= limit;
@@ -185,13 +172,11 @@ std::vector<Guard> lower(GraphData& graph, const Facts& facts) {
          "a symbol has no value to plan for");
   Notes notes;
   rewrite(graph, [&](const Node* node) {
-    if (!is_reduction(node->op))
-      return node;
+    if (!is_reduction(node->op)) return node;
     return Lowering(graph, facts, notes, *node).run();
   });
   for (const auto& [node, label] : notes.labels)
-    if (graph.label(node).empty())
-      graph.set_label(node, label);
+    if (graph.label(node).empty()) graph.set_label(node, label);
   return std::move(notes.guards);
 }
 

@@ -40,8 +40,7 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
     // With an extent of 1 the order of the elements is the same either way.
     if (!extent.is(1) && !size.is(1))
       add_guard(guards, merges ? merged_guard(merged) : separate_guard(merged));
-    if (levels.empty() || !merges)
-      levels.emplace_back();
+    if (levels.empty() || !merges) levels.emplace_back();
     size = merges ? merged : extent;
     levels.back().insert(levels.back().begin(), *axis);
   }
@@ -51,21 +50,18 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
 Tensor reduce_levels(Op op, Tensor x, const Levels& levels, Keep kept, Location location) {
   AxesVector gone;
   const auto place = [&](std::int64_t axis) {
-    if (kept == Keep::yes)
-      return axis;
+    if (kept == Keep::yes) return axis;
     return axis - std::ranges::count_if(gone, [&](std::int64_t before) { return before < axis; });
   };
   for (const AxesVector& level : levels) {
     AxesVector order;
-    for (const std::int64_t axis : level)
-      order.push_back(place(axis));
+    for (const std::int64_t axis : level) order.push_back(place(axis));
     gone.append(level.begin(), level.end());
     const std::span<const Extent> shape = x.shape();
     const bool only_ones = std::ranges::all_of(
         order, [&](std::int64_t axis) { return shape[static_cast<std::size_t>(axis)].is(1); });
     if (op != Op::welford && only_ones) {
-      if (kept == Keep::yes)
-        continue;
+      if (kept == Keep::yes) continue;
       ShapeVector rest;
       for (int axis = 0; axis < x.rank(); ++axis)
         if (std::ranges::find(order, axis) == order.end())

@@ -24,45 +24,38 @@ class Touched {
 
   /// `view` is read, at most `most` elements of it: a broadcast of a row touches one row.
   void read(const Node* view, std::int64_t most) {
-    if (!seen_.insert(view).second)
-      return;
+    if (!seen_.insert(view).second) return;
     for (const Node* node = view;; node = node->operand(0)) {
       most = std::min(most, elements(*node));
-      if (!is_view(*node))
-        return add(node, most);
+      if (!is_view(*node)) return add(node, most);
     }
   }
   void read(const Node* view) { read(view, elements(*view)); }
 
   /// `view` is written: a broadcast row becomes a whole array.
   void write(const Node* view) {
-    if (!seen_.insert(view).second)
-      return;
+    if (!seen_.insert(view).second) return;
     const Node* base = view;
-    while (is_view(*base))
-      base = base->operand(0);
+    while (is_view(*base)) base = base->operand(0);
     add(base, elements(*view));
   }
 
   std::int64_t bytes_of_inputs() const {
     std::int64_t bytes = 0;
     for (const Views& views : bases_)
-      if (views.base->op == Op::input)
-        bytes += bytes_of(views);
+      if (views.base->op == Op::input) bytes += bytes_of(views);
     return bytes;
   }
   std::int64_t bytes() const {
     std::int64_t bytes = 0;
-    for (const Views& views : bases_)
-      bytes += bytes_of(views);
+    for (const Views& views : bases_) bytes += bytes_of(views);
     return bytes;
   }
 
  private:
   void add(const Node* base, std::int64_t count) {
     const auto [place, is_new] = place_of_.try_emplace(base, bases_.size());
-    if (is_new)
-      bases_.push_back({.base = base});
+    if (is_new) bases_.push_back({.base = base});
     Views& views = bases_[place->second];
     views.sum += count;
     views.largest = std::max(views.largest, count);
@@ -94,8 +87,7 @@ void read_operands(const Node& node, Touched& reads) {
 std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t> symbols) {
   Touched reads(symbols);
   for (const Node* node : reachable(graph))
-    if (!is_view(*node))
-      read_operands(*node, reads);
+    if (!is_view(*node)) read_operands(*node, reads);
   Touched writes(symbols);
   for (const OutputInfo& output : graph.outputs) {
     reads.read(output.node);  // which may be a view of an input

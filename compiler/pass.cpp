@@ -51,30 +51,25 @@ void Passes::time(std::string_view name, const std::function<void()>& pass) cons
   with_context(fmt::format("failed in {}", name), pass);
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - begin;
-  if (options_.timed)
-    options_.timed(name, elapsed.count());
+  if (options_.timed) options_.timed(name, elapsed.count());
 }
 
 void Passes::check(std::string_view name, const Graph& graph) const {
-  if (options_.verify)
-    with_context(fmt::format("failed after {}", name), [&] { verify(graph); });
+  if (options_.verify) with_context(fmt::format("failed after {}", name), [&] { verify(graph); });
 }
 
 void Passes::run(std::string_view name, Graph& graph, const std::function<void()>& pass) {
-  if (is_skipped(name))
-    return;
+  if (is_skipped(name)) return;
   time(name, pass);
   check(name, graph);
-  if (options_.dump)
-    options_.dump(name, print(graph));
+  if (options_.dump) options_.dump(name, print(graph));
 }
 
 void Passes::run(std::string_view name, Program& program, const std::function<void()>& pass) {
   time(name, pass);
   ensure(program.graph != nullptr, "a program has no graph");
   check(name, *program.graph);
-  if (options_.dump)
-    options_.dump(name, print(program));
+  if (options_.dump) options_.dump(name, print(program));
 }
 
 }  // namespace sinter

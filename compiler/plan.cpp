@@ -58,12 +58,10 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     // The copy leaves behind what simplifying has put out of use.
     program = fuse(clone(graph), target, facts, fusion);
     program.recorded_ops = count_ops(recorded.data());
-    for (Guard& guard : guards)
-      add_guard(program.guards, std::move(guard));
+    for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });
   passes.run("schedule", program, [&] {
-    for (Kernel& kernel : program.kernels)
-      schedule(program, kernel, target);
+    for (Kernel& kernel : program.kernels) schedule(program, kernel, target);
   });
   return program;
 }

@@ -39,22 +39,18 @@ class Tenancies {
     inside_.clear();
     inside_.insert(kernel.nodes.begin(), kernel.nodes.end());
     for (const Node* node : kernel.nodes)
-      for (const Node* operand : node->operands)
-        add_read(operand, number);
+      for (const Node* operand : node->operands) add_read(operand, number);
     for (const Store& store : kernel.stores) {
       add_read(store.node, number);
       Tenancy& tenancy = result[static_cast<std::size_t>(store.buffer)];
-      if (tenancy.writer < 0)
-        tenancy.writer = number;
+      if (tenancy.writer < 0) tenancy.writer = number;
       add_touch(tenancy, number);
     }
   }
 
   void add_read(const Node* node, int number) {
-    while (is_view(*node))
-      node = node->operand(0);
-    if (is_free(*node) || inside_.contains(node))
-      return;
+    while (is_view(*node)) node = node->operand(0);
+    if (is_free(*node) || inside_.contains(node)) return;
     const auto buffer = program_.buffer_of.find(node);
     ensure(buffer != program_.buffer_of.end(), "a kernel reads what nobody stores");
     add_touch(result[static_cast<std::size_t>(buffer->second)], number);
@@ -78,13 +74,11 @@ class Order {
     for (std::size_t i = 0; i < kernels.size(); ++i)
       add(static_cast<int>(i), kernels[i].depends_on);
     int done = static_cast<int>(kernels.size());
-    for (std::size_t i = kernels.size(); i-- > 0;)
-      done_[i] = done = std::min(done, all_before_[i]);
+    for (std::size_t i = kernels.size(); i-- > 0;) done_[i] = done = std::min(done, all_before_[i]);
   }
 
   bool is_before(int earlier, int later) const {
-    if (earlier < all_before_[static_cast<std::size_t>(later)])
-      return true;
+    if (earlier < all_before_[static_cast<std::size_t>(later)]) return true;
     return earlier < later && earlier / 64 >= first_block(later) && has_bit(later, earlier);
   }
 
@@ -112,11 +106,9 @@ class Order {
       const int first = std::max(first_block(kernel), first_block(before));
       for (int number = first; number <= before / 64; ++number)
         block(kernel, number) |= block(before, number);
-      if (before / 64 >= first)
-        block(kernel, before / 64) |= std::uint64_t{1} << (before % 64);
+      if (before / 64 >= first) block(kernel, before / 64) |= std::uint64_t{1} << (before % 64);
     }
-    while (all < kernel && all / 64 >= first_block(kernel) && has_bit(kernel, all))
-      ++all;
+    while (all < kernel && all / 64 >= first_block(kernel) && has_bit(kernel, all)) ++all;
   }
 
   std::vector<std::uint64_t> bits_;
@@ -163,14 +155,12 @@ class Arena {
     std::int64_t best_size = std::numeric_limits<std::int64_t>::max();
     std::int64_t cursor = 0;
     const auto offer = [&](std::int64_t end) {
-      if (end - cursor < bytes || end - cursor >= best_size)
-        return;
+      if (end - cursor < bytes || end - cursor >= best_size) return;
       best = cursor;
       best_size = end - cursor;
     };
     for (const Tenant& tenant : tenants_) {
-      if (is_done_before(tenant, writer))
-        continue;
+      if (is_done_before(tenant, writer)) continue;
       offer(tenant.begin);
       cursor = std::max(cursor, tenant.end);
     }
@@ -194,12 +184,10 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
   std::vector<int> temporaries;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
-    if (buffer.kind != Buffer::Kind::temporary)
-      continue;
+    if (buffer.kind != Buffer::Kind::temporary) continue;
     plan.offsets[i] = 0;
     bytes[i] = aligned(evaluate(buffer.elements, symbols) * size_of(buffer.dtype));
-    if (tenancies[i].writer >= 0 && bytes[i] > 0)
-      temporaries.push_back(static_cast<int>(i));
+    if (tenancies[i].writer >= 0 && bytes[i] > 0) temporaries.push_back(static_cast<int>(i));
   }
   std::ranges::stable_sort(temporaries, [&](int a, int b) {
     const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);

@@ -17,12 +17,10 @@ class Printer {
     text_ = fmt::format("program {}: {} of {}\n", program_.graph->name(),
                         count(program_.kernels.size(), "kernel"),
                         count(static_cast<std::size_t>(program_.recorded_ops), "recorded op"));
-    for (const Kernel& kernel : program_.kernels)
-      print_kernel(kernel);
+    for (const Kernel& kernel : program_.kernels) print_kernel(kernel);
     for (const Boundary& boundary : program_.boundaries)
       line("boundary {} | {}: {}", boundary.producer, boundary.consumer, boundary.reason);
-    for (const Guard& guard : program_.guards)
-      line("guard {}: {}", to_string(guard), guard.reason);
+    for (const Guard& guard : program_.guards) line("guard {}: {}", to_string(guard), guard.reason);
     return std::move(text_);
   }
 
@@ -45,13 +43,10 @@ class Printer {
       line("  store {} in {}", names_.of(store.node), buffer_text(store.buffer));
     for (const int before : kernel.depends_on)
       line("  after {}", program_.kernels[static_cast<std::size_t>(before)].name);
-    if (is_scheduled)
-      line("  schedule {}", to_string(kernel.schedule));
+    if (is_scheduled) line("  schedule {}", to_string(kernel.schedule));
     for (const Schedule& candidate : kernel.candidates)
-      if (!(candidate == kernel.schedule))
-        line("  candidate {}", to_string(candidate));
-    for (const std::string& note : kernel.notes)
-      line("  note {}", note);
+      if (!(candidate == kernel.schedule)) line("  candidate {}", to_string(candidate));
+    for (const std::string& note : kernel.notes) line("  note {}", note);
   }
 
   /// `: pointwise over [rows, 64]`, or `: row_reduce over [rows] of 4096` elements each.
@@ -64,12 +59,9 @@ class Printer {
   std::string buffer_text(int index) const {
     const Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
     switch (buffer.kind) {
-      case Buffer::Kind::input:
-        return fmt::format("input {}", buffer.name);
-      case Buffer::Kind::output:
-        return fmt::format("output {}", buffer.name);
-      case Buffer::Kind::temporary:
-        return fmt::format("temporary {}", buffer.name);
+      case Buffer::Kind::input: return fmt::format("input {}", buffer.name);
+      case Buffer::Kind::output: return fmt::format("output {}", buffer.name);
+      case Buffer::Kind::temporary: return fmt::format("temporary {}", buffer.name);
     }
     return {};
   }

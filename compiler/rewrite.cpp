@@ -12,8 +12,7 @@ bool is_bound(const Node& node) { return node.op == Op::input || node.op == Op::
 
 void copy_label(GraphData& to, const Node* copy, const GraphData& from, const Node* node) {
   const std::string_view label = from.label(node);
-  if (!label.empty() && to.label(copy).empty())
-    to.set_label(copy, label);
+  if (!label.empty() && to.label(copy).empty()) to.set_label(copy, label);
 }
 
 /// Copies nodes into another graph, operands first.
@@ -23,11 +22,9 @@ class Copier {
 
   const Node* copy(const Node* node) {
     const Node*& copy = copies_[node->id];
-    if (copy)
-      return copy;
+    if (copy) return copy;
     llvm::SmallVector<const Node*, 4> operands;
-    for (const Node* operand : node->operands)
-      operands.push_back(copies_[operand->id]);
+    for (const Node* operand : node->operands) operands.push_back(copies_[operand->id]);
     // An operand's shape is shared where the original shares it.
     std::span<const Extent> shape = node->shape;
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -47,8 +44,7 @@ class Copier {
   /// File names of parsed text live in the graph that they were parsed into.
   Location copy_of(Location location) {
     const char*& file = files_[location.file];
-    if (!file)
-      file = to_.keep(location.file);
+    if (!file) file = to_.keep(location.file);
     return {.file = file, .line = location.line};
   }
 
@@ -74,8 +70,7 @@ Graph clone(const Graph& graph) {
     result->inputs.push_back(input);
     result->inputs.back().node = copier.copy(input.node);
   }
-  for (const Node* node : reachable(from))
-    copier.copy(node);
+  for (const Node* node : reachable(from)) copier.copy(node);
   for (const OutputInfo& output : from.outputs)
     result->outputs.push_back({.name = output.name,
                                .node = copier.copy(output.node),
@@ -89,26 +84,21 @@ Graph clone(const Graph& graph) {
 
 std::vector<const Node*> reachable(const GraphData& graph) {
   std::vector<bool> needed(graph.nodes.size());
-  for (const OutputInfo& output : graph.outputs)
-    needed[output.node->id] = true;
-  for (const UpdateInfo& update : graph.updates)
-    needed[update.value->id] = true;
+  for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
   // Operands have smaller ids, so one walk downward sees every user before its operands.
   for (std::size_t id = graph.nodes.size(); id-- > 0;)
     if (needed[id])
-      for (const Node* operand : graph.nodes[id]->operands)
-        needed[operand->id] = true;
+      for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
   std::vector<const Node*> result;
   for (std::size_t id = 0; id < needed.size(); ++id)
-    if (needed[id])
-      result.push_back(graph.nodes[id]);
+    if (needed[id]) result.push_back(graph.nodes[id]);
   return result;
 }
 
 const Node* with_operands(GraphData& graph, const Node& node,
                           std::span<const Node* const> operands) {
-  if (std::ranges::equal(node.operands, operands))
-    return &node;
+  if (std::ranges::equal(node.operands, operands)) return &node;
   return graph.make({.op = node.op,
                      .dtype = node.dtype,
                      .operands = operands,
@@ -123,14 +113,11 @@ bool rewrite(GraphData& graph, const Replace& replace) {
   const auto replacement = [&](const Node* node) { return replacements[node->id]; };
   for (const Node* node : nodes) {
     llvm::SmallVector<const Node*, 4> operands;
-    for (const Node* operand : node->operands)
-      operands.push_back(replacement(operand));
+    for (const Node* operand : node->operands) operands.push_back(replacement(operand));
     const Node* result = with_operands(graph, *node, operands);
-    if (!is_bound(*node))
-      result = replace(result);
+    if (!is_bound(*node)) result = replace(result);
     ensure(same_type(*node, *result), "a node was replaced by one of another type");
-    if (result != node)
-      copy_label(graph, result, graph, node);
+    if (result != node) copy_label(graph, result, graph, node);
     replacements[node->id] = result;
   }
   bool changed = false;

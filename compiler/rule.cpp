@@ -14,53 +14,42 @@ namespace {
 bool is_wildcard(const Node& pattern) { return pattern.op == Op::input; }
 
 bool fits(When when, const Node& pattern, const Node& node) {
-  if (pattern.dtype == boolean)
-    return node.dtype == boolean;
+  if (pattern.dtype == boolean) return node.dtype == boolean;
   switch (when) {
-    case When::always:
-      return true;
-    case When::floats:
-      return is_floating(node.dtype);
-    case When::integers:
-      return is_integer(node.dtype);
+    case When::always: return true;
+    case When::floats: return is_floating(node.dtype);
+    case When::integers: return is_integer(node.dtype);
   }
   throw InternalError("rule: unknown condition");
 }
 
 /// A pattern's number in a dtype: by bits, so that -0 is not +0 and has no integer form.
 std::optional<Literal> literal_in(const Literal& literal, DType dtype) {
-  if (is_floating(dtype) || literal.kind != Literal::Kind::real)
-    return literal;
+  if (is_floating(dtype) || literal.kind != Literal::Kind::real) return literal;
   const bool whole = std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p31;
-  if (!whole || std::signbit(literal.real) != (literal.real < 0))
-    return std::nullopt;
+  if (!whole || std::signbit(literal.real) != (literal.real < 0)) return std::nullopt;
   return Literal{.kind = Literal::Kind::integer,
                  .integer = static_cast<std::int64_t>(literal.real)};
 }
 
 /// True if `node` looks like `pattern`; `bound` gets the meaning of its wildcards.
 bool match(When when, const Node& pattern, const Node& node, Bindings& bound) {
-  if (is_wildcard(pattern))
-    return fits(when, pattern, node) && bound.bind(&pattern, &node);
+  if (is_wildcard(pattern)) return fits(when, pattern, node) && bound.bind(&pattern, &node);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
     const std::optional<Literal> expected = literal_in(*number, node.dtype);
     const std::optional<Literal> value = uniform_value(node);
     return expected && value && same_bits(*expected, *value);
   }
-  if (pattern.op != node.op)
-    return false;
+  if (pattern.op != node.op) return false;
   const auto in_order = [&](std::span<const Node* const> operands) {
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (!match(when, *pattern.operand(i), *operands[i], bound))
-        return false;
+      if (!match(when, *pattern.operand(i), *operands[i], bound)) return false;
     return true;
   };
   const Bindings before = bound;
-  if (in_order(node.operands))
-    return true;
+  if (in_order(node.operands)) return true;
   bound = before;
-  if (!(info(node.op).traits & Commutative))
-    return false;
+  if (!(info(node.op).traits & Commutative)) return false;
   const Node* const swapped[] = {node.operand(1), node.operand(0)};
   return in_order(swapped);
 }
@@ -70,8 +59,7 @@ bool match(When when, const Node& pattern, const Node& node, Bindings& bound) {
 const Node* conform(GraphData& graph, const Node* result, const Node& like) {
   const Location location = graph.location(&like);
   const auto operand = [&] { return Operand(tensor(graph, result), location.file, location.line); };
-  if (result->dtype != like.dtype)
-    result = fold_node(graph, cast(operand(), like.dtype).node());
+  if (result->dtype != like.dtype) result = fold_node(graph, cast(operand(), like.dtype).node());
   if (!std::ranges::equal(result->shape, like.shape))
     result = fold_node(graph, broadcast_to(operand(), like.shape).node());
   return result;
@@ -81,10 +69,8 @@ const Node* conform(GraphData& graph, const Node* result, const Node& like) {
 /// are rounded where no other value is there; it would do the same to them.
 void give_dtype(GraphData& graph, std::span<const Node*> operands, const Node& like) {
   const auto has_dtype = [&](const Node* node) { return node->dtype == like.dtype; };
-  if (std::ranges::any_of(operands.subspan(1), has_dtype))
-    return;
-  for (const Node*& value : operands.subspan(1))
-    value = conform(graph, value, like);
+  if (std::ranges::any_of(operands.subspan(1), has_dtype)) return;
+  for (const Node*& value : operands.subspan(1)) value = conform(graph, value, like);
 }
 
 /// The rules that may fit a node of each op.
@@ -102,16 +88,14 @@ std::span<const Rule* const> rules_for(Op op) {
 
 std::optional<Bindings> match(const Rule& rule, const Node& node) {
   Bindings bound;
-  if (!match(rule.when, *rule.from.node(), node, bound))
-    return std::nullopt;
+  if (!match(rule.when, *rule.from.node(), node, bound)) return std::nullopt;
   return bound;
 }
 
 const Node* instantiate(GraphData& graph, const Node& pattern, const Bindings& bindings,
                         const Node& like) {
   const Location location = graph.location(&like);
-  if (is_wildcard(pattern))
-    return conform(graph, bindings.lookup(&pattern), like);
+  if (is_wildcard(pattern)) return conform(graph, bindings.lookup(&pattern), like);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
     const std::optional<Literal> literal = literal_in(*number, like.dtype);
     ensure(literal.has_value(), "a rule gives a number that the dtype does not have");
@@ -122,8 +106,7 @@ const Node* instantiate(GraphData& graph, const Node& pattern, const Bindings& b
     ensure(is_wildcard(*operand), "a rule gives more than one op");
     operands.push_back(bindings.lookup(operand));
   }
-  if (pattern.op == Op::where)
-    give_dtype(graph, operands, like);
+  if (pattern.op == Op::where) give_dtype(graph, operands, like);
   const ShapeVector shape = broadcast_shapes(info(pattern.op).name, operands, location);
   const Node* result = graph.make(
       {.op = pattern.op, .dtype = like.dtype, .operands = operands, .shape = shape}, location);

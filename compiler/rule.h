@@ -39,16 +39,14 @@ class Bindings {
  public:
   /// Lets `wildcard` stand for `node`; false if it stands for another one already.
   bool bind(const Node* wildcard, const Node* node) {
-    if (const Node* known = lookup(wildcard))
-      return known == node;
+    if (const Node* known = lookup(wildcard)) return known == node;
     bound_.push_back({.wildcard = wildcard, .node = node});
     return true;
   }
   /// nullptr if it stands for nothing.
   const Node* lookup(const Node* wildcard) const {
     for (const Binding& binding : bound_)
-      if (binding.wildcard == wildcard)
-        return binding.node;
+      if (binding.wildcard == wildcard) return binding.node;
     return nullptr;
   }
 

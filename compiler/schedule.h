@@ -1,4 +1,5 @@
-// How a kernel runs: which threads compute which part of its iteration space. Never what it computes.
+// How a kernel runs: which threads compute which part of its iteration space. Never what it
+// computes.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@ namespace sinter {
 
 /// Schedules change speed only: every schedule of a kernel gives the same bits.
 struct Schedule {
-  int threads = 256;          ///< per block
-  int vector = 1;             ///< consecutive elements per load and store
-  int unroll = 1;             ///< vectors per thread (pointwise)
-  int threads_per_row = 1;    ///< reductions: threads that share one row (or column)
-  int rows_per_block = 1;     ///< reductions: rows (or columns of vectors) per block
-  int groups = 1;             ///< reductions: groups of threads of one row, each with its own parts
-  bool resident = false;      ///< the row is read once and kept in registers
-  bool split = false;         ///< the parts of one row are dealt out to blocks; the last one finishes
+  int threads = 256;        ///< per block
+  int vector = 1;           ///< consecutive elements per load and store
+  int unroll = 1;           ///< vectors per thread (pointwise)
+  int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
+  int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
+  int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
+  bool resident = false;    ///< the row is read once and kept in registers
+  bool split = false;       ///< the parts of one row are dealt out to blocks; the last one finishes
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };

@@ -136,14 +136,15 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
     if (!step || !step->is(1))
       kernel.notes.push_back(fmt::format(
           "{} is read element by element: neighbouring threads find it {} elements apart",
-          info(value.node->op).name == "input" ? "an input" : std::string(info(value.node->op).name),
+          info(value.node->op).name == "input" ? "an input"
+                                               : std::string(info(value.node->op).name),
           step ? to_string(*step) : "an irregular number of"));
   }
   if (kernel.kind != KernelKind::pointwise && body.passes() > 1 && !kernel.schedule.resident)
-    kernel.notes.push_back(fmt::format("rows of {} elements are read {} times: they do not stay in "
-                                       "registers",
-                                       evaluate(body.reduced_size(), facts.symbols),
-                                       body.passes()));
+    kernel.notes.push_back(
+        fmt::format("rows of {} elements are read {} times: they do not stay in "
+                    "registers",
+                    evaluate(body.reduced_size(), facts.symbols), body.passes()));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ void schedule(Program& program, Kernel& kernel, const Target& target);
 /// The shape of the kernel that computes `body`.
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 
-/// The largest 32-bit index that kernels compute with, which leaves room for the last block's threads.
+/// The largest 32-bit index that kernels compute with, which leaves room for the last block's
+/// threads.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);
 /// True if every index of `program`'s kernels fits in 32 bits at its sizes.
 bool fits_32_bits(const Program& program);

@@ -13,8 +13,7 @@ namespace {
 const Node* step(GraphData& graph, const Node* node) {
   for (const auto& simpler :
        {fold_node, merge_chain, plain_operands, apply_rules, divide_by_power_of_two})
-    if (const Node* result = simpler(graph, node); result != node)
-      return result;
+    if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
 }
 
@@ -22,8 +21,7 @@ const Node* step(GraphData& graph, const Node* node) {
 
 void simplify(GraphData& graph) {
   rewrite(graph, [&](const Node* node) {
-    for (const Node* next = step(graph, node); next != node; next = step(graph, node))
-      node = next;
+    for (const Node* next = step(graph, node); next != node; next = step(graph, node)) node = next;
     return node;
   });
 }

@@ -19,12 +19,9 @@ Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
 
 /// True if every value of `from` is a value of `to`.
 bool holds_all(DType to, DType from) {
-  if (to == from || from == boolean)
-    return true;
-  if (!is_floating(from))
-    return (from == i32 && (to == i64 || to == f64));
-  if (!is_floating(to))
-    return false;
+  if (to == from || from == boolean) return true;
+  if (!is_floating(from)) return (from == i32 && (to == i64 || to == f64));
+  if (!is_floating(to)) return false;
   return info(to).mantissa_bits >= info(from).mantissa_bits &&
          info(to).min_exponent <= info(from).min_exponent &&
          info(to).max_exponent >= info(from).max_exponent;
@@ -32,18 +29,15 @@ bool holds_all(DType to, DType from) {
 
 const Node* merge_casts(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
-  if (inner->op != Op::cast)
-    return node;
+  if (inner->op != Op::cast) return node;
   const Node* from = inner->operand(0);
-  if (!holds_all(inner->dtype, from->dtype))
-    return node;
+  if (!holds_all(inner->dtype, from->dtype)) return node;
   return cast(operand_at(graph, from, node), node->dtype).node();
 }
 
 const Node* merge_permutes(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
-  if (inner->op != Op::permute)
-    return node;
+  if (inner->op != Op::permute) return node;
   const std::span<const std::int64_t> first = attribute(*inner, "axes").integers;
   AxesVector axes;
   for (const std::int64_t axis : attribute(*node, "axes").integers)
@@ -54,11 +48,9 @@ const Node* merge_permutes(GraphData& graph, const Node* node) {
 
 const Node* merge_slices(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
-  if (inner->op != Op::slice)
-    return node;
+  if (inner->op != Op::slice) return node;
   const std::int64_t axis = attribute(*node, "axis").integer;
-  if (attribute(*inner, "axis").integer != axis)
-    return node;
+  if (attribute(*inner, "axis").integer != axis) return node;
   const std::int64_t step = attribute(*inner, "step").integer;
   const std::int64_t both = step * attribute(*node, "step").integer;
   const Extent start = attribute(*inner, "begin").extent;
@@ -66,10 +58,8 @@ const Node* merge_slices(GraphData& graph, const Node* node) {
   Extent end = start + attribute(*node, "end").extent * Extent(step);
   const Extent whole = inner->operand(0)->shape[static_cast<std::size_t>(axis)];
   // With a step the product may lie beyond the end, by less than a step.
-  if (step != 1 && !(end.is_number() && whole.is_number()))
-    return node;
-  if (step != 1)
-    end = std::min(end.number(), whole.number());
+  if (step != 1 && !(end.is_number() && whole.is_number())) return node;
+  if (step != 1) end = std::min(end.number(), whole.number());
   const Node* result = slice(operand_at(graph, inner->operand(0), node), static_cast<int>(axis),
                              begin, end, static_cast<int>(both))
                            .node();
@@ -80,8 +70,7 @@ const Node* merge_slices(GraphData& graph, const Node* node) {
 /// reshape and broadcast_to: the outer one alone decides.
 const Node* skip_inner(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
-  if (inner->op != node->op)
-    return node;
+  if (inner->op != node->op) return node;
   const Operand from = operand_at(graph, inner->operand(0), node);
   return node->op == Op::reshape ? reshape(from, node->shape).node()
                                  : broadcast_to(from, node->shape).node();
@@ -91,11 +80,9 @@ bool is_number(const Node* node) { return uniform_value(*node).has_value(); }
 
 /// The operand of a broadcast, or the number that a `full` is: of rank 0, in the compute type.
 const Node* narrowed(GraphData& graph, const Node* operand, bool has_dtype_without) {
-  if (operand->op == Op::broadcast_to)
-    return operand->operand(0);
+  if (operand->op == Op::broadcast_to) return operand->operand(0);
   const std::optional<Literal> number = uniform_value(*operand);
-  if (!number || operand->op == Op::constant)
-    return operand;
+  if (!number || operand->op == Op::constant) return operand;
   const DType dtype = has_dtype_without ? info(operand->dtype).compute : operand->dtype;
   return make_uniform(graph, {}, *number, dtype, graph.location(operand));
 }
@@ -117,32 +104,24 @@ bool is_power_of_two(double value) {
 
 const Node* merge_chain(GraphData& graph, const Node* node) {
   switch (node->op) {
-    case Op::cast:
-      return merge_casts(graph, node);
-    case Op::permute:
-      return merge_permutes(graph, node);
-    case Op::slice:
-      return merge_slices(graph, node);
+    case Op::cast: return merge_casts(graph, node);
+    case Op::permute: return merge_permutes(graph, node);
+    case Op::slice: return merge_slices(graph, node);
     case Op::reshape:
-    case Op::broadcast_to:
-      return skip_inner(graph, node);
-    default:
-      return node;
+    case Op::broadcast_to: return skip_inner(graph, node);
+    default: return node;
   }
 }
 
 const Node* plain_operands(GraphData& graph, const Node* node) {
-  if (!is_elementwise(node->op))
-    return node;
+  if (!is_elementwise(node->op)) return node;
   llvm::SmallVector<const Node*, 3> operands(node->operands.begin(), node->operands.end());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Node* const before = operands[i];
     operands[i] = narrowed(graph, before, has_dtype_without(operands, i));
-    if (operands[i] == before)
-      continue;
+    if (operands[i] == before) continue;
     const ShapeVector shape = broadcast_shapes(info(node->op).name, operands, graph.location(node));
-    if (!std::ranges::equal(shape, node->shape))
-      operands[i] = before;
+    if (!std::ranges::equal(shape, node->shape)) operands[i] = before;
   }
   const bool commutes = info(node->op).traits & Commutative;
   if (commutes && is_number(operands[0]) && !is_number(operands[1]))
@@ -151,17 +130,14 @@ const Node* plain_operands(GraphData& graph, const Node* node) {
 }
 
 const Node* divide_by_power_of_two(GraphData& graph, const Node* node) {
-  if (node->op != Op::div)
-    return node;
+  if (node->op != Op::div) return node;
   const std::optional<Literal> divisor = uniform_value(*node->operand(1));
-  if (!divisor || !is_power_of_two(divisor->real))
-    return node;
+  if (!divisor || !is_power_of_two(divisor->real)) return node;
   const DType dtype = node->operand(1)->dtype;
   const double reciprocal = 1 / divisor->real;
   const bool is_normal = std::fabs(reciprocal) >= std::ldexp(1.0, info(dtype).min_exponent) &&
                          std::fabs(reciprocal) <= std::ldexp(1.0, info(dtype).max_exponent);
-  if (!is_normal)
-    return node;
+  if (!is_normal) return node;
   const Node* factor =
       make_uniform(graph, node->operand(1)->shape,
                    {.kind = Literal::Kind::real, .real = reciprocal}, dtype, graph.location(node));

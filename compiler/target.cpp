@@ -65,20 +65,17 @@ int warps_by_registers(const Target& target, int warps_per_block, int registers)
   const std::int64_t per_warp = round_up(std::int64_t{registers} * kWarp, kRegisterGranularity);
   // A launch is refused as if a block took registers in all parts alike.
   const bool fits = per_warp * round_up(warps_per_block, kParts) <= target.registers_per_sm;
-  if (!fits || registers > target.max_registers_per_thread)
-    return 0;
+  if (!fits || registers > target.max_registers_per_thread) return 0;
   return static_cast<int>(target.registers_per_sm / kParts / per_warp) * kParts;
 }
 
 int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {
-  if (shared_bytes > target.shared_per_block_opt_in)
-    return 0;
+  if (shared_bytes > target.shared_per_block_opt_in) return 0;
   // The driver keeps 1 KiB of each block for itself from compute capability 8.0 on.
   const bool is_ampere_or_later = target.compute_capability >= 80;
   const std::int64_t reserved = is_ampere_or_later ? kKiB : 0;
   const std::int64_t allocated = round_up(shared_bytes + reserved, is_ampere_or_later ? 128 : 256);
-  if (allocated == 0)
-    return target.max_blocks_per_sm;
+  if (allocated == 0) return target.max_blocks_per_sm;
   return static_cast<int>(target.shared_per_sm / allocated);
 }
 
@@ -88,14 +85,12 @@ std::span<const Target> known_targets() { return kTargets; }
 
 const Target* find_target(std::string_view arch_or_name) {
   for (const Target& target : kTargets)
-    if (target.name == arch_or_name || target.arch == arch_or_name)
-      return &target;
+    if (target.name == arch_or_name || target.arch == arch_or_name) return &target;
   return nullptr;
 }
 
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes) {
-  if (threads < 1 || threads > kMaxThreadsPerBlock)
-    return 0;
+  if (threads < 1 || threads > kMaxThreadsPerBlock) return 0;
   const int warps_per_block = (threads + kWarp - 1) / kWarp;
   const int by_warps = target.max_threads_per_sm / kWarp / warps_per_block;
   const int by_registers =

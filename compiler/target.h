@@ -10,19 +10,19 @@ namespace sinter {
 /// What schedules and predictions need to know of a GPU.
 struct Target {
   std::string_view name;
-  std::string_view arch;            ///< as NVRTC spells it: `sm_90`
-  int compute_capability = 90;      ///< major * 10 + minor
+  std::string_view arch;        ///< as NVRTC spells it: `sm_90`
+  int compute_capability = 90;  ///< major * 10 + minor
   int sm_count = 0;
   int registers_per_sm = 65536;
   int max_threads_per_sm = 2048;
   int max_blocks_per_sm = 32;
   int max_registers_per_thread = 255;
-  std::int64_t shared_per_sm = 0;           ///< bytes
-  std::int64_t shared_per_block_opt_in = 0; ///< bytes
+  std::int64_t shared_per_sm = 0;            ///< bytes
+  std::int64_t shared_per_block_opt_in = 0;  ///< bytes
   std::int64_t l2_bytes = 0;
-  double bandwidth = 0;             ///< bytes per second that long streams reach
-  std::int64_t bytes_in_flight = 0; ///< per SM, needed to reach that
-  double launch_seconds = 0;        ///< fixed cost of one kernel in a CUDA Graph
+  double bandwidth = 0;              ///< bytes per second that long streams reach
+  std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach that
+  double launch_seconds = 0;         ///< fixed cost of one kernel in a CUDA Graph
 };
 
 /// Every GPU that sinter knows by name; the first is the default.

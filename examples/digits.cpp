@@ -44,8 +44,7 @@ int demonstrate(sinter::Device device) {
 
   const Trained replayed = train(step, data.train, Loop::replay);
   std::printf("\nTraining, %d steps of %d images:\n", kSteps, kBatch);
-  for (const std::string& line : replayed.lines)
-    std::printf("  %s\n", line.c_str());
+  for (const std::string& line : replayed.lines) std::printf("  %s\n", line.c_str());
   const Trained fused = train(step, data.train, Loop::run);
   const Trained naive = train(unfused, data.train, Loop::naive);
   print_loops(naive, fused, replayed);

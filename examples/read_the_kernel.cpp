@@ -63,11 +63,9 @@ int main() {
   softmax.prepare({{"rows", 65536}});
 
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    files.push_back(entry);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) files.push_back(entry);
   std::ranges::sort(files);
   std::ranges::for_each(files, show);
   fs::remove_all(folder);
-  for (const sinter::KernelReport& kernel : softmax.report().kernels)
-    show_facts(kernel);
+  for (const sinter::KernelReport& kernel : softmax.report().kernels) show_facts(kernel);
 }

@@ -31,7 +31,6 @@ int main() {
   context.replay(stream, {{"x", xs}, {"weight", ws}}, {{"y", ys}});  // the same as a CUDA Graph
   const bool is_right = device.download<std::uint16_t>(ys, stream) == ones;
 
-  for (const KernelReport& kernel : norm.report().kernels)
-    std::puts(kernel.source.c_str());
+  for (const KernelReport& kernel : norm.report().kernels) std::puts(kernel.source.c_str());
   return is_right ? 0 : 1;
 }

@@ -21,17 +21,14 @@ bool is_symbol(const ExtentTerm& term) {
 
 /// The symbol's id if `extent` is a symbol alone.
 std::optional<std::size_t> lone_symbol(Extent extent) {
-  if (extent.is_number())
-    return std::nullopt;
+  if (extent.is_number()) return std::nullopt;
   const std::vector<ExtentTerm>& terms = extent.expression()->terms;
-  if (terms.size() != 1 || terms[0].coefficient != 1 || !is_symbol(terms[0]))
-    return std::nullopt;
+  if (terms.size() != 1 || terms[0].coefficient != 1 || !is_symbol(terms[0])) return std::nullopt;
   return static_cast<std::size_t>(terms[0].atoms[0]->id);
 }
 
 bool mentions(Extent extent, int symbol) {
-  if (extent.is_number())
-    return false;
+  if (extent.is_number()) return false;
   for (const ExtentTerm& term : extent.expression()->terms)
     for (const ExtentAtom* atom : term.atoms)
       if (atom->name.empty() ? mentions(atom->numerator, symbol) || mentions(atom->divisor, symbol)
@@ -69,28 +66,23 @@ struct Axis {
 /// Solves `extent = given` for its only unknown symbol, where it stands in one term without
 /// factors.
 bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
-  if (axis.extent.is_number())
-    return false;
+  if (axis.extent.is_number()) return false;
   const ExtentTerm* unknown = nullptr;
   std::int64_t rest = axis.given;
   for (const ExtentTerm& term : axis.extent.expression()->terms) {
     std::int64_t value = term.coefficient;
     for (const ExtentAtom* atom : term.atoms) {
-      if (atom->name.empty())
-        return false;
+      if (atom->name.empty()) return false;
       const std::int64_t symbol = symbols[static_cast<std::size_t>(atom->id)];
-      if (symbol == kUnknown && (unknown || !is_symbol(term)))
-        return false;
+      if (symbol == kUnknown && (unknown || !is_symbol(term))) return false;
       if (symbol == kUnknown)
         unknown = &term;
       else if (__builtin_mul_overflow(value, symbol, &value))
         return false;
     }
-    if (&term != unknown && __builtin_sub_overflow(rest, value, &rest))
-      return false;
+    if (&term != unknown && __builtin_sub_overflow(rest, value, &rest)) return false;
   }
-  if (!unknown)
-    return false;
+  if (!unknown) return false;
   const std::int64_t factor = unknown->coefficient;
   // The one quotient of 64-bit numbers that does not fit.
   const bool overflows = factor == -1 && rest == std::numeric_limits<std::int64_t>::min();
@@ -103,8 +95,7 @@ bool solve(const Axis& axis, std::vector<std::int64_t>& symbols) {
 const InputShape* find_shape(const InputInfo& input, std::size_t place,
                              std::span<const InputShape> inputs) {
   // Callers mostly keep to the order of declaration.
-  if (place < inputs.size() && inputs[place].name == input.name)
-    return &inputs[place];
+  if (place < inputs.size() && inputs[place].name == input.name) return &inputs[place];
   const auto found = std::ranges::find(inputs, input.name, &InputShape::name);
   return found == inputs.end() ? nullptr : &*found;
 }
@@ -115,11 +106,9 @@ const InputShape* find_shape(const InputInfo& input, std::size_t place,
     const std::string_view name = inputs[i].name;
     if (std::ranges::find(inputs.subspan(i + 1), name, &InputShape::name) != inputs.end())
       throw UserError(fmt::format("input {}: it is given twice; give it once", name));
-    if (std::ranges::find(graph.inputs, name, &InputInfo::name) != graph.inputs.end())
-      continue;
+    if (std::ranges::find(graph.inputs, name, &InputInfo::name) != graph.inputs.end()) continue;
     std::vector<std::string_view> names;
-    for (const InputInfo& input : graph.inputs)
-      names.push_back(input.name);
+    for (const InputInfo& input : graph.inputs) names.push_back(input.name);
     throw UserError(fmt::format("input {}: graph {} has no input of this name; it has [{}]", name,
                                 graph.name, fmt::join(names, ", ")));
   }
@@ -133,8 +122,7 @@ std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape>
   for (std::size_t place = 0; place < graph.inputs.size(); ++place) {
     const InputInfo& input = graph.inputs[place];
     const InputShape* given = find_shape(input, place, inputs);
-    if (!given && input.node->op == Op::scalar)
-      continue;
+    if (!given && input.node->op == Op::scalar) continue;
     if (!given)
       throw UserError(fmt::format("input {}: it is not given; the graph says {}", input.name,
                                   type_text(*input.node)));
@@ -148,16 +136,14 @@ std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape>
       axes.push_back(
           {.input = &input, .number = axis, .extent = shape[axis], .given = given->shape[axis]});
   }
-  if (matched != inputs.size())
-    refuse_surplus(graph, inputs);
+  if (matched != inputs.size()) refuse_surplus(graph, inputs);
   return axes;
 }
 
 /// `, which is 4096 for rows = 256`
 std::string with_values(Extent extent, std::span<const ExtentAtom* const> names,
                         std::span<const std::int64_t> symbols) {
-  if (extent.is_number())
-    return {};
+  if (extent.is_number()) return {};
   std::string text;
   for (const ExtentAtom* symbol : names)
     if (mentions(extent, symbol->id))
@@ -171,8 +157,7 @@ void check_known(const GraphData& graph, std::vector<std::int64_t>& symbols,
                  std::string_view remedy) {
   for (const ExtentAtom* symbol : graph.extents->symbols()) {
     std::int64_t& value = symbols[static_cast<std::size_t>(symbol->id)];
-    if (value != kUnknown)
-      continue;
+    if (value != kUnknown) continue;
     if (uses(graph, symbol->id))
       throw UserError(fmt::format("symbol {}: its size is unknown; {}", symbol->name,
                                   fmt::format(fmt::runtime(remedy), symbol->name)));
@@ -187,16 +172,13 @@ std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const I
   const std::span<const ExtentAtom* const> names = graph.extents->symbols();
   std::vector<std::int64_t> symbols(names.size(), kUnknown);
   for (const Axis& axis : axes) {
-    if (axis.given < 0)
-      refuse(axis, "; an extent is at least 0");
+    if (axis.given < 0) refuse(axis, "; an extent is at least 0");
     if (const std::optional<std::size_t> symbol = lone_symbol(axis.extent))
-      if (symbols[*symbol] == kUnknown)
-        symbols[*symbol] = axis.given;
+      if (symbols[*symbol] == kUnknown) symbols[*symbol] = axis.given;
   }
   for (bool solved_one = std::ranges::find(symbols, kUnknown) != symbols.end(); solved_one;) {
     solved_one = false;
-    for (const Axis& axis : axes)
-      solved_one |= solve(axis, symbols);
+    for (const Axis& axis : axes) solved_one |= solve(axis, symbols);
   }
   check_known(graph, symbols,
               "give some input an axis of extent {} alone, from which it can be read");
@@ -214,8 +196,7 @@ std::vector<std::int64_t> symbols_from_sizes(const GraphData& graph,
     const auto found = std::ranges::find(names, size.name, &ExtentAtom::name);
     if (found == names.end()) {
       std::vector<std::string_view> known;
-      for (const ExtentAtom* symbol : names)
-        known.push_back(symbol->name);
+      for (const ExtentAtom* symbol : names) known.push_back(symbol->name);
       throw UserError(fmt::format("size {}: graph {} has no symbol of this name; it has [{}]",
                                   size.name, graph.name, fmt::join(known, ", ")));
     }
@@ -256,11 +237,9 @@ void check_slice(const GraphData& graph, const Node& node, std::span<const std::
 /// Ops that look for an element along `axis` need one there.
 void check_not_empty(const GraphData& graph, const Node& node, std::size_t axis,
                      std::span<const std::int64_t> symbols) {
-  if (evaluate(node.operand(0)->shape[axis], symbols) != 0)
-    return;
+  if (evaluate(node.operand(0)->shape[axis], symbols) != 0) return;
   for (const Extent extent : node.shape)
-    if (evaluate(extent, symbols) == 0)
-      return;
+    if (evaluate(extent, symbols) == 0) return;
   refuse_node(graph, node,
               fmt::format("axis {} of {} is empty, so there is no element to take", axis,
                           type_text(*node.operand(0))));
@@ -275,8 +254,7 @@ void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) 
         refuse_node(graph, *node,
                     fmt::format("axis {} of extent {} would be {}; give larger sizes", axis,
                                 to_string(node->shape[axis]), extent));
-    if (node->op == Op::slice)
-      check_slice(graph, *node, symbols);
+    if (node->op == Op::slice) check_slice(graph, *node, symbols);
     if (node->op == Op::argmax || node->op == Op::take || node->op == Op::take_along_axis)
       check_not_empty(graph, *node, static_cast<std::size_t>(attribute(*node, "axis").integer),
                       symbols);

@@ -17,10 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// |a - b| / bound, with 0 / 0 = 0.
 double error_over_bound(long double a, long double b, double bound) {
-  if (a == b || (std::isnan(a) && std::isnan(b)))
-    return 0;
-  if (!std::isfinite(a) || !std::isfinite(b) || bound == 0)
-    return kInfinity;
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  if (!std::isfinite(a) || !std::isfinite(b) || bound == 0) return kInfinity;
   const long double error = std::fabs(a - b);
   const auto ratio = static_cast<double>(error / bound);
   // A ratio just above 1 must not look like 1 for having been rounded.
@@ -51,8 +49,7 @@ CheckResult check(const Expected& expected, const HostArray& actual) {
     }
     const double error = error_of(expected, i, actual, walk.offset(0));
     result.worst = std::max(result.worst, error);
-    if (error <= 1)
-      continue;
+    if (error <= 1) continue;
     if (++result.failed == 1)
       result.first_bad = Mismatch{.index = index_of(expected.shape, i),
                                   .device = actual.real_at(walk.offset(0)),

@@ -16,8 +16,7 @@ class CalledAt {
   CalledAt(const CalledAt&) = delete;
   CalledAt& operator=(const CalledAt&) = delete;
   ~CalledAt() {
-    if (graph_)
-      graph_->set_locations(first_, location_);
+    if (graph_) graph_->set_locations(first_, location_);
   }
 
  private:

@@ -22,10 +22,9 @@ ExtentTable* table_of(Extent a, Extent b) {
 
 std::int64_t checked(std::int64_t a, std::int64_t b, char op) {
   std::int64_t result = 0;
-  const bool overflow = op == '+' ? __builtin_add_overflow(a, b, &result)
-                                  : __builtin_mul_overflow(a, b, &result);
-  if (overflow)
-    throw UserError(fmt::format("extent {} {} {} does not fit in 64 bits", a, op, b));
+  const bool overflow =
+      op == '+' ? __builtin_add_overflow(a, b, &result) : __builtin_mul_overflow(a, b, &result);
+  if (overflow) throw UserError(fmt::format("extent {} {} {} does not fit in 64 bits", a, op, b));
   return result;
 }
 
@@ -35,9 +34,8 @@ bool atoms_less(const std::vector<const ExtentAtom*>& a, const std::vector<const
 }
 
 std::vector<ExtentTerm> canonical(std::vector<ExtentTerm> terms) {
-  std::ranges::sort(terms, [](const ExtentTerm& a, const ExtentTerm& b) {
-    return atoms_less(a.atoms, b.atoms);
-  });
+  std::ranges::sort(
+      terms, [](const ExtentTerm& a, const ExtentTerm& b) { return atoms_less(a.atoms, b.atoms); });
   std::vector<ExtentTerm> result;
   for (ExtentTerm& term : terms) {
     if (!result.empty() && result.back().atoms == term.atoms)
@@ -113,25 +111,28 @@ ExtentTable::~ExtentTable() = default;
 
 bool ExtentTable::Less::operator()(const std::unique_ptr<ExtentExpression>& a,
                                    const std::unique_ptr<ExtentExpression>& b) const {
-  return std::ranges::lexicographical_compare(
-      a->terms, b->terms, [](const ExtentTerm& x, const ExtentTerm& y) {
-        if (x.coefficient != y.coefficient) return x.coefficient < y.coefficient;
-        return atoms_less(x.atoms, y.atoms);
-      });
+  return std::ranges::lexicographical_compare(a->terms, b->terms,
+                                              [](const ExtentTerm& x, const ExtentTerm& y) {
+                                                if (x.coefficient != y.coefficient)
+                                                  return x.coefficient < y.coefficient;
+                                                return atoms_less(x.atoms, y.atoms);
+                                              });
 }
 
 Extent ExtentTable::symbol(std::string_view name) {
   const auto known = symbol_by_name_.find(name);
-  if (known != symbol_by_name_.end())
-    return intern({{.atoms = {known->second}, .coefficient = 1}});
+  if (known != symbol_by_name_.end()) return intern({{.atoms = {known->second}, .coefficient = 1}});
   if (!is_name(name) || name == "floor_div" || name == "inf" || name == "nan" || name == "true" ||
       name == "false")
-    throw UserError(fmt::format("extent '{}': a symbol's name is letters, digits and _ and none of "
-                                "floor_div, inf, nan, true, false",
-                                name));
+    throw UserError(
+        fmt::format("extent '{}': a symbol's name is letters, digits and _ and none of "
+                    "floor_div, inf, nan, true, false",
+                    name));
   // Symbols come first in the order of atoms, so that their id is also their place in `symbols_`.
-  atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{
-      .id = static_cast<int>(symbols_.size()), .name = std::string(name), .numerator = {}, .divisor = {}}));
+  atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{.id = static_cast<int>(symbols_.size()),
+                                                           .name = std::string(name),
+                                                           .numerator = {},
+                                                           .divisor = {}}));
   symbols_.push_back(atoms_.back().get());
   symbol_by_name_.emplace(symbols_.back()->name, symbols_.back());
   return intern({{.atoms = {symbols_.back()}, .coefficient = 1}});
@@ -144,9 +145,10 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
   const bool is_simple = std::ranges::all_of(
       terms, [](const ExtentTerm& term) { return term.atoms.size() <= kMaxDegree; });
   if (terms.size() > kMaxTerms || !is_simple)
-    throw UserError(fmt::format("an extent is a sum of {} products, too complicated a shape; at most "
-                                "{} products of {} symbols each are possible",
-                                terms.size(), kMaxTerms, kMaxDegree));
+    throw UserError(
+        fmt::format("an extent is a sum of {} products, too complicated a shape; at most "
+                    "{} products of {} symbols each are possible",
+                    terms.size(), kMaxTerms, kMaxDegree));
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
@@ -165,13 +167,14 @@ const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
   constexpr int kMaxSize = 256;
   const int size = size_of(numerator) + size_of(divisor);
   if (size > kMaxSize)
-    throw UserError(fmt::format("an extent divides an extent of {} parts, too complicated a shape; "
-                                "at most {} are possible",
-                                size, kMaxSize));
+    throw UserError(
+        fmt::format("an extent divides an extent of {} parts, too complicated a shape; "
+                    "at most {} are possible",
+                    size, kMaxSize));
   constexpr int kAfterSymbols = 1 << 20;
   const int id = kAfterSymbols + static_cast<int>(atoms_.size());
-  atoms_.push_back(std::make_unique<ExtentAtom>(ExtentAtom{
-      .id = id, .name = {}, .numerator = numerator, .divisor = divisor, .size = size}));
+  atoms_.push_back(std::make_unique<ExtentAtom>(
+      ExtentAtom{.id = id, .name = {}, .numerator = numerator, .divisor = divisor, .size = size}));
   quotient_by_parts_.emplace(parts, atoms_.back().get());
   return atoms_.back().get();
 }
@@ -289,8 +292,7 @@ bool provably_nonnegative(Extent extent) {
       if (!provably_nonnegative(atom->numerator)) return false;
     }
     if (!term.atoms.empty() && term.coefficient < 0) return false;
-    if (!has_quotient)
-      overflows |= __builtin_add_overflow(at_ones, term.coefficient, &at_ones);
+    if (!has_quotient) overflows |= __builtin_add_overflow(at_ones, term.coefficient, &at_ones);
   }
   return !overflows && at_ones >= 0;
 }

@@ -130,9 +130,7 @@ std::string_view GraphData::label(const Node* node) const {
   return found == labels_.end() ? std::string_view{} : found->second;
 }
 
-void GraphData::set_label(const Node* node, std::string_view label) {
-  labels_[node] = keep(label);
-}
+void GraphData::set_label(const Node* node, std::string_view label) { labels_[node] = keep(label); }
 
 const char* GraphData::keep(std::string_view text) {
   char* place = arena_.Allocate<char>(text.size() + 1);
@@ -166,8 +164,8 @@ namespace {
 
 void check_new_input(GraphData& data, std::string_view name, Location location) {
   if (name.empty())
-    throw UserError(fmt::format("input: the name is empty; give it one (recorded at {})",
-                                to_string(location)));
+    throw UserError(
+        fmt::format("input: the name is empty; give it one (recorded at {})", to_string(location)));
   if (data.has_input(std::string(name)))
     throw UserError(fmt::format(
         "input {}: the graph {} has an input of this name already (recorded at {}); take another "
@@ -178,8 +176,9 @@ void check_new_input(GraphData& data, std::string_view name, Location location) 
 
 void check_owner(const GraphData& data, const Operand& operand, std::string_view what) {
   if (operand.is_literal())
-    throw UserError(fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})",
-                                what, to_string(operand.location)));
+    throw UserError(
+        fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})", what,
+                    to_string(operand.location)));
   if (operand.tensor.graph() != &data)
     throw UserError(fmt::format("{}: the value belongs to graph {}, not to {} (recorded at {})",
                                 what, operand.tensor.graph()->name, data.name,
@@ -201,9 +200,10 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
                                   to_string(shape), to_string(location)));
   check_size(fmt::format("input {}", name), shape, location);
   if (!options.strides.empty() && options.strides.size() != shape.size())
-    throw UserError(fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})",
-                                name, options.strides.size(), to_string(options.strides),
-                                shape.size(), to_string(shape), to_string(location)));
+    throw UserError(
+        fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})", name,
+                    options.strides.size(), to_string(options.strides), shape.size(),
+                    to_string(shape), to_string(location)));
   const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())},
                                   {.extents = options.strides}};
   const Node* node = data_->make(
@@ -251,9 +251,10 @@ void Graph::update(Operand parameter, Operand value) {
   const Node* source = value.tensor.node();
   const std::string place = to_string(parameter.location);
   if (target->op != Op::input)
-    throw UserError(fmt::format("update: {} is not an input; only an input array can be written in "
-                                "place (recorded at {})",
-                                info(target->op).name, place));
+    throw UserError(
+        fmt::format("update: {} is not an input; only an input array can be written in "
+                    "place (recorded at {})",
+                    info(target->op).name, place));
   if (target->dtype != source->dtype || !std::ranges::equal(target->shape, source->shape))
     throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
                                 data_->label(target), type_text(*target), type_text(*source),

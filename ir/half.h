@@ -17,19 +17,16 @@ struct HalfFormat {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
     const std::uint16_t sign = static_cast<std::uint16_t>(bits >> 48) & 0x8000;
     const int biased = static_cast<int>(bits >> 52) & 0x7ff;
-    if (std::isnan(value))
-      return sign | kInfinity | (1 << (mantissa - 1));
+    if (std::isnan(value)) return sign | kInfinity | (1 << (mantissa - 1));
     // Infinities, and all that is beyond the largest finite number by more than half an ulp.
-    if (biased - 1023 > 1 - min_exponent)
-      return sign | kInfinity;
+    if (biased - 1023 > 1 - min_exponent) return sign | kInfinity;
     // The significand with its leading one; 52 - mantissa bits of it are too many, and one more for
     // each power of two below the smallest normal number. Doubles below 2^-1022 all round to 0.
     const std::uint64_t significand = (bits & ((1ULL << 52) - 1)) | (1ULL << 52);
     const int exponent = biased - 1023;
     const int below = exponent < min_exponent ? min_exponent - exponent : 0;
     const int drop = 52 - mantissa + below;
-    if (drop > 53)
-      return sign;
+    if (drop > 53) return sign;
     const std::uint64_t kept = significand >> drop;
     const std::uint64_t rest = significand - (kept << drop);
     const std::uint64_t half = 1ULL << (drop - 1);

@@ -83,46 +83,32 @@ std::int64_t HostArray::offset(std::span<const std::int64_t> index) const {
 double HostArray::real_at(std::int64_t offset) const {
   const std::byte* place = bytes_.data() + offset * size_of(dtype_);
   switch (dtype_) {
-    case DType::f16:
-      return f16_value(read<std::uint16_t>(place));
-    case DType::bf16:
-      return bf16_value(read<std::uint16_t>(place));
-    case DType::f32:
-      return read<float>(place);
-    case DType::f64:
-      return read<double>(place);
-    default:
-      return static_cast<double>(integer_at(offset));
+    case DType::f16: return f16_value(read<std::uint16_t>(place));
+    case DType::bf16: return bf16_value(read<std::uint16_t>(place));
+    case DType::f32: return read<float>(place);
+    case DType::f64: return read<double>(place);
+    default: return static_cast<double>(integer_at(offset));
   }
 }
 
 std::int64_t HostArray::integer_at(std::int64_t offset) const {
   const std::byte* place = bytes_.data() + offset * size_of(dtype_);
   switch (dtype_) {
-    case DType::boolean:
-      return read<std::uint8_t>(place) != 0;
-    case DType::i32:
-      return read<std::int32_t>(place);
-    case DType::i64:
-      return read<std::int64_t>(place);
-    default:
-      throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
+    case DType::boolean: return read<std::uint8_t>(place) != 0;
+    case DType::i32: return read<std::int32_t>(place);
+    case DType::i64: return read<std::int64_t>(place);
+    default: throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
   }
 }
 
 void HostArray::set_real_at(std::int64_t offset, long double value) {
   std::byte* place = bytes_.data() + offset * size_of(dtype_);
   switch (dtype_) {
-    case DType::f16:
-      return write(place, f16_bits(value));
-    case DType::bf16:
-      return write(place, bf16_bits(value));
-    case DType::f32:
-      return write(place, static_cast<float>(value));
-    case DType::f64:
-      return write(place, static_cast<double>(value));
-    default:
-      throw InternalError(fmt::format("an element of {} is no real", name(dtype_)));
+    case DType::f16: return write(place, f16_bits(value));
+    case DType::bf16: return write(place, bf16_bits(value));
+    case DType::f32: return write(place, static_cast<float>(value));
+    case DType::f64: return write(place, static_cast<double>(value));
+    default: throw InternalError(fmt::format("an element of {} is no real", name(dtype_)));
   }
 }
 
@@ -130,14 +116,10 @@ void HostArray::set_integer_at(std::int64_t offset, std::int64_t value) {
   std::byte* place = bytes_.data() + offset * size_of(dtype_);
   const std::int64_t wrapped = wrap_to(dtype_, value);
   switch (dtype_) {
-    case DType::boolean:
-      return write(place, static_cast<std::uint8_t>(wrapped));
-    case DType::i32:
-      return write(place, static_cast<std::int32_t>(wrapped));
-    case DType::i64:
-      return write(place, wrapped);
-    default:
-      throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
+    case DType::boolean: return write(place, static_cast<std::uint8_t>(wrapped));
+    case DType::i32: return write(place, static_cast<std::int32_t>(wrapped));
+    case DType::i64: return write(place, wrapped);
+    default: throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
   }
 }
 
@@ -184,8 +166,7 @@ std::optional<std::vector<std::int64_t>> first_difference(const HostArray& a, co
   Walk walk(a.shape(),
             {{a.strides().begin(), a.strides().end()}, {b.strides().begin(), b.strides().end()}});
   for (std::int64_t i = 0; i < a.size(); ++i, walk.next())
-    if (!equal_elements(a, walk.offset(0), b, walk.offset(1)))
-      return index_of(a.shape(), i);
+    if (!equal_elements(a, walk.offset(0), b, walk.offset(1))) return index_of(a.shape(), i);
   return std::nullopt;
 }
 

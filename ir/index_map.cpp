@@ -129,7 +129,8 @@ bool recombine_once(IndexSpace& space, Index& index) {
           high.atom->numerator != quotient)
         continue;
       const Index both = space.modulo(low.atom->numerator, low.atom->divisor * high.atom->divisor);
-      const Index rest = *without(*without(index, low_alone, 1), {.constant = 0, .terms = {high}}, 1);
+      const Index rest =
+          *without(*without(index, low_alone, 1), {.constant = 0, .terms = {high}}, 1);
       index = space.add(rest, space.scale(both, low.coefficient));
       return true;
     }
@@ -207,9 +208,8 @@ Index IndexSpace::divide(const Index& a, Extent divisor) {
     if (const std::optional<Extent> k = divide_exactly(inner.divisor, divisor))
       return add(parts.quotient, modulo(divide(inner.numerator, divisor), *k));
   }
-  const IndexAtom* atom = intern({.kind = IndexAtom::Kind::quotient,
-                                  .numerator = std::move(parts.rest),
-                                  .divisor = divisor});
+  const IndexAtom* atom = intern(
+      {.kind = IndexAtom::Kind::quotient, .numerator = std::move(parts.rest), .divisor = divisor});
   return add(parts.quotient, {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}});
 }
 
@@ -222,17 +222,14 @@ Index IndexSpace::modulo(const Index& a, Extent divisor) {
   if (is_single(parts.rest, IndexAtom::Kind::remainder) &&
       divide_exactly(parts.rest.terms[0].atom->divisor, divisor))
     return modulo(parts.rest.terms[0].atom->numerator, divisor);
-  const IndexAtom* atom = intern({.kind = IndexAtom::Kind::remainder,
-                                  .numerator = std::move(parts.rest),
-                                  .divisor = divisor});
+  const IndexAtom* atom = intern(
+      {.kind = IndexAtom::Kind::remainder, .numerator = std::move(parts.rest), .divisor = divisor});
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
 Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bound) {
-  const IndexAtom* atom = intern({.kind = IndexAtom::Kind::indirect,
-                                  .divisor = bound,
-                                  .tensor = tensor,
-                                  .at = std::move(at)});
+  const IndexAtom* atom = intern(
+      {.kind = IndexAtom::Kind::indirect, .divisor = bound, .tensor = tensor, .at = std::move(at)});
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 

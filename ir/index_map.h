@@ -44,15 +44,15 @@ struct IndexAtom {
   int id = 0;    ///< order of creation in its IndexSpace
   int axis = 0;  ///< of an axis
   Index numerator;
-  Extent divisor;               ///< of an axis: its extent
+  Extent divisor;                ///< of an axis: its extent
   const Node* tensor = nullptr;  ///< of an indirect: the indices …
   std::vector<Index> at;         ///< … and where they are read
 
   // Known once and for all when the atom is made: atoms share atoms, so that asking all the way
   // down could take time exponential in the length of a chain of views.
-  std::uint64_t axes = 0;          ///< bit a: axis a occurs in it
-  bool has_indirect = false;       ///< it is, or is made of, an indirect
-  std::optional<Extent> largest;   ///< the largest value it can take, where that is known
+  std::uint64_t axes = 0;         ///< bit a: axis a occurs in it
+  bool has_indirect = false;      ///< it is, or is made of, an indirect
+  std::optional<Extent> largest;  ///< the largest value it can take, where that is known
 };
 
 /// Owns the axes and atoms that a set of Index values is made of.
@@ -107,10 +107,9 @@ bool depends_on(const Index& index, int axis);
 bool has_indirect(const Index& index);
 
 /// The value of `index`; `read` gives the elements of indirect tensors (not yet wrapped).
-std::int64_t evaluate(const Index& index, std::span<const std::int64_t> axes,
-                      std::span<const std::int64_t> symbols,
-                      const std::function<std::int64_t(const Node*, std::span<const std::int64_t>)>&
-                          read = {});
+std::int64_t evaluate(
+    const Index& index, std::span<const std::int64_t> axes, std::span<const std::int64_t> symbols,
+    const std::function<std::int64_t(const Node*, std::span<const std::int64_t>)>& read = {});
 /// For tests and messages: `a0 * 4096 + a1`.
 std::string to_string(const Index& index);
 

@@ -19,14 +19,12 @@ Expected make_expected(DType dtype, std::vector<std::int64_t> shape, bool with_b
     result.reals.resize(count);
   else
     result.integers.resize(count);
-  if (with_bounds)
-    result.bounds.resize(count);
+  if (with_bounds) result.bounds.resize(count);
   return result;
 }
 
 void drop_exact_bounds(Expected& value) {
-  if (std::ranges::all_of(value.bounds, [](double bound) { return bound == 0; }))
-    value.bounds = {};
+  if (std::ranges::all_of(value.bounds, [](double bound) { return bound == 0; })) value.bounds = {};
 }
 
 bool has_bounds(std::span<const Expected* const> operands) {
@@ -39,8 +37,7 @@ namespace {
 std::vector<std::int64_t> evaluate_shape(std::span<const Extent> shape,
                                          std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> result;
-  for (const Extent extent : shape)
-    result.push_back(evaluate(extent, symbols));
+  for (const Extent extent : shape) result.push_back(evaluate(extent, symbols));
   return result;
 }
 
@@ -99,19 +96,14 @@ Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
   Expected result = make_expected(node.dtype, application.shape, false);
   switch (node.op) {
     case Op::constant:
-    case Op::full:
-      fill(result, attribute(node, "value").literal);
-      break;
-    case Op::iota:
-      fill_iota(result, node);
-      break;
+    case Op::full: fill(result, attribute(node, "value").literal); break;
+    case Op::iota: fill_iota(result, node); break;
     case Op::size:
       fill(result, {.kind = Literal::Kind::integer,
                     .integer = evaluate(attribute(node, "extent").extent, application.symbols),
                     .real = 0});
       break;
-    default:
-      throw InternalError(fmt::format("interpret: unknown source {}", info(node.op).name));
+    default: throw InternalError(fmt::format("interpret: unknown source {}", info(node.op).name));
   }
   return result;
 }
@@ -119,15 +111,12 @@ Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
 Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
                         const Application& application) {
   switch (info(application.node.op).kind) {
-    case OpKind::elementwise:
-      return interpret_elementwise(application);
-    case OpKind::reduction:
-      return interpret_reduction(application);
+    case OpKind::elementwise: return interpret_elementwise(application);
+    case OpKind::reduction: return interpret_reduction(application);
     case OpKind::structural:
       return application.node.op == Op::cast ? interpret_cast(application)
                                              : interpret_structural(application);
-    case OpKind::source:
-      return interpret_source(graph, inputs, application);
+    case OpKind::source: return interpret_source(graph, inputs, application);
   }
   throw InternalError("interpret: unknown kind of op");
 }
@@ -135,12 +124,10 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
 /// By node id: how many needed nodes read it, `wanted` counting as a reader; 0 for unneeded nodes.
 std::vector<int> count_readers(const GraphData& graph, std::span<const Node* const> wanted) {
   std::vector<int> readers(graph.nodes.size());
-  for (const Node* node : wanted)
-    ++readers[node->id];
+  for (const Node* node : wanted) ++readers[node->id];
   for (std::size_t id = graph.nodes.size(); id-- > 0;)
     if (readers[id] > 0)
-      for (const Node* operand : graph.nodes[id]->operands)
-        ++readers[operand->id];
+      for (const Node* operand : graph.nodes[id]->operands) ++readers[operand->id];
   return readers;
 }
 
@@ -153,11 +140,9 @@ std::vector<Expected> interpret_nodes(const GraphData& graph, const HostArrays& 
   std::vector<int> readers = count_readers(graph, nodes);
   std::vector<Expected> values(graph.nodes.size());
   for (const Node* node : graph.nodes) {
-    if (readers[node->id] == 0)
-      continue;
+    if (readers[node->id] == 0) continue;
     std::vector<const Expected*> operands;
-    for (const Node* operand : node->operands)
-      operands.push_back(&values[operand->id]);
+    for (const Node* operand : node->operands) operands.push_back(&values[operand->id]);
     values[node->id] = interpret_node(graph, inputs,
                                       {.node = *node,
                                        .operands = operands,
@@ -165,22 +150,18 @@ std::vector<Expected> interpret_nodes(const GraphData& graph, const HostArrays& 
                                        .symbols = symbols});
     // Large graphs have thousands of values; only those that are still to be read stay.
     for (const Node* operand : node->operands)
-      if (--readers[operand->id] == 0)
-        values[operand->id] = {};
+      if (--readers[operand->id] == 0) values[operand->id] = {};
   }
   std::vector<Expected> results;
-  for (const Node* node : nodes)
-    results.push_back(values[node->id]);
+  for (const Node* node : nodes) results.push_back(values[node->id]);
   return results;
 }
 
 Interpretation interpret(const GraphData& data, const HostArrays& inputs,
                          std::span<const std::int64_t> symbols) {
   std::vector<const Node*> nodes;
-  for (const OutputInfo& output : data.outputs)
-    nodes.push_back(output.node);
-  for (const UpdateInfo& update : data.updates)
-    nodes.push_back(update.value);
+  for (const OutputInfo& output : data.outputs) nodes.push_back(output.node);
+  for (const UpdateInfo& update : data.updates) nodes.push_back(update.value);
   std::vector<Expected> values = interpret_nodes(data, inputs, symbols, nodes);
   Interpretation result;
   std::size_t next = 0;

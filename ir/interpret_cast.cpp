@@ -9,19 +9,15 @@ namespace sinter {
 namespace {
 
 Element cast_to_real(DType to, long double value, long double bound) {
-  if (std::isinf(bound))
-    return {.value = round_to(to, value), .bound = kUndecided};
+  if (std::isinf(bound)) return {.value = round_to(to, value), .bound = kUndecided};
   return to_element(rounded({.value = value, .low = value - bound, .high = value + bound}, to));
 }
 
 /// True if every value within `bound` of `value` becomes the same integer.
 bool is_decided(DType to, long double value, long double bound) {
-  if (bound == 0)
-    return true;
-  if (std::isinf(bound))
-    return false;
-  if (to == boolean)
-    return std::fabs(value) > bound;
+  if (bound == 0) return true;
+  if (std::isinf(bound)) return false;
+  if (to == boolean) return std::fabs(value) > bound;
   return cast_to_integer(to, value - bound) == cast_to_integer(to, value + bound);
 }
 
@@ -47,8 +43,7 @@ Expected interpret_cast(const Application& application) {
       } else {
         result.integers[place] = wrap_to(to, from.integers[place]);
       }
-      if (!result.bounds.empty())
-        result.bounds[place] = bound;
+      if (!result.bounds.empty()) result.bounds[place] = bound;
     }
   });
   drop_exact_bounds(result);

@@ -36,10 +36,8 @@ bool may_be_zero(const Arguments& x, std::size_t i) {
 
 /// True if the formula is infinite somewhere inside the box, where no corner shows it.
 bool has_pole(Op op, const Arguments& x) {
-  if (op == Op::div)
-    return x.bounds[1] > 0 && may_be_zero(x, 1);
-  if (op == Op::pow)
-    return x.bounds[0] > 0 && may_be_zero(x, 0) && x.values[1] - x.bounds[1] <= 0;
+  if (op == Op::div) return x.bounds[1] > 0 && may_be_zero(x, 1);
+  if (op == Op::pow) return x.bounds[0] > 0 && may_be_zero(x, 0) && x.values[1] - x.bounds[1] <= 0;
   return false;
 }
 
@@ -53,8 +51,7 @@ Interval at_corner(const OpInfo& row, const Arguments& x) {
   const long double product = x.values[0] * x.values[1];
   const long double value = product + x.values[2];
   const long double error = (std::fabs(product) + std::fabs(x.values[2])) * 0x1p-62L;
-  if (!std::isfinite(error))
-    return {.value = value, .low = value, .high = value};
+  if (!std::isfinite(error)) return {.value = value, .low = value, .high = value};
   return {.value = value, .low = value - error, .high = value + error};
 }
 
@@ -62,8 +59,7 @@ Interval at_corner(const OpInfo& row, const Arguments& x) {
 /// in each operand where they are continuous, or turn at 0 as abs does, so corners are enough.
 Interval over_box(const OpInfo& row, const Arguments& x, long double value) {
   Interval result{.value = value, .low = value, .high = value};
-  if (x.is_exact())
-    return result;
+  if (x.is_exact()) return result;
   Arguments corner = x;
   for (unsigned choice = 0; choice < (1U << x.count); ++choice) {
     bool is_new = true;
@@ -72,11 +68,9 @@ Interval over_box(const OpInfo& row, const Arguments& x, long double value) {
       corner.values[i] = up ? x.values[i] + x.bounds[i] : x.values[i] - x.bounds[i];
       // Of operands without an error, and of repeated ones, one choice stands for both.
       const bool is_free = x.variable[i] == i && x.bounds[i] > 0;
-      if (!is_free && (choice >> i & 1))
-        is_new = false;
+      if (!is_free && (choice >> i & 1)) is_new = false;
     }
-    if (!is_new)
-      continue;
+    if (!is_new) continue;
     const Interval there = at_corner(row, corner);
     // A NaN on one side only; to_element makes it undecided.
     if (std::isnan(there.value) != std::isnan(value))
@@ -97,8 +91,7 @@ void widen(Interval& interval) {
 /// `value` rounded to `dtype`, and then off by up to `ulp` units of it. A device function gives its
 /// exact values (0 and infinities) exactly.
 long double off_by(DType dtype, long double value, int ulp) {
-  if (value == 0 || !std::isfinite(value))
-    return value;
+  if (value == 0 || !std::isfinite(value)) return value;
   const long double nearest = round_to(dtype, value);
   const long double center = std::isfinite(nearest) ? nearest : value;
   const long double unit = ulp_at(dtype, center);
@@ -109,10 +102,8 @@ Element real_element(const OpInfo& row, const Arguments& x, DType dtype) {
   const long double exact = row.host(x.span());
   const double value = round_result(row, x.span(), exact, dtype);
   const bool is_certain = x.is_exact() && row.ulp == 0;
-  if (is_certain)
-    return {.value = value, .bound = 0};
-  if (x.is_undecided() || has_pole(row.op, x))
-    return {.value = value, .bound = kUndecided};
+  if (is_certain) return {.value = value, .bound = 0};
+  if (x.is_undecided() || has_pole(row.op, x)) return {.value = value, .bound = kUndecided};
   Interval interval = over_box(row, x, exact);
   // The ends of a jump are results of it, so they differ where it may be on either side.
   if (row.op == Op::floor && interval.low != interval.high)
@@ -124,8 +115,7 @@ Element real_element(const OpInfo& row, const Arguments& x, DType dtype) {
     interval.high = off_by(compute, interval.high, row.ulp);
   }
   Interval result = rounded(interval, compute);
-  if (compute != dtype)
-    result = rounded(result, dtype);
+  if (compute != dtype) result = rounded(result, dtype);
   result.value = value;
   return to_element(result);
 }
@@ -137,14 +127,11 @@ struct Answer {
 
 Answer comparison(const OpInfo& row, const Arguments& x) {
   const auto value = static_cast<std::int64_t>(row.host(x.span()));
-  if (x.is_exact())
-    return {.value = value, .bound = 0};
+  if (x.is_exact()) return {.value = value, .bound = 0};
   // A NaN is a NaN on the device too, unless it is undecided itself.
   const bool has_nan = std::isnan(x.values[0]) || std::isnan(x.values[1]);
-  if (has_nan && !x.is_undecided())
-    return {.value = value, .bound = 0};
-  if (x.variable[1] == 0 && !x.is_undecided())
-    return {.value = value, .bound = 0};
+  if (has_nan && !x.is_undecided()) return {.value = value, .bound = 0};
+  if (x.variable[1] == 0 && !x.is_undecided()) return {.value = value, .bound = 0};
   const long double distance = std::fabs(x.values[0] - x.values[1]);
   const bool decided = distance > x.bounds[0] + x.bounds[1];
   return {.value = value, .bound = decided ? 0 : kUndecided};
@@ -157,8 +144,7 @@ Answer integer_element(const OpInfo& row, std::span<const std::int64_t> values,
   const std::int64_t value = wrap_to(dtype, row.host_integer(values));
   if (std::ranges::all_of(bounds, [](double bound) { return bound == 0; }))
     return {.value = value, .bound = 0};
-  if (row.types != TypeRule::Logical)
-    return {.value = value, .bound = kUndecided};
+  if (row.types != TypeRule::Logical) return {.value = value, .bound = kUndecided};
   std::array<std::int64_t, kMostOperands> other = {};
   for (unsigned choice = 0; choice < (1U << values.size()); ++choice) {
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -171,14 +157,12 @@ Answer integer_element(const OpInfo& row, std::span<const std::int64_t> values,
 
 void store(Expected& result, std::int64_t i, double value, double bound) {
   result.reals[static_cast<std::size_t>(i)] = value;
-  if (!result.bounds.empty())
-    result.bounds[static_cast<std::size_t>(i)] = bound;
+  if (!result.bounds.empty()) result.bounds[static_cast<std::size_t>(i)] = bound;
 }
 
 void store(Expected& result, std::int64_t i, std::int64_t value, double bound) {
   result.integers[static_cast<std::size_t>(i)] = value;
-  if (!result.bounds.empty())
-    result.bounds[static_cast<std::size_t>(i)] = bound;
+  if (!result.bounds.empty()) result.bounds[static_cast<std::size_t>(i)] = bound;
 }
 
 /// Numpy's rule: shapes are aligned at the right; an axis of extent 1 is read at 0.
@@ -188,8 +172,7 @@ std::vector<std::int64_t> broadcast_strides(std::span<const std::int64_t> from,
   std::vector<std::int64_t> strides(to.size());
   const std::size_t shift = to.size() - from.size();
   for (std::size_t axis = 0; axis < from.size(); ++axis)
-    if (from[axis] != 1)
-      strides[shift + axis] = dense[axis];
+    if (from[axis] != 1) strides[shift + axis] = dense[axis];
   return strides;
 }
 
@@ -200,12 +183,10 @@ void for_each_element(const Application& application, std::int64_t cost, const B
   for (const Expected* operand : application.operands)
     strides.push_back(broadcast_strides(operand->shape, application.shape));
   in_parallel(element_count(application.shape), cost, [&](std::int64_t begin, std::int64_t end) {
-    if (begin == end)
-      return;
+    if (begin == end) return;
     Walk walk(application.shape, strides);
     walk.seek(begin);
-    for (std::int64_t i = begin; i < end; ++i, walk.next())
-      body(walk, i);
+    for (std::int64_t i = begin; i < end; ++i, walk.next()) body(walk, i);
   });
 }
 

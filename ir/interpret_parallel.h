@@ -22,8 +22,7 @@ void in_parallel(std::int64_t count, std::int64_t cost, const Body& body) {
   for (std::int64_t thread = 1; thread < threads; ++thread)
     others.emplace_back([&, thread] { body(start(thread), start(thread + 1)); });
   body(std::int64_t{0}, start(1));
-  for (std::thread& other : others)
-    other.join();
+  for (std::thread& other : others) other.join();
 }
 
 }  // namespace sinter

@@ -62,8 +62,7 @@ Interval quotient(const Interval& numerator, long double divisor, DType dtype) {
   };
   const long double value = divide(numerator.value);
   // An undecided numerator stays undecided whatever it is divided by.
-  if (std::isnan(numerator.low) && !std::isnan(numerator.value))
-    return undecided(value);
+  if (std::isnan(numerator.low) && !std::isnan(numerator.value)) return undecided(value);
   return interval_around(value, divide(numerator.low), divide(numerator.high));
 }
 
@@ -77,14 +76,12 @@ Interval extreme_of(const Group& group, long double sign) {
     if (std::isnan(x) && std::isfinite(bound))
       return certain(std::numeric_limits<long double>::quiet_NaN());
     has_undecided |= std::isinf(bound);
-    if (std::isinf(bound))
-      continue;
+    if (std::isinf(bound)) continue;
     result.value = std::max(result.value, x);
     result.low = std::max(result.low, x - bound);
     result.high = std::max(result.high, x + bound);
   }
-  if (has_undecided)
-    return undecided(sign * result.value);
+  if (has_undecided) return undecided(sign * result.value);
   return {.value = sign * result.value,
           .low = std::min(sign * result.low, sign * result.high),
           .high = std::max(sign * result.low, sign * result.high)};
@@ -103,8 +100,7 @@ std::size_t place_of_largest(const Group& group) {
   for (std::size_t i = 1; i < group.offsets.size() && !is_nan(best); ++i) {
     const bool greater =
         real ? group.real(i) > group.real(best) : group.integer(i) > group.integer(best);
-    if (greater || is_nan(i))
-      best = i;
+    if (greater || is_nan(i)) best = i;
   }
   return best;
 }
@@ -115,10 +111,8 @@ bool stays_behind(const Group& group, std::size_t i, std::size_t best) {
   if (real && std::isnan(group.real(best)) && std::isfinite(group.bound(best)))
     return i > best || std::isfinite(group.bound(i));
   const double reach = group.bound(i) + group.bound(best);
-  if (reach == 0)
-    return true;
-  if (!real || std::isinf(reach))
-    return false;
+  if (reach == 0) return true;
+  if (!real || std::isinf(reach)) return false;
   const long double highest = static_cast<long double>(group.real(i)) + reach;
   return i < best ? highest < group.real(best) : highest <= group.real(best);
 }
@@ -128,14 +122,12 @@ Whole argmax_of(const Group& group) {
   double bound = std::isinf(group.bound(best)) ? kUndecided : 0;
   if (!group.from.bounds.empty())
     for (std::size_t i = 0; i < group.offsets.size(); ++i)
-      if (i != best && !stays_behind(group, i, best))
-        bound = kUndecided;
+      if (i != best && !stays_behind(group, i, best)) bound = kUndecided;
   return {.value = static_cast<std::int64_t>(best), .bound = bound};
 }
 
 Whole reduce_integers(Op op, const Group& group, DType dtype) {
-  if (op == Op::argmax)
-    return argmax_of(group);
+  if (op == Op::argmax) return argmax_of(group);
   std::uint64_t sum = 0;
   std::int64_t largest = lowest_integer(dtype);
   std::int64_t smallest = highest_integer(dtype);
@@ -148,14 +140,10 @@ Whole reduce_integers(Op op, const Group& group, DType dtype) {
     bound = std::max(bound, group.bound(i));
   }
   switch (op) {
-    case Op::sum:
-      return {.value = static_cast<std::int64_t>(sum), .bound = bound};
-    case Op::max:
-      return {.value = largest, .bound = bound};
-    case Op::min:
-      return {.value = smallest, .bound = bound};
-    default:
-      throw InternalError("interpret: no such reduction of integers");
+    case Op::sum: return {.value = static_cast<std::int64_t>(sum), .bound = bound};
+    case Op::max: return {.value = largest, .bound = bound};
+    case Op::min: return {.value = smallest, .bound = bound};
+    default: throw InternalError("interpret: no such reduction of integers");
   }
 }
 
@@ -163,8 +151,7 @@ Whole reduce_integers(Op op, const Group& group, DType dtype) {
 Interval reduce_reals(const Node& node, const Group& group) {
   const auto count = static_cast<long double>(group.size());
   switch (node.op) {
-    case Op::sum:
-      return sum_of(group);
+    case Op::sum: return sum_of(group);
     case Op::mean:
       return quotient(sum_of(group), round_to(group.accumulator, count), group.accumulator);
     case Op::var: {
@@ -172,14 +159,10 @@ Interval reduce_reals(const Node& node, const Group& group) {
       return quotient(deviations_of(group), round_to(group.accumulator, count - correction),
                       group.accumulator);
     }
-    case Op::welford:
-      return deviations_of(group);
-    case Op::max:
-      return extreme_of(group, 1);
-    case Op::min:
-      return extreme_of(group, -1);
-    default:
-      throw InternalError("interpret: no such reduction of floats");
+    case Op::welford: return deviations_of(group);
+    case Op::max: return extreme_of(group, 1);
+    case Op::min: return extreme_of(group, -1);
+    default: throw InternalError("interpret: no such reduction of floats");
   }
 }
 

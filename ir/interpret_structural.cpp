@@ -18,15 +18,13 @@ void copy_element(Expected& to, std::int64_t i, const Expected& from, std::int64
     to.reals[static_cast<std::size_t>(i)] = from.reals[static_cast<std::size_t>(k)];
   else
     to.integers[static_cast<std::size_t>(i)] = from.integers[static_cast<std::size_t>(k)];
-  if (!to.bounds.empty())
-    to.bounds[static_cast<std::size_t>(i)] = from.bound(k);
+  if (!to.bounds.empty()) to.bounds[static_cast<std::size_t>(i)] = from.bound(k);
 }
 
 /// result[index] = from[base + Σ index · stride] for every index of the result.
 void copy_strided(Expected& result, const Expected& from, std::int64_t base,
                   const Numbers& strides) {
-  if (result.size() == 0)
-    return;
+  if (result.size() == 0) return;
   Walk walk(result.shape, {strides});
   for (std::int64_t i = 0; i < result.size(); ++i, walk.next())
     copy_element(result, i, from, base + walk.offset(0));
@@ -44,8 +42,7 @@ void broadcast(Expected& result, const Expected& from) {
 void permute(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
   const Numbers dense = row_major(from.shape);
   Numbers strides;
-  for (const std::int64_t axis : axes)
-    strides.push_back(dense[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : axes) strides.push_back(dense[static_cast<std::size_t>(axis)]);
   copy_strided(result, from, 0, strides);
 }
 
@@ -70,8 +67,7 @@ void concat(Expected& result, std::span<const Expected* const> parts, std::size_
 
 /// A negative index counts from the end; what is still out of range becomes the nearest one in it.
 std::int64_t resolve_index(std::int64_t index, std::int64_t extent) {
-  if (index < 0)
-    index += extent;
+  if (index < 0) index += extent;
   return std::clamp<std::int64_t>(index, 0, extent - 1);
 }
 
@@ -79,8 +75,7 @@ std::int64_t resolve_index(std::int64_t index, std::int64_t extent) {
 /// are those of `from` along the axes of the result, 0 for those that only choose an index.
 void gather(Expected& result, const Expected& from, const Expected& indices, std::size_t axis,
             const Numbers& strides, const Numbers& index_strides) {
-  if (result.size() == 0)
-    return;
+  if (result.size() == 0) return;
   const std::int64_t extent = from.shape[axis];
   const std::int64_t step = row_major(from.shape)[axis];
   Walk walk(result.shape, {strides, index_strides});
@@ -127,27 +122,16 @@ Expected interpret_structural(const Application& application) {
       result.integers = x.integers;
       result.bounds = x.bounds;
       break;
-    case Op::permute:
-      permute(result, x, attribute(node, "axes").integers);
-      break;
-    case Op::broadcast_to:
-      broadcast(result, x);
-      break;
+    case Op::permute: permute(result, x, attribute(node, "axes").integers); break;
+    case Op::broadcast_to: broadcast(result, x); break;
     case Op::slice:
       slice(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
             attribute(node, "step").integer);
       break;
-    case Op::concat:
-      concat(result, operands, axis());
-      break;
-    case Op::take:
-      take(result, x, *operands[1], axis());
-      break;
-    case Op::take_along_axis:
-      take_along_axis(result, x, *operands[1], axis());
-      break;
-    default:
-      throw InternalError("interpret: unknown structural op");
+    case Op::concat: concat(result, operands, axis()); break;
+    case Op::take: take(result, x, *operands[1], axis()); break;
+    case Op::take_along_axis: take_along_axis(result, x, *operands[1], axis()); break;
+    default: throw InternalError("interpret: unknown structural op");
   }
   drop_exact_bounds(result);
   return result;

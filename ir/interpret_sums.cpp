@@ -56,14 +56,12 @@ Totals totals_of(const Group& group) {
     totals.has_nan |= std::isnan(x) && std::isfinite(bound);
     totals.has_positive_infinity |= x > 0 && std::isinf(x);
     totals.has_negative_infinity |= x < 0 && std::isinf(x);
-    if (!std::isfinite(x) || std::isinf(bound))
-      continue;
+    if (!std::isfinite(x) || std::isinf(bound)) continue;
     totals.sum.add(x);
     totals.magnitude.add(std::fabs(x));
     totals.bounds.add(bound);
     totals.may_be_negative |= x < bound;
-    if (x != 0)
-      totals.lowest_bit = std::min(totals.lowest_bit, lowest_bit_of(x));
+    if (x != 0) totals.lowest_bit = std::min(totals.lowest_bit, lowest_bit_of(x));
   }
   return totals;
 }
@@ -71,15 +69,11 @@ Totals totals_of(const Group& group) {
 }  // namespace
 
 Interval sum_of(const Group& group) {
-  if (group.size() == 0)
-    return certain(0);
+  if (group.size() == 0) return certain(0);
   const Totals totals = totals_of(group);
-  if (totals.has_nan)
-    return certain(kNan);
-  if (totals.has_undecided)
-    return undecided(0);
-  if (totals.has_positive_infinity && totals.has_negative_infinity)
-    return certain(kNan);
+  if (totals.has_nan) return certain(kNan);
+  if (totals.has_undecided) return undecided(0);
+  if (totals.has_positive_infinity && totals.has_negative_infinity) return certain(kNan);
   const std::int64_t steps = std::min<std::int64_t>(group.depth.steps(), group.size() - 1);
   const long double sum = totals.sum.total();
   const long double magnitude = totals.magnitude.total();
@@ -92,19 +86,16 @@ Interval sum_of(const Group& group) {
     const long double infinity = totals.has_positive_infinity ? kInfinity : -kInfinity;
     return may_overflow ? undecided(infinity) : certain(infinity);
   }
-  if (may_overflow && !one_sign)
-    return undecided(round_to(group.accumulator, sum));
+  if (may_overflow && !one_sign) return undecided(round_to(group.accumulator, sum));
   // If every partial sum is a number of the accumulator, no order makes any difference.
   const int bits = info(group.accumulator).mantissa_bits;
   const bool exact =
       bounds == 0 && (magnitude == 0 || magnitude <= std::ldexp(1.0L, totals.lowest_bit + bits));
-  if (exact)
-    return certain(sum);
+  if (exact) return certain(sum);
   const long double error = group.gamma(steps) * (magnitude + bounds) + bounds;
   Interval result =
       rounded({.value = sum, .low = sum - error, .high = sum + error}, group.accumulator);
-  if (!totals.may_be_negative)
-    result.low = std::max(result.low, 0.0L);
+  if (!totals.may_be_negative) result.low = std::max(result.low, 0.0L);
   return result;
 }
 
@@ -123,14 +114,10 @@ Interval sum_of(const Group& group) {
 // mean is off by less than t = u X (a + b + 2), which adds n t².
 Interval deviations_of(const Group& group) {
   const Totals totals = totals_of(group);
-  if (totals.has_nan)
-    return certain(kNan);
-  if (totals.has_undecided)
-    return undecided(0);
-  if (totals.has_positive_infinity || totals.has_negative_infinity)
-    return certain(kNan);
-  if (group.size() < 2)
-    return certain(0);
+  if (totals.has_nan) return certain(kNan);
+  if (totals.has_undecided) return undecided(0);
+  if (totals.has_positive_infinity || totals.has_negative_infinity) return certain(kNan);
+  if (group.size() < 2) return certain(0);
   const auto n = static_cast<long double>(group.size());
   const long double mean = totals.sum.total() / n;
   Accumulator squares;

@@ -17,8 +17,7 @@ bool is_punctuation(char c) {
 }
 
 std::size_t digits(std::string_view text, std::size_t from) {
-  while (from < text.size() && is_digit(text[from]))
-    ++from;
+  while (from < text.size() && is_digit(text[from])) ++from;
   return from;
 }
 
@@ -41,10 +40,8 @@ std::size_t number_length(std::string_view text, TokenKind& kind) {
   }
   // A letter that touches a number, as in 12abc, makes one piece of junk and not two tokens.
   const std::size_t number = end;
-  while (end < text.size() && (continues_name(text[end]) || text[end] == '.'))
-    ++end;
-  if (end != number)
-    kind = TokenKind::junk;
+  while (end < text.size() && (continues_name(text[end]) || text[end] == '.')) ++end;
+  if (end != number) kind = TokenKind::junk;
   return end;
 }
 
@@ -52,8 +49,7 @@ std::size_t number_length(std::string_view text, TokenKind& kind) {
 
 Lexer::Lexer(std::string_view text) : text_(text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark))
-    offset_ = line_begin_ = kByteOrderMark.size();
+  if (text.starts_with(kByteOrderMark)) offset_ = line_begin_ = kByteOrderMark.size();
 }
 
 void Lexer::skip_blanks() {
@@ -63,8 +59,7 @@ void Lexer::skip_blanks() {
       offset_ = std::min(text_.find('\n', offset_), text_.size());
       continue;
     }
-    if (!is_blank(c))
-      return;
+    if (!is_blank(c)) return;
     ++offset_;
     if (c == '\n') {
       ++line_;
@@ -76,13 +71,11 @@ void Lexer::skip_blanks() {
 
 std::size_t Lexer::token_length(TokenKind& kind) const {
   const std::string_view rest = text_.substr(offset_);
-  if (is_digit(rest[0]))
-    return number_length(rest, kind);
+  if (is_digit(rest[0])) return number_length(rest, kind);
   std::size_t end = 1;
   if (begins_name(rest[0])) {
     kind = TokenKind::name;
-    while (end < rest.size() && continues_name(rest[end]))
-      ++end;
+    while (end < rest.size() && continues_name(rest[end])) ++end;
     return end;
   }
   if (is_punctuation(rest[0])) {
@@ -104,8 +97,7 @@ Token Lexer::next() {
                         .line = line_,
                         .column = static_cast<int>(offset_ - line_begin_) + 1},
               .starts_line = starts_line_};
-  if (offset_ == text_.size())
-    return token;
+  if (offset_ == text_.size()) return token;
   token.text = text_.substr(offset_, token_length(token.kind));
   offset_ += token.text.size();
   starts_line_ = false;
@@ -130,8 +122,7 @@ std::string printable(std::string_view text, std::size_t most) {
 }
 
 std::string quoted(const Token& token) {
-  if (token.kind == TokenKind::end)
-    return "the end of the text";
+  if (token.kind == TokenKind::end) return "the end of the text";
   return fmt::format("'{}'", printable(token.text));
 }
 

@@ -14,17 +14,13 @@ namespace {
 
 std::vector<bool> live_nodes(const GraphData& graph) {
   std::vector<bool> live(graph.nodes.size());
-  for (const OutputInfo& output : graph.outputs)
-    live[output.node->id] = true;
-  for (const UpdateInfo& update : graph.updates)
-    live[update.value->id] = true;
+  for (const OutputInfo& output : graph.outputs) live[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates) live[update.value->id] = true;
   // Operands have smaller ids than their users.
   for (std::size_t id = graph.nodes.size(); id-- > 0;)
     if (live[id])
-      for (const Node* operand : graph.nodes[id]->operands)
-        live[operand->id] = true;
-  for (const InputInfo& input : graph.inputs)
-    live[input.node->id] = true;
+      for (const Node* operand : graph.nodes[id]->operands) live[operand->id] = true;
+  for (const InputInfo& input : graph.inputs) live[input.node->id] = true;
   return live;
 }
 
@@ -36,10 +32,8 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
       for (std::size_t i = 0; i < node->operands.size(); ++i)
         if (node->operand(i)->op == Op::constant && !is_inline_literal(*node, i))
           named[node->operand(i)->id] = true;
-  for (const OutputInfo& output : graph.outputs)
-    named[output.node->id] = true;
-  for (const UpdateInfo& update : graph.updates)
-    named[update.value->id] = true;
+  for (const OutputInfo& output : graph.outputs) named[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates) named[update.value->id] = true;
   return named;
 }
 
@@ -47,13 +41,11 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
 class NamePool {
  public:
   std::string take(std::string name) {
-    if (taken_.insert(name).second)
-      return name;
+    if (taken_.insert(name).second) return name;
     int& number = last_number_.try_emplace(name, 1).first->second;
     for (;;) {
       std::string next = fmt::format("{}_{}", name, ++number);
-      if (taken_.insert(next).second)
-        return next;
+      if (taken_.insert(next).second) return next;
     }
   }
 
@@ -75,25 +67,20 @@ std::string legal_name(std::string_view text) {
         c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     name += is_legal ? c : '_';
   }
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9'))
-    name.insert(name.begin(), '_');
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(name.begin(), '_');
   return is_reserved(name) ? name + "_" : name;
 }
 
 bool is_inline_literal(const Node& user, std::size_t operand) {
   const Node& number = *user.operand(operand);
-  if (number.op != Op::constant || !is_elementwise(user.op))
-    return false;
+  if (number.op != Op::constant || !is_elementwise(user.op)) return false;
   std::span<const Node* const> values = user.operands;
   const bool has_condition = info(user.op).types == TypeRule::Where;
-  if (has_condition)
-    values = values.subspan(1);
+  if (has_condition) values = values.subspan(1);
   const auto tensor =
       std::ranges::find_if(values, [](const Node* n) { return n->op != Op::constant; });
-  if (has_condition && operand == 0)
-    return number.dtype == boolean;
-  if (tensor != values.end())
-    return number.dtype == info((*tensor)->dtype).compute;
+  if (has_condition && operand == 0) return number.dtype == boolean;
+  if (tensor != values.end()) return number.dtype == info((*tensor)->dtype).compute;
   // Nothing but numbers: between a condition and them, their kind decides the dtype …
   if (has_condition && user.operand(0)->op != Op::constant)
     return number.dtype == literal_dtype(number) && user.dtype == number.dtype;
@@ -116,15 +103,13 @@ ValueNames::ValueNames(const GraphData& graph)
       by_id_[node->id] = pool.take(legal_name(graph.label(node)));
   int number = 0;
   for (const Node* node : graph.nodes) {
-    if (!live_[node->id] || is_source(node->op))
-      continue;
+    if (!live_[node->id] || is_source(node->op)) continue;
     ++number;
     if (has_statement(node))
       by_id_[node->id] = pool.take(fmt::format("{}_{}", info(node->op).name, number));
   }
   for (const Node* node : graph.nodes)
-    if (has_statement(node))
-      by_id_[node->id] = pool.take(std::string(info(node->op).name));
+    if (has_statement(node)) by_id_[node->id] = pool.take(std::string(info(node->op).name));
 }
 
 }  // namespace sinter

@@ -75,7 +75,7 @@ template <class Key>
 class KeyIndex {
  public:
   template <class Item>
-  bool contains(const std::vector<Item>& list, Key Item::* field, const Key& key) {
+  bool contains(const std::vector<Item>& list, Key Item::*field, const Key& key) {
     for (; indexed_ < list.size(); ++indexed_) keys_.insert(list[indexed_].*field);
     return keys_.contains(key);
   }

@@ -39,9 +39,9 @@ std::int64_t wrapping_abs(std::int64_t a) { return a < 0 ? wrapping_neg(a) : a; 
 
 AttributeKind kind_of(std::string_view text) {
   constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {
-      {"integer", AttributeKind::integer},   {"boolean", AttributeKind::boolean},
-      {"dtype", AttributeKind::dtype},       {"literal", AttributeKind::literal},
-      {"extent", AttributeKind::extent},     {"integers", AttributeKind::integers},
+      {"integer", AttributeKind::integer}, {"boolean", AttributeKind::boolean},
+      {"dtype", AttributeKind::dtype},     {"literal", AttributeKind::literal},
+      {"extent", AttributeKind::extent},   {"integers", AttributeKind::integers},
       {"extents", AttributeKind::extents},
   };
   for (const auto& [name, kind] : kKinds)

@@ -25,23 +25,19 @@ Graph parse(std::string_view text, std::string_view file_name) {
 }
 
 void Parser::advance() {
-  if (at("{") || at("[") || at("("))
-    ++depth_;
-  if (at("}") || at("]") || at(")"))
-    --depth_;
+  if (at("{") || at("[") || at("(")) ++depth_;
+  if (at("}") || at("]") || at(")")) --depth_;
   token_ = lexer_.next();
 }
 
 bool Parser::accept(std::string_view spelling) {
-  if (!at(spelling))
-    return false;
+  if (!at(spelling)) return false;
   advance();
   return true;
 }
 
 void Parser::expect(std::string_view spelling, std::string_view where) {
-  if (!accept(spelling))
-    fail_expected(fmt::format("'{}' {}", spelling, where));
+  if (!accept(spelling)) fail_expected(fmt::format("'{}' {}", spelling, where));
 }
 
 Token Parser::expect_name(std::string_view what) {
@@ -49,8 +45,7 @@ Token Parser::expect_name(std::string_view what) {
   if (token.kind == TokenKind::name && is_reserved(token.text))
     fail_at(token,
             fmt::format("expected {}, found {}, which is a reserved word", what, quoted(token)));
-  if (token.kind != TokenKind::name)
-    fail_expected(what);
+  if (token.kind != TokenKind::name) fail_expected(what);
   advance();
   return token;
 }
@@ -74,23 +69,18 @@ bool Parser::ends_statement() const {
 /// Whether recovery may go on here. `keep = true}` on a line of its own is no statement but the
 /// rest of an attribute list.
 bool Parser::looks_like_statement() const {
-  if (token_.kind != TokenKind::name)
-    return false;
+  if (token_.kind != TokenKind::name) return false;
   Lexer ahead = lexer_;
   const Token second = ahead.next();
-  if (at("return") || at("update"))
-    return second.kind == TokenKind::name;
+  if (at("return") || at("update")) return second.kind == TokenKind::name;
   const Token third = ahead.next();
-  if (third.kind != TokenKind::name)
-    return false;
-  if (second.is(","))
-    return true;
+  if (third.kind != TokenKind::name) return false;
+  if (second.is(",")) return true;
   return second.is("=") && find_spelling(third.text) != nullptr;
 }
 
 void Parser::skip_statement() {
-  do
-    advance();
+  do advance();
   while (token_.kind != TokenKind::end &&
          !(token_.starts_line && (depth_ <= 0 || looks_like_statement())));
 }
@@ -98,8 +88,7 @@ void Parser::skip_statement() {
 void Parser::body() {
   while (token_.kind != TokenKind::end && !errors_.is_full()) {
     depth_ = 0;
-    if (at("}"))
-      break;
+    if (at("}")) break;
     const std::size_t begin = token_.place.offset;
     try {
       statement();
@@ -111,8 +100,7 @@ void Parser::body() {
         skip_statement();
     }
   }
-  if (errors_.is_full())
-    return;
+  if (errors_.is_full()) return;
   end_of_graph();
 }
 
@@ -135,18 +123,15 @@ void Parser::statement() {
     report(token_.place,
            fmt::format("expected '}}' after return, found {}; return comes last", quoted(token_)));
   }
-  if (at("return"))
-    return return_statement();
-  if (at("update"))
-    return update_statement();
+  if (at("return")) return return_statement();
+  if (at("update")) return update_statement();
   assignment();
 }
 
 void Parser::return_statement() {
   advance();
   has_result_ = true;
-  do
-    return_item();
+  do return_item();
   while (accept(","));
   end_of_statement("',' or the end of the line");
   has_returned_ = true;
@@ -157,8 +142,7 @@ void Parser::return_item() {
   const Token name = expect_name("the name of an output");
   const Token source = accept("=") ? expect_name("the value of the output") : name;
   const Value* value = find_value(source);
-  if (!value || !value->tensor.node())
-    return;
+  if (!value || !value->tensor.node()) return;
   call_at(name, [&] { graph_.output(name.text, operand_of(value->tensor, name)); });
 }
 
@@ -170,8 +154,7 @@ void Parser::update_statement() {
   expect(",", "between the input and its new value");
   const Value* value = find_value(expect_name("the new value"));
   end_of_statement("the end of the line");
-  if (!target || !target->tensor.node() || !value || !value->tensor.node())
-    return;
+  if (!target || !target->tensor.node() || !value || !value->tensor.node()) return;
   call_at(parameter, [&] {
     graph_.update(operand_of(target->tensor, parameter), operand_of(value->tensor, parameter));
   });
@@ -183,8 +166,7 @@ void Parser::assignment() {
   try {
     result_names(statement);
     statement.op = token_;
-    if (token_.kind != TokenKind::name)
-      fail_expected("an op");
+    if (token_.kind != TokenKind::name) fail_expected("an op");
     const Spelling* spelling = find_spelling(token_.text);
     if (!spelling)
       fail_at(token_, fmt::format("unknown op {}{}", quoted(token_),
@@ -216,10 +198,8 @@ void Parser::record(Statement& statement, const Spelling& spelling,
                   .operands = statement.operands,
                   .arguments = arguments,
                   .location = here(statement.op)};
-  if (!statement.is_poisoned)
-    call_at(statement.op, [&] { tensors = spelling.record(call); });
-  if (accept(":"))
-    type_annotation(tensors.size() == 1 ? tensors[0] : Tensor());
+  if (!statement.is_poisoned) call_at(statement.op, [&] { tensors = spelling.record(call); });
+  if (accept(":")) type_annotation(tensors.size() == 1 ? tensors[0] : Tensor());
   end_of_statement("the end of the line");
   define_results(statement, tensors);
 }
@@ -244,13 +224,11 @@ void Parser::check_counts(Statement& statement, const Spelling& spelling) {
                        statement.results.size() == 1
                            ? "one name stands"
                            : fmt::format("{} names stand", statement.results.size())));
-  if (!fits || statement.results.size() != results)
-    statement.is_poisoned = true;
+  if (!fits || statement.results.size() != results) statement.is_poisoned = true;
 }
 
 void Parser::end_of_statement(std::string_view expected) {
-  if (!ends_statement())
-    fail_expected(expected);
+  if (!ends_statement()) fail_expected(expected);
 }
 
 void Parser::define(const Token& name, Tensor tensor) {
@@ -262,8 +240,7 @@ void Parser::define(const Token& name, Tensor tensor) {
     return;
   }
   // The first name of a value stays: a later one may stand for a copy that needs no node.
-  if (tensor.node() && data().label(tensor.node()).empty())
-    tensor.label(name.text);
+  if (tensor.node() && data().label(tensor.node()).empty()) tensor.label(name.text);
 }
 
 void Parser::define_results(const Statement& statement, std::span<const Tensor> tensors) {
@@ -273,16 +250,13 @@ void Parser::define_results(const Statement& statement, std::span<const Tensor> 
 
 const Parser::Value* Parser::find_value(const Token& name) {
   const auto found = values_.find(name.text);
-  if (found != values_.end())
-    return &found->second;
+  if (found != values_.end()) return &found->second;
   // After a header that could not be read, most names are unknown for no fault of their own.
-  if (header_is_broken_)
-    return nullptr;
+  if (header_is_broken_) return nullptr;
   std::vector<std::string_view> known;
   if (suggestions_left_ >= values_.size()) {
     suggestions_left_ -= values_.size();
-    for (const auto& [text, value] : values_)
-      known.push_back(text);
+    for (const auto& [text, value] : values_) known.push_back(text);
   }
   report(name.place,
          fmt::format("{} is not defined{}", printable(name.text), suggestion(name.text, known)));
@@ -300,8 +274,7 @@ void Parser::call_at(const Token& token, const std::function<void()>& call) {
     // The place in the text says more than the recorded line.
     std::string_view message = error.what();
     const std::size_t recorded = message.rfind(" (recorded at ");
-    if (recorded != message.npos && message.ends_with(')'))
-      message = message.substr(0, recorded);
+    if (recorded != message.npos && message.ends_with(')')) message = message.substr(0, recorded);
     report(token.place, std::string(message));
   }
 }

@@ -19,14 +19,12 @@ void Parser::header() {
   } catch (TextError& error) {
     errors_.add(std::move(error));
     header_is_broken_ = true;
-    if (!looks_like_statement())
-      skip_statement();
+    if (!looks_like_statement()) skip_statement();
   }
 }
 
 void Parser::inputs() {
-  if (at(")"))
-    return;
+  if (at(")")) return;
   bool goes_on = true;
   while (goes_on && !errors_.is_full()) {
     const Token first = token_;
@@ -56,12 +54,9 @@ bool Parser::begins_input() const {
 /// Goes behind an input that could not be read: to ',' or ')', or to a line that begins anew.
 void Parser::skip_input() {
   for (bool is_first = true; token_.kind != TokenKind::end; is_first = false) {
-    if (depth_ <= 0 && (at(",") || at(")")))
-      return;
-    if (!is_first && begins_input())
-      return;
-    if (token_.starts_line && looks_like_statement())
-      return;
+    if (depth_ <= 0 && (at(",") || at(")"))) return;
+    if (!is_first && begins_input()) return;
+    if (token_.starts_line && looks_like_statement()) return;
     advance();
   }
 }
@@ -75,14 +70,12 @@ void Parser::input() {
   std::vector<Extent> strides;
   InputOptions options;
   if (accept("{")) {
-    do
-      input_option(is_scalar, strides, options);
+    do input_option(is_scalar, strides, options);
     while (accept(","));
     expect("}", "or ',' after an option of an input");
   }
   options.strides = strides;
-  if (values_.contains(name.text))
-    return define(name, {});
+  if (values_.contains(name.text)) return define(name, {});
   Tensor tensor;
   call_at(name, [&] {
     const int line = name.place.line;
@@ -102,8 +95,7 @@ void Parser::input_option(bool is_scalar, std::vector<Extent>& strides, InputOpt
     fail_at(name, "a scalar has no strides; write [] behind the dtype for an array of rank 0");
   advance();
   expect("=", "after an option's name");
-  if (name.is("range"))
-    return range_option(options);
+  if (name.is("range")) return range_option(options);
   strides = extents("a stride");
 }
 
@@ -114,13 +106,10 @@ void Parser::range_option(InputOptions& options) {
   expect(",", "between the ends of the range");
   const double high = bound();
   expect("]", "after the range");
-  if (!(low <= high))
-    fail_at(begin, fmt::format("the range [{}, {}] is empty", low, high));
+  if (!(low <= high)) fail_at(begin, fmt::format("the range [{}, {}] is empty", low, high));
   // An infinite end is an open one.
-  if (std::isfinite(low))
-    options.low = low;
-  if (std::isfinite(high))
-    options.high = high;
+  if (std::isfinite(low)) options.low = low;
+  if (std::isfinite(high)) options.high = high;
 }
 
 }  // namespace sinter

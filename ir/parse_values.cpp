@@ -10,10 +10,8 @@
 namespace sinter {
 
 void Parser::operands(Statement& statement) {
-  if (ends_statement() || at("{") || at(":"))
-    return;
-  do
-    operand(statement);
+  if (ends_statement() || at("{") || at(":")) return;
+  do operand(statement);
   while (accept(","));
 }
 
@@ -24,8 +22,7 @@ void Parser::operand(Statement& statement) {
     return;
   }
   const Value* value = find_value(expect_name("the name of a value or a number"));
-  if (!value || !value->tensor.node())
-    statement.is_poisoned = true;
+  if (!value || !value->tensor.node()) statement.is_poisoned = true;
   // A placeholder keeps the count right.
   statement.operands.push_back(value && value->tensor.node()
                                    ? operand_of(value->tensor, statement.op)
@@ -35,8 +32,7 @@ void Parser::operand(Statement& statement) {
 std::vector<WrittenAttribute> Parser::attributes(Statement& statement, const Spelling& spelling) {
   std::vector<WrittenAttribute> arguments(spelling.attributes.size());
   if (accept("{") && !accept("}")) {
-    do
-      attribute(statement, spelling, arguments);
+    do attribute(statement, spelling, arguments);
     while (accept(","));
     expect("}", "or ',' after an attribute");
   }
@@ -47,13 +43,11 @@ std::vector<WrittenAttribute> Parser::attributes(Statement& statement, const Spe
 void Parser::attribute(Statement& statement, const Spelling& spelling,
                        std::vector<WrittenAttribute>& arguments) {
   const Token name = token_;
-  if (name.kind != TokenKind::name)
-    fail_expected("the name of an attribute");
+  if (name.kind != TokenKind::name) fail_expected("the name of an attribute");
   advance();
   expect("=", "after the name of an attribute");
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (spelling.attributes[i].name != name.text)
-      continue;
+    if (spelling.attributes[i].name != name.text) continue;
     if (arguments[i].given) {
       statement.is_poisoned = true;
       report(name.place, fmt::format("attribute {} is given twice", name.text));
@@ -63,8 +57,7 @@ void Parser::attribute(Statement& statement, const Spelling& spelling,
   }
   statement.is_poisoned = true;
   std::vector<std::string_view> known;
-  for (const AttributeInfo& attribute : spelling.attributes)
-    known.push_back(attribute.name);
+  for (const AttributeInfo& attribute : spelling.attributes) known.push_back(attribute.name);
   report(name.place,
          fmt::format(
              "{} has no attribute {}; {}", spelling.name, quoted(name),
@@ -75,10 +68,8 @@ void Parser::attribute(Statement& statement, const Spelling& spelling,
 void Parser::skip_attribute_value() {
   const int depth = depth_;
   while (token_.kind != TokenKind::end) {
-    if (depth_ == depth && (at(",") || at("}")))
-      return;
-    if (token_.starts_line && looks_like_statement())
-      return;
+    if (depth_ == depth && (at(",") || at("}"))) return;
+    if (token_.starts_line && looks_like_statement()) return;
     advance();
   }
 }
@@ -86,29 +77,16 @@ void Parser::skip_attribute_value() {
 void Parser::attribute_value(const AttributeInfo& info, WrittenAttribute& argument) {
   const std::string name(info.name);
   switch (info.kind) {
-    case AttributeKind::integer:
-      argument.integer = integer("an integer for " + name);
-      return;
+    case AttributeKind::integer: argument.integer = integer("an integer for " + name); return;
     case AttributeKind::boolean:
-      if (!at("true") && !at("false"))
-        fail_expected("true or false for " + name);
+      if (!at("true") && !at("false")) fail_expected("true or false for " + name);
       argument.integer = at("true");
       return advance();
-    case AttributeKind::dtype:
-      argument.dtype = dtype();
-      return;
-    case AttributeKind::literal:
-      argument.literal = literal("a number for " + name);
-      return;
-    case AttributeKind::extent:
-      argument.extent = extent();
-      return;
-    case AttributeKind::integers:
-      argument.integers = integers("an integer of " + name);
-      return;
-    case AttributeKind::extents:
-      argument.extents = extents("an extent of " + name);
-      return;
+    case AttributeKind::dtype: argument.dtype = dtype(); return;
+    case AttributeKind::literal: argument.literal = literal("a number for " + name); return;
+    case AttributeKind::extent: argument.extent = extent(); return;
+    case AttributeKind::integers: argument.integers = integers("an integer of " + name); return;
+    case AttributeKind::extents: argument.extents = extents("an extent of " + name); return;
   }
 }
 
@@ -116,8 +94,7 @@ void Parser::fill_defaults(Statement& statement, const Spelling& spelling,
                            std::vector<WrittenAttribute>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const AttributeInfo& info = spelling.attributes[i];
-    if (arguments[i].given)
-      continue;
+    if (arguments[i].given) continue;
     if (info.required()) {
       statement.is_poisoned = true;
       report(statement.op.place,
@@ -133,8 +110,7 @@ void Parser::type_annotation(Tensor recorded) {
   const Token begin = token_;
   const DType type = dtype();
   const std::vector<Extent> shape = extents("an extent");
-  if (!recorded.node())
-    return;
+  if (!recorded.node()) return;
   if (recorded.dtype() != type || !std::ranges::equal(recorded.shape(), shape))
     fail_at(begin, fmt::format("the value is {}, not {}{}", type_text(*recorded.node()), name(type),
                                to_string(shape)));
@@ -146,13 +122,11 @@ std::int64_t Parser::integer(std::string_view what) {
   const Token token = token_;
   if (token.kind == TokenKind::real) {
     const double value = real(token);
-    if (value != std::trunc(value) || value > 0x1p53)
-      fail_expected(what);
+    if (value != std::trunc(value) || value > 0x1p53) fail_expected(what);
     advance();
     return static_cast<std::int64_t>(is_negative ? -value : value);
   }
-  if (token.kind != TokenKind::integer)
-    fail_expected(what);
+  if (token.kind != TokenKind::integer) fail_expected(what);
   advance();
   const std::string text = (is_negative ? "-" : "") + std::string(token.text);
   std::int64_t value = 0;
@@ -205,13 +179,11 @@ double Parser::bound() { return as_real(literal("a number")); }
 
 DType Parser::dtype() {
   const Token token = token_;
-  if (token.kind != TokenKind::name)
-    fail_expected("a dtype");
+  if (token.kind != TokenKind::name) fail_expected("a dtype");
   std::vector<std::string_view> known;
   for (const DTypeInfo& row : kDTypes) {
     known.push_back(row.name);
-    if (row.name != token.text)
-      continue;
+    if (row.name != token.text) continue;
     advance();
     return row.dtype;
   }
@@ -222,10 +194,8 @@ DType Parser::dtype() {
 std::vector<std::int64_t> Parser::integers(std::string_view what) {
   std::vector<std::int64_t> result;
   expect("[", "before a list");
-  if (accept("]"))
-    return result;
-  do
-    result.push_back(integer(what));
+  if (accept("]")) return result;
+  do result.push_back(integer(what));
   while (accept(","));
   expect("]", "or ',' in a list");
   return result;
@@ -234,13 +204,10 @@ std::vector<std::int64_t> Parser::integers(std::string_view what) {
 std::vector<Extent> Parser::extents(std::string_view what) {
   std::vector<Extent> result;
   expect("[", "before the extents");
-  if (accept("]"))
-    return result;
+  if (accept("]")) return result;
   do {
-    if (result.size() == kMaxRank)
-      fail_at(token_, fmt::format("more than {} axes", kMaxRank));
-    if (at(",") || at("]"))
-      fail_expected(what);
+    if (result.size() == kMaxRank) fail_at(token_, fmt::format("more than {} axes", kMaxRank));
+    if (at(",") || at("]")) fail_expected(what);
     result.push_back(extent());
   } while (accept(","));
   expect("]", "or ',' after an extent");
@@ -269,21 +236,18 @@ Extent Parser::extent_sum(int depth) {
 
 Extent Parser::extent_product(int depth) {
   Extent result = extent_factor(depth);
-  while (accept("*"))
-    result = result * extent_factor(depth);
+  while (accept("*")) result = result * extent_factor(depth);
   return result;
 }
 
 Extent Parser::extent_factor(int depth) {
   constexpr int kDeepest = 64;
-  if (depth > kDeepest)
-    fail_at(token_, fmt::format("brackets nest deeper than {}", kDeepest));
+  if (depth > kDeepest) fail_at(token_, fmt::format("brackets nest deeper than {}", kDeepest));
   Lexer ahead = lexer_;
   const Token second = ahead.next();
   if (token_.kind == TokenKind::integer || (at("-") && second.kind == TokenKind::integer))
     return integer("an extent");
-  if (accept("-"))
-    return Extent(-1) * extent_factor(depth + 1);
+  if (accept("-")) return Extent(-1) * extent_factor(depth + 1);
   if (accept("(")) {
     const Extent inner = extent_sum(depth + 1);
     expect(")", "after an extent in brackets");

@@ -13,34 +13,24 @@ namespace sinter {
 namespace {
 
 std::string real_text(double value, DType dtype) {
-  if (std::isnan(value))
-    return "nan";
-  if (std::isinf(value))
-    return value < 0 ? "-inf" : "inf";
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   // A number of f32 is as short as f32 allows; it is rounded again when it is read.
   std::string text =
       dtype == f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
-  if (text.find_first_of(".e") == text.npos)
-    text += ".0";
+  if (text.find_first_of(".e") == text.npos) text += ".0";
   return text;
 }
 
 std::string attribute_text(const AttributeInfo& info, const Attribute& value, const Node& node) {
   switch (info.kind) {
-    case AttributeKind::integer:
-      return fmt::format("{}", value.integer);
-    case AttributeKind::boolean:
-      return value.integer ? "true" : "false";
-    case AttributeKind::dtype:
-      return std::string(name(value.dtype));
-    case AttributeKind::literal:
-      return literal_text(value.literal, node.dtype);
-    case AttributeKind::extent:
-      return to_string(value.extent);
-    case AttributeKind::integers:
-      return fmt::format("[{}]", fmt::join(value.integers, ", "));
-    case AttributeKind::extents:
-      return to_string(value.extents);
+    case AttributeKind::integer: return fmt::format("{}", value.integer);
+    case AttributeKind::boolean: return value.integer ? "true" : "false";
+    case AttributeKind::dtype: return std::string(name(value.dtype));
+    case AttributeKind::literal: return literal_text(value.literal, node.dtype);
+    case AttributeKind::extent: return to_string(value.extent);
+    case AttributeKind::integers: return fmt::format("[{}]", fmt::join(value.integers, ", "));
+    case AttributeKind::extents: return to_string(value.extents);
   }
   return {};
 }
@@ -56,8 +46,7 @@ std::vector<std::string> attribute_texts(const Node& node) {
   std::vector<std::string> texts;
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    if (schema[i].name == "order" && !shows_order(node))
-      continue;
+    if (schema[i].name == "order" && !shows_order(node)) continue;
     texts.push_back(fmt::format("{} = {}", schema[i].name,
                                 attribute_text(schema[i], node.attributes[i], node)));
   }
@@ -72,12 +61,10 @@ std::string braced(const std::vector<std::string>& parts) {
 std::string header_text(const GraphData& graph, const ValueNames& names) {
   constexpr std::size_t kWidth = 100;
   std::vector<std::string> inputs;
-  for (const InputInfo& input : graph.inputs)
-    inputs.push_back(input_text(input, names));
+  for (const InputInfo& input : graph.inputs) inputs.push_back(input_text(input, names));
   const std::string name = legal_name(graph.name);
   std::string line = fmt::format("graph {}({}) {{\n", name, fmt::join(inputs, ", "));
-  if (line.size() <= kWidth + 1)
-    return line;
+  if (line.size() <= kWidth + 1) return line;
   return fmt::format("graph {}(\n    {}) {{\n", name, fmt::join(inputs, ",\n    "));
 }
 
@@ -86,8 +73,7 @@ std::string outputs_text(const GraphData& graph, const ValueNames& names) {
   std::unordered_set<std::string> taken;
   for (const OutputInfo& output : graph.outputs) {
     std::string name = legal_name(output.name);
-    while (!taken.insert(name).second)
-      name += "_";
+    while (!taken.insert(name).second) name += "_";
     const std::string& value = names.of(output.node);
     outputs.push_back(name == value ? name : fmt::format("{} = {}", name, value));
   }
@@ -98,12 +84,9 @@ std::string outputs_text(const GraphData& graph, const ValueNames& names) {
 
 std::string literal_text(const Literal& literal, DType dtype) {
   switch (literal.kind) {
-    case Literal::Kind::boolean:
-      return literal.integer ? "true" : "false";
-    case Literal::Kind::integer:
-      return fmt::format("{}", literal.integer);
-    case Literal::Kind::real:
-      break;
+    case Literal::Kind::boolean: return literal.integer ? "true" : "false";
+    case Literal::Kind::integer: return fmt::format("{}", literal.integer);
+    case Literal::Kind::real: break;
   }
   return real_text(literal.real, dtype);
 }

@@ -21,8 +21,7 @@ std::uint64_t scramble(std::uint64_t x) {
 
 std::uint64_t key_of(std::uint64_t seed, std::string_view name) {
   std::uint64_t key = scramble(seed);
-  for (const char letter : name)
-    key = scramble(key ^ static_cast<unsigned char>(letter));
+  for (const char letter : name) key = scramble(key ^ static_cast<unsigned char>(letter));
   return key;
 }
 
@@ -44,8 +43,7 @@ std::vector<std::int64_t> indexed_extents(const GraphData& graph,
       narrow(node.operand(1), evaluate(node.operand(0)->shape[axis], symbols));
       narrow(node.operand(0), extents[id]);
     } else if (is_structural(node.op) || chooses) {
-      for (const Node* operand : node.operands)
-        narrow(operand, extents[id]);
+      for (const Node* operand : node.operands) narrow(operand, extents[id]);
     }
   }
   return extents;
@@ -59,14 +57,11 @@ struct IntegerRange {
 IntegerRange integer_range(const InputInfo& input, std::int64_t indexed) {
   constexpr std::int64_t kSmall = 8;
   IntegerRange range{.low = -kSmall, .high = kSmall};
-  if (input.node->dtype == boolean)
-    range = {.low = 0, .high = 1};
+  if (input.node->dtype == boolean) range = {.low = 0, .high = 1};
   if (indexed != std::numeric_limits<std::int64_t>::max())
     range = {.low = 0, .high = std::max<std::int64_t>(indexed - 1, 0)};
-  if (input.low)
-    range.low = static_cast<std::int64_t>(std::ceil(*input.low));
-  if (input.high)
-    range.high = static_cast<std::int64_t>(std::floor(*input.high));
+  if (input.low) range.low = static_cast<std::int64_t>(std::ceil(*input.low));
+  if (input.high) range.high = static_cast<std::int64_t>(std::floor(*input.high));
   range.high = std::max(range.low, range.high);
   return range;
 }
@@ -102,8 +97,7 @@ void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
 std::vector<std::int64_t> evaluate_all(std::span<const Extent> extents,
                                        std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> values;
-  for (const Extent extent : extents)
-    values.push_back(evaluate(extent, symbols));
+  for (const Extent extent : extents) values.push_back(evaluate(extent, symbols));
   return values;
 }
 
@@ -116,8 +110,7 @@ HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> s
   for (const InputInfo& input : graph.inputs) {
     const Node& node = *input.node;
     std::vector<std::int64_t> strides;
-    if (node.op == Op::input)
-      strides = evaluate_all(attribute(node, "strides").extents, symbols);
+    if (node.op == Op::input) strides = evaluate_all(attribute(node, "strides").extents, symbols);
     HostArray array(node.dtype, evaluate_all(node.shape, symbols), std::move(strides));
     fill_padding(array);
     const std::uint64_t key = key_of(seed, input.name);

@@ -59,7 +59,8 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
   ShapeVector result(operands[0]->shape.begin(), operands[0]->shape.end());
   for (std::size_t n = 1; n < operands.size(); ++n) {
     const std::span<const Extent> shape = operands[n]->shape;
-    if (shape.size() > result.size()) result.insert(result.begin(), shape.size() - result.size(), 1);
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
     const std::size_t shift = result.size() - shape.size();
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       Extent& so_far = result[shift + axis];
@@ -68,8 +69,7 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
         fail(op,
              fmt::format("{} and {} do not broadcast: axis {} is {} and {}",
                          to_string(n == 1 ? operands[0]->shape : std::span<const Extent>(result)),
-                         to_string(shape), shift + axis,
-                         to_string(so_far), to_string(shape[axis])),
+                         to_string(shape), shift + axis, to_string(so_far), to_string(shape[axis])),
              location);
       so_far = shape[axis];
     }
@@ -87,8 +87,9 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
     if (std::isnan(real)) real = std::numeric_limits<double>::quiet_NaN();
     value.literal = {.kind = Literal::Kind::real, .integer = 0, .real = real};
   } else {
-    const bool fits = literal.kind != Literal::Kind::real ||
-                      (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p63);
+    const bool fits =
+        literal.kind != Literal::Kind::real ||
+        (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p63);
     if (!fits)
       fail(op,
            fmt::format("the number {} has no value in {}; cast the Tensor or write a whole number",
@@ -97,7 +98,8 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
     const std::int64_t integer = literal.kind == Literal::Kind::real
                                      ? static_cast<std::int64_t>(literal.real)
                                      : literal.integer;
-    const bool in_range = dtype == i64 || (dtype == i32 && integer == static_cast<std::int32_t>(integer)) ||
+    const bool in_range = dtype == i64 ||
+                          (dtype == i32 && integer == static_cast<std::int32_t>(integer)) ||
                           (dtype == boolean && (integer == 0 || integer == 1));
     if (!in_range)
       fail(op, fmt::format("the number {} has no value in {}", integer, name(dtype)), location);
@@ -105,12 +107,9 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
                      .integer = integer,
                      .real = 0};
   }
-  return graph.make({.op = Op::constant,
-                     .dtype = dtype,
-                     .operands = {},
-                     .shape = {},
-                     .attributes = {&value, 1}},
-                    location);
+  return graph.make(
+      {.op = Op::constant, .dtype = dtype, .operands = {}, .shape = {}, .attributes = {&value, 1}},
+      location);
 }
 
 namespace {
@@ -161,8 +160,9 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands) {
   if (row.types == TypeRule::Where) {
     const Operand& condition = operands[0];
     if (!condition.is_literal() && condition.tensor.dtype() != boolean)
-      fail(row.name, fmt::format("the condition is {}; compare it with a number to get bool",
-                                 type_text(*condition.tensor.node())),
+      fail(row.name,
+           fmt::format("the condition is {}; compare it with a number to get bool",
+                       type_text(*condition.tensor.node())),
            condition.location);
     nodes.push_back(condition.is_literal()
                         ? constant(graph, row.name, condition.literal, boolean, location)
@@ -188,10 +188,13 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands) {
            std::ranges::equal(node->shape, widest->shape);
   });
   if (same)
-    return tensor(graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = widest->shape}, location));
+    return tensor(graph,
+                  graph.make({.op = op, .dtype = result, .operands = nodes, .shape = widest->shape},
+                             location));
   const ShapeVector shape = broadcast_shapes(row.name, nodes, location);
   check_size(row.name, shape, location);
-  return tensor(graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = shape}, location));
+  return tensor(
+      graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = shape}, location));
 }
 
 // clang-format off

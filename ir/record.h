@@ -45,7 +45,8 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands);
 struct ReductionOptions {
   Keep keep = Keep::no;
   std::optional<int> correction = {};  ///< of var
-  /// The nesting of the axes, outermost first, where it is not to follow from the operand's strides.
+  /// The nesting of the axes, outermost first, where it is not to follow from the operand's
+  /// strides.
   std::optional<std::span<const std::int64_t>> order = {};
 };
 

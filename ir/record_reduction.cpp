@@ -64,13 +64,14 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
          x.location);
   const AxesVector checked = checked_axes(row.name, *node, axes, x.location);
   if (op == Op::argmax && node->shape[static_cast<std::size_t>(checked[0])].is(0))
-    fail(row.name, fmt::format("axis {} of {} is empty and has no largest element", checked[0],
-                               type_text(*node)),
+    fail(row.name,
+         fmt::format("axis {} of {} is empty and has no largest element", checked[0],
+                     type_text(*node)),
          x.location);
   const ShapeVector shape = reduced_shape(*node, checked, options.keep);
-  const AxesVector order =
-      options.order ? checked_order(row.name, *node, *options.order, checked, x.location)
-                    : tree_order(*node, checked);
+  const AxesVector order = options.order
+                               ? checked_order(row.name, *node, *options.order, checked, x.location)
+                               : tree_order(*node, checked);
   llvm::SmallVector<Attribute, 4> attributes;
   if (op == Op::argmax)
     attributes.push_back({.integer = checked[0]});
@@ -89,10 +90,18 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
                                   x.location));
 }
 
-Tensor sum(Operand x, Axes axes, Keep kept) { return record_reduction(Op::sum, x, axes, {.keep = kept}); }
-Tensor max(Operand x, Axes axes, Keep kept) { return record_reduction(Op::max, x, axes, {.keep = kept}); }
-Tensor min(Operand x, Axes axes, Keep kept) { return record_reduction(Op::min, x, axes, {.keep = kept}); }
-Tensor mean(Operand x, Axes axes, Keep kept) { return record_reduction(Op::mean, x, axes, {.keep = kept}); }
+Tensor sum(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::sum, x, axes, {.keep = kept});
+}
+Tensor max(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::max, x, axes, {.keep = kept});
+}
+Tensor min(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::min, x, axes, {.keep = kept});
+}
+Tensor mean(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::mean, x, axes, {.keep = kept});
+}
 Tensor var(Operand x, Axes axes, int correction, Keep kept) {
   return record_reduction(Op::var, x, axes, {.keep = kept, .correction = correction});
 }

@@ -125,8 +125,7 @@ Tensor broadcast_to(Operand x, Extents shape) {
     if (node->shape[axis] != shape[shift + axis] && !node->shape[axis].is(1)) refuse();
   if (std::ranges::equal(shape, node->shape)) return x.tensor;
   const Attribute attribute = {.extents = shape};
-  return make(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1},
-              x.location);
+  return make(graph, Op::broadcast_to, node->dtype, {&node, 1}, shape, {&attribute, 1}, x.location);
 }
 
 Extent slice_length(Extent begin, Extent end, std::int64_t step) {
@@ -139,13 +138,13 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   const Node* node = x.tensor.node();
   const std::int64_t checked = checked_axis("slice", axis, *node, x.location);
   const Extent extent = node->shape[static_cast<std::size_t>(checked)];
-  if (step < 1)
-    fail("slice", fmt::format("step {} must be at least 1", step), x.location);
+  if (step < 1) fail("slice", fmt::format("step {} must be at least 1", step), x.location);
   const auto from_front = [&](Extent place) {
     const Extent result = place.is_number() && place.number() < 0 ? extent + place : place;
     // As in Python, places beyond the ends are the ends; of symbols only numbers can be compared.
     if (result.is_number() && result.number() < 0) return Extent(0);
-    if (result.is_number() && extent.is_number() && result.number() > extent.number()) return extent;
+    if (result.is_number() && extent.is_number() && result.number() > extent.number())
+      return extent;
     return result;
   };
   const Extent first = from_front(begin);
@@ -177,10 +176,11 @@ Tensor concat(std::span<const Operand> parts, int axis) {
     for (std::size_t other = 0; fits && other < shape.size(); ++other)
       fits = other == checked || part.shape[other] == first.shape[other];
     if (!fits)
-      fail("concat",
-           fmt::format("{} and {} do not fit along axis {}; dtype and every other extent must agree",
-                       type_text(first), type_text(part), checked),
-           location);
+      fail(
+          "concat",
+          fmt::format("{} and {} do not fit along axis {}; dtype and every other extent must agree",
+                      type_text(first), type_text(part), checked),
+          location);
     shape[checked] = shape[checked] + part.shape[checked];
   }
   if (nodes.size() == 1) return tensor(graph, nodes[0]);
@@ -199,8 +199,9 @@ void check_indices(std::string_view op, const Operand& indices) {
   if (indices.is_literal())
     fail(op, "the indices are a number; use slice for one place", indices.location);
   if (!is_integer(indices.tensor.dtype()))
-    fail(op, fmt::format("the indices are {}; they must be i32 or i64",
-                         type_text(*indices.tensor.node())),
+    fail(op,
+         fmt::format("the indices are {}; they must be i32 or i64",
+                     type_text(*indices.tensor.node())),
          indices.location);
 }
 
@@ -264,7 +265,8 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, 
             const char* file, int line) {
   const Location location{file, line};
   if (!is_integer(dtype))
-    fail("iota", fmt::format("the dtype is {}; it must be i32 or i64, cast the result", name(dtype)),
+    fail("iota",
+         fmt::format("the dtype is {}; it must be i32 or i64, cast the result", name(dtype)),
          location);
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = start}, {.integer = step}, {.dtype = dtype}};

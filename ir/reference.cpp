@@ -13,36 +13,24 @@ namespace {
 
 std::string_view types_in_words(TypeRule rule) {
   switch (rule) {
-    case TypeRule::Float:
-      return "floating";
-    case TypeRule::Number:
-      return "floating or integer";
-    case TypeRule::Compare:
-      return "any one; gives bool";
-    case TypeRule::Logical:
-      return "bool";
-    case TypeRule::Where:
-      return "bool, then any one";
+    case TypeRule::Float: return "floating";
+    case TypeRule::Number: return "floating or integer";
+    case TypeRule::Compare: return "any one; gives bool";
+    case TypeRule::Logical: return "bool";
+    case TypeRule::Where: return "bool, then any one";
   }
   return "";
 }
 
 std::string_view kind_in_words(AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::integer:
-      return "integer";
-    case AttributeKind::boolean:
-      return "true or false";
-    case AttributeKind::dtype:
-      return "dtype";
-    case AttributeKind::literal:
-      return "number";
-    case AttributeKind::extent:
-      return "extent";
-    case AttributeKind::integers:
-      return "[integers]";
-    case AttributeKind::extents:
-      return "[extents]";
+    case AttributeKind::integer: return "integer";
+    case AttributeKind::boolean: return "true or false";
+    case AttributeKind::dtype: return "dtype";
+    case AttributeKind::literal: return "number";
+    case AttributeKind::extent: return "extent";
+    case AttributeKind::integers: return "[integers]";
+    case AttributeKind::extents: return "[extents]";
   }
   return "";
 }
@@ -52,8 +40,7 @@ std::string attributes_in_words(const OpInfo& row) {
   for (const AttributeInfo& attribute : row.attributes) {
     words += fmt::format("{}`{}`: {}", words.empty() ? "" : "; ", attribute.name,
                          kind_in_words(attribute.kind));
-    if (!attribute.required())
-      words += fmt::format(" = `{}`", attribute.default_text);
+    if (!attribute.required()) words += fmt::format(" = `{}`", attribute.default_text);
   }
   return words;
 }
@@ -62,8 +49,7 @@ std::string attributes_in_words(const OpInfo& row) {
 std::string usage(const OpInfo& row) {
   std::string text(row.name);
   constexpr std::string_view kOperands[] = {" a", ", b", ", c"};
-  for (int i = 0; i < row.arity; ++i)
-    text += kOperands[i];
+  for (int i = 0; i < row.arity; ++i) text += kOperands[i];
   return text;
 }
 
@@ -77,8 +63,7 @@ std::string row_text(const OpInfo& row) {
                          row.types == TypeRule::Float ? "floating" : "any",
                          attributes_in_words(row), row.doc);
     case OpKind::structural:
-    case OpKind::source:
-      break;
+    case OpKind::source: break;
   }
   return fmt::format("| `{}` | {} | {} |\n", row.name, attributes_in_words(row), row.doc);
 }
@@ -90,8 +75,7 @@ std::string table_of(OpKind kind, std::string_view head) {
     text += "---|";
   text += "\n";
   for (const OpInfo& row : op_table())
-    if (row.kind == kind)
-      text += row_text(row);
+    if (row.kind == kind) text += row_text(row);
   return text;
 }
 

@@ -20,14 +20,11 @@ bool is_halfway(DType dtype, long double value, double rounded) {
     // The quick answer for nearly all values: a tie of f32 has at most 25 bits, so as a double its
     // last 28 are 0.
     const double narrow = static_cast<double>(value);
-    if (static_cast<long double>(narrow) != value)
-      return false;
-    if ((std::bit_cast<std::uint64_t>(narrow) & ((1ULL << 28) - 1)) != 0)
-      return false;
+    if (static_cast<long double>(narrow) != value) return false;
+    if ((std::bit_cast<std::uint64_t>(narrow) & ((1ULL << 28) - 1)) != 0) return false;
   }
   const long double distance = std::fabs(value - static_cast<long double>(rounded));
-  if (distance == 0 || std::isnan(distance))
-    return false;
+  if (distance == 0 || std::isnan(distance)) return false;
   if (std::isinf(distance)) {
     const long double largest = largest_finite(dtype);
     return std::isfinite(value) && std::fabs(value) == largest + ulp_at(dtype, largest) / 2;
@@ -45,8 +42,7 @@ double resolve_tie(const OpInfo& row, std::span<const long double> operands, lon
   std::fesetround(FE_UPWARD);
   const long double above = row.host(operands);
   std::fesetround(mode);
-  if (below == above)
-    return round_to(dtype, tie);
+  if (below == above) return round_to(dtype, tie);
   const long double infinity = std::numeric_limits<long double>::infinity();
   return round_to(dtype, std::nextafter(tie, below == tie ? infinity : -infinity));
 }
@@ -55,20 +51,15 @@ double resolve_tie(const OpInfo& row, std::span<const long double> operands, lon
 
 double round_to(DType dtype, long double value) {
   switch (dtype) {
-    case DType::f16:
-      return f16_value(f16_bits(value));
-    case DType::bf16:
-      return bf16_value(bf16_bits(value));
-    case DType::f32:
-      return static_cast<float>(value);
-    default:
-      return static_cast<double>(value);
+    case DType::f16: return f16_value(f16_bits(value));
+    case DType::bf16: return bf16_value(bf16_bits(value));
+    case DType::f32: return static_cast<float>(value);
+    default: return static_cast<double>(value);
   }
 }
 
 double round_as_op(DType dtype, long double value) {
-  if (!is_half(dtype))
-    return round_to(dtype, value);
+  if (!is_half(dtype)) return round_to(dtype, value);
   return round_to(dtype, round_to(info(dtype).compute, value));
 }
 
@@ -82,11 +73,9 @@ long double ulp_at(DType dtype, long double value) {
   int exponent = static_cast<int>(bits >> 52) - 1023;
   const bool rounded_up_to_power =
       static_cast<long double>(narrow) > magnitude && (bits & ((1ULL << 52) - 1)) == 0;
-  if (rounded_up_to_power)
-    --exponent;
+  if (rounded_up_to_power) --exponent;
   exponent = std::clamp(exponent, row.min_exponent, row.max_exponent) - (row.mantissa_bits - 1);
-  if (exponent < -1022)
-    return std::ldexp(1.0L, exponent);
+  if (exponent < -1022) return std::ldexp(1.0L, exponent);
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
@@ -96,36 +85,29 @@ long double largest_finite(DType dtype) {
 }
 
 std::int64_t wrap_to(DType dtype, std::int64_t value) {
-  if (dtype == boolean)
-    return value != 0;
+  if (dtype == boolean) return value != 0;
   return dtype == i32 ? static_cast<std::int32_t>(value) : value;
 }
 
 std::int64_t lowest_integer(DType dtype) {
-  if (dtype == boolean)
-    return 0;
+  if (dtype == boolean) return 0;
   return dtype == i32 ? std::numeric_limits<std::int32_t>::min()
                       : std::numeric_limits<std::int64_t>::min();
 }
 
 std::int64_t highest_integer(DType dtype) {
-  if (dtype == boolean)
-    return 1;
+  if (dtype == boolean) return 1;
   return dtype == i32 ? std::numeric_limits<std::int32_t>::max()
                       : std::numeric_limits<std::int64_t>::max();
 }
 
 std::int64_t cast_to_integer(DType dtype, long double value) {
-  if (dtype == boolean)
-    return value != 0;
-  if (std::isnan(value))
-    return 0;
+  if (dtype == boolean) return value != 0;
+  if (std::isnan(value)) return 0;
   const long double whole = std::trunc(value);
   // The ends have no fraction, and 2^63 is exact, so these comparisons are exact too.
-  if (whole >= static_cast<long double>(highest_integer(dtype)))
-    return highest_integer(dtype);
-  if (whole <= static_cast<long double>(lowest_integer(dtype)))
-    return lowest_integer(dtype);
+  if (whole >= static_cast<long double>(highest_integer(dtype))) return highest_integer(dtype);
+  if (whole <= static_cast<long double>(lowest_integer(dtype))) return lowest_integer(dtype);
   return static_cast<std::int64_t>(whole);
 }
 

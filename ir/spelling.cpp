@@ -60,8 +60,8 @@ Results record_reduction_row(const Call& call) {
   }
   const WrittenAttribute& order = call.argument("order");
   if (order.given) options.order = order.integers;
-  return {record_reduction(call.spelling.row->op, call.operands[0],
-                           call.argument("axes").integers, options)};
+  return {record_reduction(call.spelling.row->op, call.operands[0], call.argument("axes").integers,
+                           options)};
 }
 
 // clang-format off

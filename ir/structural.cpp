@@ -64,8 +64,8 @@ std::vector<Index> take_along_axis_index(IndexSpace& space, const Node& node, st
   std::vector<Index> result(index.begin(), index.end());
   if (operand == 1) return result;
   const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);
-  result[axis] = space.indirect(node.operand(1), {index.begin(), index.end()},
-                                node.operand(0)->shape[axis]);
+  result[axis] =
+      space.indirect(node.operand(1), {index.begin(), index.end()}, node.operand(0)->shape[axis]);
   return result;
 }
 
@@ -78,8 +78,7 @@ std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_
   switch (node.op) {
     case Op::cast: return {index.begin(), index.end()};
     case Op::broadcast_to: return broadcast_index(index, from.shape);
-    case Op::reshape:
-      return space.delinearize(space.linearize(index, node.shape), from.shape);
+    case Op::reshape: return space.delinearize(space.linearize(index, node.shape), from.shape);
     case Op::permute: return permute_index(node, index);
     case Op::slice: return slice_index(space, node, index);
     case Op::concat: return concat_index(space, node, operand, index);
@@ -154,9 +153,8 @@ llvm::SmallVector<std::int64_t, 6> tree_order(const Node& operand,
   llvm::SmallVector<std::int64_t, 6> order(axes.begin(), axes.end());
   llvm::SmallVector<std::size_t, 6> places(axes.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) {
-    return strides[a] > strides[b];
-  });
+  std::ranges::stable_sort(places,
+                           [&](std::size_t a, std::size_t b) { return strides[a] > strides[b]; });
   for (std::size_t i = 0; i < places.size(); ++i) order[i] = axes[places[i]];
   if (std::ranges::is_sorted(order)) return {};
   return order;

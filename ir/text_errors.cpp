@@ -43,14 +43,12 @@ std::string shown(std::string_view line, std::size_t begin, std::size_t most) {
 void TextErrors::add(TextError error) {
   // That the text ends too early needs saying once, whoever notices it.
   const auto is_at_end = [&](const TextError& other) { return other.place.offset == text_.size(); };
-  if (is_at_end(error) && std::ranges::any_of(errors_, is_at_end))
-    return;
+  if (is_at_end(error) && std::ranges::any_of(errors_, is_at_end)) return;
   // Recovery may stop at the very token that was out of place.
   if (!errors_.empty() && errors_.back().place.offset == error.place.offset &&
       errors_.back().message.starts_with("expected ") && error.message.starts_with("expected "))
     return;
-  if (!is_full())
-    errors_.push_back(std::move(error));
+  if (!is_full()) errors_.push_back(std::move(error));
 }
 
 std::string TextErrors::excerpt(TextPlace place) const {
@@ -60,19 +58,16 @@ std::string TextErrors::excerpt(TextPlace place) const {
   const std::size_t line_begin = place.offset - column;
   const std::size_t line_end = std::min(text_.find('\n', place.offset), text_.size());
   std::string_view line = text_.substr(line_begin, line_end - line_begin);
-  if (line.ends_with('\r'))
-    line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
   const std::size_t begin = column > kBefore ? column - kBefore : 0;
   return fmt::format("  {}\n  {:>{}}", shown(line, std::min(begin, line.size()), kWidth), '^',
                      column - begin + 1);
 }
 
 void TextErrors::throw_if_any() const {
-  if (errors_.empty())
-    return;
+  if (errors_.empty()) return;
   std::vector<const TextError*> sorted;
-  for (const TextError& error : errors_)
-    sorted.push_back(&error);
+  for (const TextError& error : errors_) sorted.push_back(&error);
   std::ranges::stable_sort(sorted, {}, [](const TextError* error) { return error->place.offset; });
   std::string message;
   for (const TextError* error : sorted)
@@ -87,27 +82,21 @@ void TextErrors::throw_if_any() const {
 
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& candidates) {
   constexpr std::size_t kLongest = 40;
-  if (name.size() > kLongest)
-    return {};
+  if (name.size() > kLongest) return {};
   // A third of the letters may differ; beyond that the guess would be a riddle.
   std::size_t best = std::max<std::size_t>(name.size() / 3, 1);
   std::vector<std::string_view> nearest;
   for (const std::string_view candidate : candidates) {
     const std::size_t longer = std::max(candidate.size(), name.size());
     const std::size_t shorter = std::min(candidate.size(), name.size());
-    if (longer - shorter > best || candidate.size() > kLongest)
-      continue;
+    if (longer - shorter > best || candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance > best || distance >= longer)
-      continue;
-    if (distance < best)
-      nearest.clear();
+    if (distance > best || distance >= longer) continue;
+    if (distance < best) nearest.clear();
     best = distance;
-    if (nearest.size() < 3)
-      nearest.push_back(candidate);
+    if (nearest.size() < 3) nearest.push_back(candidate);
   }
-  if (nearest.empty())
-    return {};
+  if (nearest.empty()) return {};
   std::ranges::sort(nearest);
   return fmt::format("; did you mean {}?", fmt::join(nearest, " or "));
 }

@@ -36,8 +36,7 @@ void verify_attribute(const GraphData& graph, const AttributeInfo& info, const A
   require(info.kind != boolean || value.integer == 0 || value.integer == 1,
           "attribute {} is {}, expected 0 or 1", info.name, value.integer);
   verify_extent(graph, value.extent);
-  for (const Extent extent : value.extents)
-    verify_extent(graph, extent);
+  for (const Extent extent : value.extents) verify_extent(graph, extent);
 }
 
 void verify_common(const GraphData& graph, const Node& node, std::size_t place) {
@@ -69,14 +68,10 @@ void verify_common(const GraphData& graph, const Node& node, std::size_t place) 
 void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
   verify_common(graph, node, place);
   switch (info(node.op).kind) {
-    case OpKind::elementwise:
-      return verify_elementwise(node);
-    case OpKind::reduction:
-      return verify_reduction(node);
-    case OpKind::structural:
-      return verify_structural(node);
-    case OpKind::source:
-      return verify_source(graph, node);
+    case OpKind::elementwise: return verify_elementwise(node);
+    case OpKind::reduction: return verify_reduction(node);
+    case OpKind::structural: return verify_structural(node);
+    case OpKind::source: return verify_source(graph, node);
   }
 }
 

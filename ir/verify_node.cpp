@@ -24,15 +24,11 @@ void require_operands(const Node& node, std::size_t count) {
 
 bool takes(TypeRule rule, DType dtype) {
   switch (rule) {
-    case TypeRule::Float:
-      return is_floating(dtype);
-    case TypeRule::Number:
-      return dtype != boolean;
-    case TypeRule::Logical:
-      return dtype == boolean;
+    case TypeRule::Float: return is_floating(dtype);
+    case TypeRule::Number: return dtype != boolean;
+    case TypeRule::Logical: return dtype == boolean;
     case TypeRule::Compare:
-    case TypeRule::Where:
-      return true;
+    case TypeRule::Where: return true;
   }
   return false;
 }
@@ -40,8 +36,7 @@ bool takes(TypeRule rule, DType dtype) {
 /// The dtype that the operands have: of those that are no numbers, else of the result.
 DType operand_dtype(const Node& node, std::span<const Node* const> values) {
   for (const Node* value : values)
-    if (!is_constant(*value))
-      return value->dtype;
+    if (!is_constant(*value)) return value->dtype;
   const TypeRule rule = info(node.op).types;
   return rule == TypeRule::Compare || rule == TypeRule::Logical ? values[0]->dtype : node.dtype;
 }
@@ -82,8 +77,7 @@ void verify_reduction(const Node& node) {
           name(x.dtype));
   const bool gives_integer = node.op == Op::argmax || (node.op == Op::sum && !is_floating(x.dtype));
   require_dtype("the dtype", node.dtype, gives_integer ? i64 : x.dtype);
-  if (node.op == Op::argmax)
-    checked_axis(node, x);
+  if (node.op == Op::argmax) checked_axis(node, x);
 
   const std::span<const std::int64_t> axes = reduced_axes(node);
   std::int64_t last = -1;
@@ -117,8 +111,7 @@ void verify_permute(const Node& node, const Node& x) {
     broken("the axes are [{}], expected each of {} once", fmt::join(axes, ", "),
            to_string(x.shape));
   ShapeVector shape;
-  for (const std::int64_t axis : axes)
-    shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : axes) shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
   require_shape(node, shape);
 }
 
@@ -211,28 +204,21 @@ void verify_structural(const Node& node) {
   const Node& x = *node.operand(0);
   require_dtype("the dtype", node.dtype,
                 node.op == Op::cast ? attribute(node, "to").dtype : x.dtype);
-  if (node.op == Op::concat)
-    return verify_concat(node);
-  if (node.op == Op::take || node.op == Op::take_along_axis)
-    return verify_take(node, x);
+  if (node.op == Op::concat) return verify_concat(node);
+  if (node.op == Op::take || node.op == Op::take_along_axis) return verify_take(node, x);
   require_operands(node, 1);
   switch (node.op) {
-    case Op::cast:
-      return require_shape(node, x.shape);
-    case Op::permute:
-      return verify_permute(node, x);
-    case Op::broadcast_to:
-      return verify_broadcast(node, x);
-    case Op::slice:
-      return verify_slice(node, x);
+    case Op::cast: return require_shape(node, x.shape);
+    case Op::permute: return verify_permute(node, x);
+    case Op::broadcast_to: return verify_broadcast(node, x);
+    case Op::slice: return verify_slice(node, x);
     case Op::reshape:
       require_shape(node, attribute(node, "shape").extents);
       if (product(node.shape) != product(x.shape))
         broken("{} has {} elements, expected the {} of {}", to_string(node.shape),
                to_string(product(node.shape)), to_string(product(x.shape)), to_string(x.shape));
       return;
-    default:
-      throw Broken{"no rule for this op"};
+    default: throw Broken{"no rule for this op"};
   }
 }
 
@@ -245,8 +231,7 @@ void verify_source(const GraphData& graph, const Node& node) {
       require(index >= 0 && index < static_cast<std::int64_t>(graph.inputs.size()) &&
                   graph.inputs[static_cast<std::size_t>(index)].node == &node,
               "the graph's input {} is another node", index);
-      if (node.op == Op::scalar)
-        return require_shape(node, {});
+      if (node.op == Op::scalar) return require_shape(node, {});
       const std::size_t strides = attribute(node, "strides").extents.size();
       return require(strides == 0 || strides == node.shape.size(), "{} strides for rank {}",
                      strides, node.rank());
@@ -268,8 +253,7 @@ void verify_source(const GraphData& graph, const Node& node) {
       require_dtype("the dtype", node.dtype, attribute(node, "dtype").dtype);
       require(node.dtype != boolean, "size does not give bool");
       return require_shape(node, {});
-    default:
-      throw Broken{"no rule for this op"};
+    default: throw Broken{"no rule for this op"};
   }
 }
 

@@ -38,12 +38,10 @@ class Walk {
     for (std::size_t axis = shape_.size(); axis-- > 0;) {
       const bool carry = ++index_[axis] == shape_[axis];
       const std::int64_t steps = carry ? 1 - shape_[axis] : 1;
-      if (carry)
-        index_[axis] = 0;
+      if (carry) index_[axis] = 0;
       for (std::size_t which = 0; which < strides_.size(); ++which)
         offsets_[which] += steps * strides_[which][axis];
-      if (!carry)
-        return;
+      if (!carry) return;
     }
   }
 

@@ -84,8 +84,7 @@ Matcher::Matcher(const Interface& interface)
   matched_.arrays.resize(interface.slots.size());
   matched_.handles.resize(interface.slots.size());
   matched_.numbers.resize(interface.slots.size());
-  for (std::size_t i = 0; i < last_slots_.size(); ++i)
-    last_slots_[i] = static_cast<int>(i);
+  for (std::size_t i = 0; i < last_slots_.size(); ++i) last_slots_[i] = static_cast<int>(i);
 }
 
 const Matched& Matcher::match(BindingList inputs, BindingList outputs) {

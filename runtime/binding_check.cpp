@@ -35,8 +35,7 @@ class Check {
   /// Solves for the symbols and checks every size against them.
   void sizes(std::vector<std::int64_t>& symbols) const {
     symbols.assign(interface_.symbols.size(), 0);
-    for (const SolveStep& step : interface_.steps)
-      solve(step, symbols);
+    for (const SolveStep& step : interface_.steps) solve(step, symbols);
     for (const SizeEquation& equation : interface_.equations) {
       const ArrayData* array = array_of(equation);
       if (!array || (equation.is_stride && is_stride_free(*array, equation.axis))) continue;

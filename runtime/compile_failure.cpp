@@ -26,8 +26,7 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 /// Reads "name:12:5", "name:12" or "name(12)".
 std::optional<CompilerMessage> read_place(std::string_view place) {
   const std::size_t open = place.find_first_of(":(");
-  if (open == std::string_view::npos)
-    return std::nullopt;
+  if (open == std::string_view::npos) return std::nullopt;
   CompilerMessage message{.part = std::string(place.substr(0, open))};
   const std::string_view number = place.substr(open + 1);
   const auto read = std::from_chars(number.data(), number.data() + number.size(), message.line);
@@ -37,8 +36,7 @@ std::optional<CompilerMessage> read_place(std::string_view place) {
 std::vector<int> lines_of(std::span<const CompilerMessage> errors, std::string_view part) {
   std::vector<int> lines;
   for (const CompilerMessage& error : errors)
-    if (error.part == part)
-      lines.push_back(error.line);
+    if (error.part == part) lines.push_back(error.line);
   return lines;
 }
 
@@ -47,10 +45,8 @@ std::string part_at_fault(std::span<const SourcePart> parts,
                           std::span<const CompilerMessage> errors) {
   for (const CompilerMessage& error : errors)
     for (const SourcePart& part : parts.subspan(1))
-      if (part.name == error.part)
-        return fmt::format("kernel {}", part.name);
-  if (!errors.empty() && errors[0].part == parts[0].name)
-    return std::string(parts[0].name);
+      if (part.name == error.part) return fmt::format("kernel {}", part.name);
+  if (!errors.empty() && errors[0].part == parts[0].name) return std::string(parts[0].name);
   return parts.size() > 1 ? fmt::format("kernel {}", parts[1].name) : "program";
 }
 
@@ -61,15 +57,12 @@ std::vector<CompilerMessage> find_errors(std::string_view log) {
   for (const std::string_view line : split_lines(log)) {
     // "fatal error: …" and "catastrophic error: …" end in the same word.
     const std::size_t mark = line.find("error: ");
-    if (mark == std::string_view::npos)
-      continue;
+    if (mark == std::string_view::npos) continue;
     std::optional<CompilerMessage> error = read_place(line.substr(0, mark));
-    if (!error)
-      continue;
+    if (!error) continue;
     error->text = line.substr(mark + 7);
     errors.push_back(*error);
-    if (errors.size() == kMostErrors)
-      break;
+    if (errors.size() == kMostErrors) break;
   }
   return errors;
 }
@@ -79,13 +72,11 @@ std::string numbered_lines(std::string_view text, std::span<const int> lines) {
   std::set<int> shown;
   for (const int line : lines)
     for (int near = line - 1; near <= line + 1; ++near)
-      if (near >= 1 && near <= static_cast<int>(all.size()))
-        shown.insert(near);
+      if (near >= 1 && near <= static_cast<int>(all.size())) shown.insert(near);
   std::string result;
   int previous = 0;
   for (const int line : shown) {
-    if (previous && line != previous + 1)
-      result += "   …\n";
+    if (previous && line != previous + 1) result += "   …\n";
     result += fmt::format("{:4} | {}\n", line, all[static_cast<std::size_t>(line - 1)]);
     previous = line;
   }
@@ -102,8 +93,7 @@ std::string explain_compile_failure(std::string_view compiler, std::string_view 
       compiler, part_at_fault(parts, errors), target);
   for (const SourcePart& part : parts) {
     const std::vector<int> lines = lines_of(errors, part.name);
-    if (lines.empty())
-      continue;
+    if (lines.empty()) continue;
     message += fmt::format("in {}:\n{}", part.name, numbered_lines(part.text, lines));
   }
   for (const CompilerMessage& error : errors)

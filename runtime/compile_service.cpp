@@ -59,8 +59,7 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
   }
   // What others wait for first, then what we wait for: so no two calls wait for one another.
   if (!missing.empty()) compile_missing(missing, settings);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    results[i].unit = claims[i].unit.get();
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
 }
 
@@ -86,8 +85,7 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
       try {
         compile(jobs);
       } catch (...) {
-        for (Job& job : jobs)
-          job.*error = std::current_exception();
+        for (Job& job : jobs) job.*error = std::current_exception();
       }
     });
   };

@@ -19,8 +19,7 @@ std::vector<Array> make_outputs(const ExecutableState& executable,
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
        ++i) {
     std::vector<std::int64_t> shape;
-    for (const Extent extent : interface.slots[i].shape)
-      shape.push_back(evaluate(extent, symbols));
+    for (const Extent extent : interface.slots[i].shape) shape.push_back(evaluate(extent, symbols));
     arrays.push_back(Device(&executable.device).empty(interface.slots[i].dtype, shape));
   }
   return arrays;

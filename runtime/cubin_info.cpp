@@ -38,8 +38,7 @@ class Elf {
   }
   std::string text(std::size_t offset) const {
     std::string result;
-    for (char c; (c = read<char>(offset)); ++offset)
-      result += c;
+    for (char c; (c = read<char>(offset)); ++offset) result += c;
     return result;
   }
   std::string name(const Elf64_Shdr& section) const {
@@ -71,8 +70,7 @@ KernelResources* find_kernel(std::vector<KernelResources>& kernels, std::string_
 
 void read_info(const Elf& elf, std::vector<KernelResources>& kernels) {
   const Elf64_Shdr* const info = elf.find(".nv.info");
-  if (!info)
-    return;
+  if (!info) return;
   const std::size_t end = info->sh_offset + info->sh_size;
   for (std::size_t at = info->sh_offset; at + 4 <= end;) {
     const auto format = elf.read<unsigned char>(at);
@@ -83,10 +81,8 @@ void read_info(const Elf& elf, std::vector<KernelResources>& kernels) {
       const auto value = elf.read<std::uint32_t>(at + 8);
       KernelResources* const kernel =
           find_kernel(kernels, elf.symbol(elf.read<std::uint32_t>(at + 4)));
-      if (kernel && attribute == kRegisterCount)
-        kernel->registers = static_cast<int>(value);
-      if (kernel && attribute == kFrameSize)
-        kernel->stack_bytes = value;
+      if (kernel && attribute == kRegisterCount) kernel->registers = static_cast<int>(value);
+      if (kernel && attribute == kFrameSize) kernel->stack_bytes = value;
     }
     at += 4 + (format == kWordsFormat ? size : 0);  // other formats hold their value in place
   }
@@ -95,8 +91,7 @@ void read_info(const Elf& elf, std::vector<KernelResources>& kernels) {
 /// The number before `words` in a line of the log, or nothing.
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
   const std::size_t end = line.find(words);
-  if (end == std::string_view::npos)
-    return std::nullopt;
+  if (end == std::string_view::npos) return std::nullopt;
   const std::size_t start = line.find_last_not_of("0123456789", end - 1) + 1;
   std::int64_t value = 0;
   const auto read = std::from_chars(line.data() + start, line.data() + end, value);
@@ -114,8 +109,7 @@ void read_log(std::string_view log, std::vector<KernelResources>& kernels) {
       const std::string_view name = line.substr(start + kStart.size());
       kernel = find_kernel(kernels, name.substr(0, name.find('\'')));
     }
-    if (!kernel)
-      continue;
+    if (!kernel) continue;
     kernel->spill_bytes += number_before(line, " bytes spill stores").value_or(0) +
                            number_before(line, " bytes spill loads").value_or(0);
     kernel->static_shared_bytes += number_before(line, " bytes smem").value_or(0);

@@ -31,8 +31,7 @@ std::string fill(Driver& driver, GetProcAddress get_proc_address) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     const CUresult result =
         get_proc_address(symbol.name, &address, symbol.version, /*flags=*/0, &found);
-    if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS)
-      address = nullptr;
+    if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) address = nullptr;
     if (!address && symbol.need == Need::Required)
       return fmt::format("has no {} of CUDA {}; reinstall the NVIDIA driver", symbol.name,
                          version_text(symbol.version));
@@ -66,13 +65,11 @@ CudaDriver open_cuda_driver(const std::string& library) {
     return CudaDriver{.why_not = fmt::format("the CUDA driver {} {}", library, why)};
   };
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    return fails(fmt::format("cannot be opened ({})", dlerror()));
+  if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
 
   const auto get_version = find<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
   int version = 0;
-  if (!get_version || get_version(&version) != CUDA_SUCCESS)
-    return fails("tells no version");
+  if (!get_version || get_version(&version) != CUDA_SUCCESS) return fails("tells no version");
   const auto get_proc_address = find<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
@@ -81,10 +78,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
   auto driver = std::make_unique<Driver>();
   driver->name = "cuda";
   driver->version = version;
-  if (const std::string why = fill(*driver, get_proc_address); !why.empty())
-    return fails(why);
-  if (const std::string why = start(*driver); !why.empty())
-    return fails(why);
+  if (const std::string why = fill(*driver, get_proc_address); !why.empty()) return fails(why);
+  if (const std::string why = start(*driver); !why.empty()) return fails(why);
   return {.driver = keep(std::move(driver))};
 }
 

@@ -29,8 +29,7 @@ Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
   // GPUs of one architecture differ in bandwidth, which the name tells: "NVIDIA H100 PCIe".
   std::string words(name);
-  for (char& c : words)
-    c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
   const Target* nearest = &known_targets()[0];
   int similarity = 0;
   for (const Target& known : known_targets()) {
@@ -76,8 +75,7 @@ const DeviceList& cuda_devices() {
     const Driver* driver = cuda_driver().driver;
     int count = 0;
     if (driver) check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount");
-    for (int i = 0; i < count; ++i)
-      states->push_back(std::make_unique<DeviceState>(*driver, i));
+    for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
     return states;
   }();
   return list;
@@ -148,8 +146,7 @@ Device host_device() {
 
 std::vector<Device> devices() {
   std::vector<Device> result;
-  for (const auto& state : cuda_devices())
-    result.push_back(Device(state.get()));
+  for (const auto& state : cuda_devices()) result.push_back(Device(state.get()));
   result.push_back(host_device());
   return result;
 }

@@ -9,20 +9,16 @@ namespace sinter {
 std::string describe(const Driver& driver, CUresult result) {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (driver.cuGetErrorName)
-    driver.cuGetErrorName(result, &name);
-  if (driver.cuGetErrorString)
-    driver.cuGetErrorString(result, &text);
-  if (!name)
-    return fmt::format("error {}", static_cast<unsigned>(result));
+  if (driver.cuGetErrorName) driver.cuGetErrorName(result, &name);
+  if (driver.cuGetErrorString) driver.cuGetErrorString(result, &text);
+  if (!name) return fmt::format("error {}", static_cast<unsigned>(result));
   return text ? fmt::format("{} ({})", name, text) : name;
 }
 
 void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                         std::string_view context) {
   std::string message = fmt::format("{} failed on the {} device", call, driver.name);
-  if (!context.empty())
-    message += fmt::format(" for {}", context);
+  if (!context.empty()) message += fmt::format(" for {}", context);
   message += ": " + describe(driver, result);
   if (const std::string more = driver.last_error ? driver.last_error() : ""; !more.empty())
     message += ": " + more;

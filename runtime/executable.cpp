@@ -25,8 +25,7 @@ Target target_of(const DeviceState& device, const Options& options) {
                     options.target, device.name));
   if (const Target* target = find_target(options.target)) return *target;
   std::vector<std::string_view> names;
-  for (const Target& target : known_targets())
-    names.push_back(target.name);
+  for (const Target& target : known_targets()) names.push_back(target.name);
   throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", options.target,
                               fmt::join(names, ", ")));
 }

@@ -52,13 +52,10 @@ class TemporaryFolder {
 std::string find_compiler(const std::string& command) {
   const char* const chosen = std::getenv("SINTER_HOST_CXX");
   std::vector<std::string> names = {"c++", "g++", "clang++"};
-  if (chosen && *chosen)
-    names = {chosen};
-  if (!command.empty())
-    names = {command};
+  if (chosen && *chosen) names = {chosen};
+  if (!command.empty()) names = {command};
   for (const std::string& name : names)
-    if (const std::string path = find_program(name); !path.empty())
-      return path;
+    if (const std::string path = find_program(name); !path.empty()) return path;
   throw CompileError(
       fmt::format("host compiler: {} cannot be found; install g++ or set "
                   "SINTER_HOST_CXX to a C++ compiler",
@@ -120,8 +117,7 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
   arguments.push_back(machine_flag());
-  if (count)
-    arguments.push_back("-DSINTER_COUNT=1");
+  if (count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
   const ProcessResult result = run_process(arguments, folder.path(), time_limit_);
@@ -133,8 +129,7 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
         kernels.size(), kernels.empty() ? "none" : kernels[0].entry, time_limit_.count(), name_));
   if (result.exit_code != 0) {
     std::vector<SourcePart> parts = {{"prelude", prelude}};
-    for (const HostKernel& kernel : kernels)
-      parts.push_back({kernel.entry, kernel.text});
+    for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
     throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, name_));
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;

@@ -80,10 +80,8 @@ std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
                            .extent = extents[axis]});
   };
   // Shapes first: a stride along an axis of extent 1 says nothing.
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    add(static_cast<int>(i), false, slots[i].shape);
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    add(static_cast<int>(i), true, slots[i].strides);
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), false, slots[i].shape);
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), true, slots[i].strides);
   return equations;
 }
 
@@ -106,12 +104,10 @@ void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>&
 std::vector<int> used_symbols(const GraphData& graph) {
   std::vector<int> used;
   for (const Node* node : graph.nodes) {
-    for (const Extent extent : node->shape)
-      collect_symbols(extent, used);
+    for (const Extent extent : node->shape) collect_symbols(extent, used);
     for (const Attribute& attribute : node->attributes) {
       collect_symbols(attribute.extent, used);
-      for (const Extent extent : attribute.extents)
-        collect_symbols(extent, used);
+      for (const Extent extent : attribute.extents) collect_symbols(extent, used);
     }
   }
   std::ranges::sort(used);
@@ -147,8 +143,7 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
         fmt::format("compile {}: the graph has no output and no update, so there is "
                     "nothing to compute; record one with graph.output (compiled at {})",
                     interface.name, interface.place));
-  for (const InputInfo& input : data.inputs)
-    interface.slots.push_back(input_slot(data, input));
+  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
   interface.input_count = static_cast<int>(interface.slots.size());
   for (const OutputInfo& output : data.outputs)
     interface.slots.push_back({.kind = Slot::Kind::output,

@@ -75,8 +75,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
   // No array lies there, and a scalar of these bits only misses the shortcut of set_values.
   values_.assign(interface.slots.size(), 0);
   arguments_.assign(count, 0);
-  for (std::uint64_t& argument : arguments_)
-    parameters_.push_back(&argument);
+  for (std::uint64_t& argument : arguments_) parameters_.push_back(&argument);
 
   std::size_t first = 0;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
@@ -143,8 +142,7 @@ void LaunchSet::set_values(std::span<const std::uint64_t> values) {
 }
 
 void LaunchSet::set_stream(CUstream stream) {
-  for (PreparedLaunch& launch : launches_)
-    launch.config.hStream = stream;
+  for (PreparedLaunch& launch : launches_) launch.config.hStream = stream;
 }
 
 }  // namespace sinter

@@ -43,8 +43,7 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
 std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
-  for (const EmittedKernel& kernel : emitted)
-    units.push_back({.sources = kernel.sources});
+  for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
   const CompileSettings settings{.arch = std::string(from.target.arch),
                                  .count = from.options.count,
                                  .also_nvrtc = from.options.also_nvrtc};

@@ -44,8 +44,7 @@ bool fill(NvrtcTable& table, void* library) {
 }
 
 void check(const NvrtcTable& table, nvrtcResult result, std::string_view call) {
-  if (result == NVRTC_SUCCESS)
-    return;
+  if (result == NVRTC_SUCCESS) return;
   throw DriverError(fmt::format("{} failed: {}", call, table.nvrtcGetErrorString(result)),
                     static_cast<int>(result));
 }
@@ -64,8 +63,7 @@ class Program {
 
   nvrtcResult compile(std::span<const std::string> options) {
     std::vector<const char*> pointers;
-    for (const std::string& option : options)
-      pointers.push_back(option.c_str());
+    for (const std::string& option : options) pointers.push_back(option.c_str());
     return table_.nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }
   std::string log() { return read(table_.nvrtcGetProgramLogSize, table_.nvrtcGetProgramLog); }
@@ -85,11 +83,9 @@ class Program {
   std::string read(nvrtcResult (*get_size)(nvrtcProgram, std::size_t*),
                    nvrtcResult (*get)(nvrtcProgram, char*)) {
     std::size_t bytes = 0;
-    if (get_size(program_, &bytes) != NVRTC_SUCCESS || bytes == 0)
-      return {};
+    if (get_size(program_, &bytes) != NVRTC_SUCCESS || bytes == 0) return {};
     std::string text(bytes, '\0');
-    if (get(program_, text.data()) != NVRTC_SUCCESS)
-      return {};
+    if (get(program_, text.data()) != NVRTC_SUCCESS) return {};
     text.resize(bytes - 1);
     return text;
   }
@@ -110,13 +106,11 @@ std::string version_name(int version) {
 }
 
 std::vector<std::string> library_names() {
-  if (const char* const chosen = std::getenv("SINTER_NVRTC"); chosen && *chosen)
-    return {chosen};
+  if (const char* const chosen = std::getenv("SINTER_NVRTC"); chosen && *chosen) return {chosen};
   std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12"};
   for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT", ""}) {
     const char* const chosen = *variable ? std::getenv(variable) : "/usr/local/cuda";
-    if (!chosen || !*chosen)
-      continue;
+    if (!chosen || !*chosen) continue;
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
       names.push_back(fmt::format("{}/lib64/{}", chosen, name));
   }
@@ -140,10 +134,8 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
   // -v makes ptxas tell of spills; the rest is the numerics contract and speed of compilation.
   std::vector<std::string> options = {"--gpu-architecture=" + architecture, "--std=c++17",
                                       "--fmad=false", "--ptxas-options=-v"};
-  if (has_option(kHasMinimal))
-    options.push_back("--minimal");
-  if (has_option(kHasNoCache))
-    options.push_back("--no-cache");
+  if (has_option(kHasMinimal)) options.push_back("--minimal");
+  if (has_option(kHasNoCache)) options.push_back("--no-cache");
 
   Program program(table_, write_program(prelude, kernels));
   const nvrtcResult result = program.compile(options);
@@ -172,8 +164,7 @@ void Nvrtc::check_architecture(const std::string& architecture) const {
     std::from_chars(architecture.data() + digits, architecture.data() + architecture.size(),
                     number);
   const bool is_kind = architecture.starts_with("sm_") || architecture.starts_with("compute_");
-  if (is_kind && std::ranges::find(architectures_, number) != architectures_.end())
-    return;
+  if (is_kind && std::ranges::find(architectures_, number) != architectures_.end()) return;
   throw UserError(fmt::format("architecture {}: nvrtc {} compiles for sm_{}", architecture,
                               version_name(version_), fmt::join(architectures_, ", sm_")));
 }
@@ -183,8 +174,7 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
     return OpenedNvrtc{.why_not = fmt::format("NVRTC {} {}", library, why)};
   };
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    return fails(fmt::format("cannot be opened ({})", dlerror()));
+  if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
 
   auto nvrtc = std::make_unique<Nvrtc>();
   int major = 0, minor = 0;
@@ -208,10 +198,8 @@ const OpenedNvrtc& nvrtc() {
     OpenedNvrtc first;
     for (const std::string& name : library_names()) {
       OpenedNvrtc candidate = open_nvrtc(name);
-      if (candidate.nvrtc)
-        return candidate;
-      if (first.why_not.empty())
-        first = candidate;
+      if (candidate.nvrtc) return candidate;
+      if (first.why_not.empty()) first = candidate;
     }
     first.why_not += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
     return first;

@@ -47,8 +47,7 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   const Nvrtc& compiler = opened();
   const std::string arch = known_arch(compiler, wanted_arch);
   std::vector<SourcePart> parts;
-  for (const Source& source : sources)
-    parts.push_back({source.entry, source.text});
+  for (const Source& source : sources) parts.push_back({source.entry, source.text});
   NvrtcOutput output = compiler.compile(prelude_text(Prelude::cuda), parts, arch);
 
   NvrtcUnit unit{.milliseconds = output.milliseconds};

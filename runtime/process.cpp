@@ -24,8 +24,7 @@ std::string read_all(int file) {
   while (done < text.size()) {
     const ssize_t got =
         pread(file, text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (got <= 0)
-      break;
+    if (got <= 0) break;
     done += static_cast<std::size_t>(got);
   }
   text.resize(done);
@@ -37,8 +36,7 @@ std::vector<char*> environment() {
   static char locale[] = "LC_ALL=C";
   std::vector<char*> result;
   for (char** entry = environ; *entry; ++entry)
-    if (!std::string_view(*entry).starts_with("LC_ALL="))
-      result.push_back(*entry);
+    if (!std::string_view(*entry).starts_with("LC_ALL=")) result.push_back(*entry);
   result.push_back(locale);
   result.push_back(nullptr);
   return result;
@@ -54,8 +52,7 @@ int start(std::span<const std::string> arguments, const std::string& folder, int
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (!folder.empty())
-    posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
@@ -73,8 +70,7 @@ int start(std::span<const std::string> arguments, const std::string& folder, int
 bool wait_for(pid_t process, Clock::time_point deadline, int& status) {
   auto pause = std::chrono::microseconds(200);
   while (waitpid(process, &status, WNOHANG) == 0) {
-    if (Clock::now() > deadline)
-      return false;
+    if (Clock::now() > deadline) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 5 / 4, std::chrono::microseconds(2000));
   }
@@ -107,8 +103,7 @@ ProcessResult run_process(std::span<const std::string> arguments, const std::str
 
 std::string find_program(const std::string& name) {
   const auto is_program = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
-  if (name.find('/') != std::string::npos)
-    return is_program(name) ? name : "";
+  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
   const char* const path = std::getenv("PATH");
   std::string_view rest = path ? path : "";
   while (!rest.empty()) {

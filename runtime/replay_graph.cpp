@@ -83,8 +83,7 @@ std::vector<LaunchEdge> edges_of(const Variant& variant, const ScratchLayout& la
 void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
   if (may_differ_) {
     std::vector<bool> empty;
-    for (const PreparedLaunch& launch : launches.launches())
-      empty.push_back(launch.is_empty);
+    for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
     std::vector<LaunchEdge> edges =
         edges_of(launches.variant(), launches.layout(), launches.symbols());
     const bool must_build = !exec_ || empty != empty_ || edges != edges_;

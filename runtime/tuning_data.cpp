@@ -50,20 +50,14 @@ std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRan
   std::uniform_real_distribution<double> real(range.low, range.high);
   const auto whole = [&] { return static_cast<std::int64_t>(std::floor(real(random))); };
   switch (dtype) {
-    case DType::boolean:
-      return pattern<std::uint8_t>(bytes, [&] { return random() & 1; });
+    case DType::boolean: return pattern<std::uint8_t>(bytes, [&] { return random() & 1; });
     case DType::i32:
       return pattern<std::int32_t>(bytes, [&] { return static_cast<std::int32_t>(whole()); });
-    case DType::i64:
-      return pattern<std::int64_t>(bytes, whole);
-    case DType::f16:
-      return pattern<std::uint16_t>(bytes, [&] { return f16_bits(real(random)); });
-    case DType::bf16:
-      return pattern<std::uint16_t>(bytes, [&] { return bf16_bits(real(random)); });
-    case DType::f32:
-      return pattern<float>(bytes, [&] { return static_cast<float>(real(random)); });
-    case DType::f64:
-      return pattern<double>(bytes, [&] { return real(random); });
+    case DType::i64: return pattern<std::int64_t>(bytes, whole);
+    case DType::f16: return pattern<std::uint16_t>(bytes, [&] { return f16_bits(real(random)); });
+    case DType::bf16: return pattern<std::uint16_t>(bytes, [&] { return bf16_bits(real(random)); });
+    case DType::f32: return pattern<float>(bytes, [&] { return static_cast<float>(real(random)); });
+    case DType::f64: return pattern<double>(bytes, [&] { return real(random); });
   }
   return {};
 }
@@ -73,20 +67,11 @@ bool is_nan(DType dtype, const std::byte* element) {
   float single = 0;
   double real = 0;
   switch (dtype) {
-    case DType::f16:
-      std::memcpy(&half, element, 2);
-      return std::isnan(f16_value(half));
-    case DType::bf16:
-      std::memcpy(&half, element, 2);
-      return std::isnan(bf16_value(half));
-    case DType::f32:
-      std::memcpy(&single, element, 4);
-      return std::isnan(single);
-    case DType::f64:
-      std::memcpy(&real, element, 8);
-      return std::isnan(real);
-    default:
-      return false;
+    case DType::f16: std::memcpy(&half, element, 2); return std::isnan(f16_value(half));
+    case DType::bf16: std::memcpy(&half, element, 2); return std::isnan(bf16_value(half));
+    case DType::f32: std::memcpy(&single, element, 4); return std::isnan(single);
+    case DType::f64: std::memcpy(&real, element, 8); return std::isnan(real);
+    default: return false;
   }
 }
 
@@ -211,9 +196,7 @@ std::vector<std::uint64_t> TuningData::arguments(const Source& source, int set) 
         values.push_back(address(*part, set));
         break;
       }
-      case Argument::Kind::scalar:
-        values.push_back(scalar(argument.index));
-        break;
+      case Argument::Kind::scalar: values.push_back(scalar(argument.index)); break;
       case Argument::Kind::extent:
         values.push_back(static_cast<std::uint64_t>(evaluate(argument.extent, symbols_)));
         break;

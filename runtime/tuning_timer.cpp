@@ -6,8 +6,7 @@ namespace {
 
 std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
   std::vector<void*> addresses;
-  for (std::uint64_t& value : values)
-    addresses.push_back(&value);
+  for (std::uint64_t& value : values) addresses.push_back(&value);
   return addresses;
 }
 

@@ -11,7 +11,6 @@ namespace sinter {
 
 /// All but the durations. `compiled` and `tuned` have an element for each kernel.
 VariantReport report_of(const Variant& variant, const VariantRequest& request,
-                        std::span<const CompileResult> compiled,
-                        std::span<const TuneResult> tuned);
+                        std::span<const CompileResult> compiled, std::span<const TuneResult> tuned);
 
 }  // namespace sinter

@@ -93,8 +93,7 @@ __device__ __forceinline__ float sinter_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = nearest;
   const unsigned word = bits_of(nearest);
-  if (back == value || value != value || (word & 1))
-    return nearest;
+  if (back == value || value != value || (word & 1)) return nearest;
   const bool is_above = value > 0 ? back > value : back < value;  // in magnitude
   return as_float(is_above ? word - 1 : word + 1);
 }
@@ -192,8 +191,7 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   sinter::device_abi::Block* const block = sinter_here.block;
   if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
     const bool is_last = __atomic_add_fetch(ticket, 1u, __ATOMIC_ACQ_REL) == blocks;
-    if (is_last)
-      __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
+    if (is_last) __atomic_store_n(ticket, 0u, __ATOMIC_RELAXED);  // for the next launch
     block->arrived_last = is_last;
   }
   block_barrier();

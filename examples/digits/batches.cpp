@@ -34,8 +34,7 @@ Slot& Batches::send(int step) {
 void Batches::draw(int step, const Staged& staged) {
   const int batches_per_epoch = set_.size() / kBatch;
   const int batch = step % batches_per_epoch;
-  if (batch == 0)
-    order_ = shuffled(set_.size(), static_cast<unsigned>(step / batches_per_epoch));
+  if (batch == 0) order_ = shuffled(set_.size(), static_cast<unsigned>(step / batches_per_epoch));
   auto pixels = staged.pixels.elements_as<float>().begin();
   for (int i = 0; i < kBatch; ++i) {
     const int image = order_[static_cast<std::size_t>(batch * kBatch + i)];

@@ -45,8 +45,7 @@ std::string State::read(const Stream& stream) {
   char line[80];
   std::snprintf(line, sizeof line, "step %4d  loss %.4f  NaN: %s", count, static_cast<double>(loss),
                 is_nan ? "yes" : "no");
-  if (is_nan)
-    throw std::runtime_error(line);
+  if (is_nan) throw std::runtime_error(line);
   return line;
 }
 

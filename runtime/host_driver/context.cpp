@@ -133,8 +133,7 @@ void release_everything() {
 CUresult check_context() {
   if (is_in_host_function())
     return fail(CUDA_ERROR_NOT_PERMITTED, "host functions may not call the driver");
-  if (!is_initialized)
-    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (!is_initialized) return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
   if (current.empty() || !current.back())
     return fail(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context");
   const std::lock_guard lock(primary().mutex);
@@ -144,8 +143,7 @@ CUresult check_context() {
 }
 
 std::uint64_t device_memory_bytes() {
-  if (const std::uint64_t bytes = options().memory_bytes)
-    return bytes;
+  if (const std::uint64_t bytes = options().memory_bytes) return bytes;
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
@@ -165,8 +163,7 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuInit(unsigned flags) {
-  if (flags != 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the flags of cuInit must be 0");
+  if (flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, "the flags of cuInit must be 0");
   is_initialized = true;
   return CUDA_SUCCESS;
 }
@@ -189,18 +186,15 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-  if (device != kDevice)
-    return CUDA_ERROR_INVALID_DEVICE;
-  if (!name || length < 1)
-    return CUDA_ERROR_INVALID_VALUE;
+  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
+  if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
   name[0] = '\0';
   std::strncat(name, "host device", static_cast<std::size_t>(length) - 1);
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  if (device != kDevice)
-    return CUDA_ERROR_INVALID_DEVICE;
+  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
     *value = options().sm_count;
     return CUDA_SUCCESS;
@@ -214,15 +208,13 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
-  if (device != kDevice)
-    return CUDA_ERROR_INVALID_DEVICE;
+  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
   *bytes = device_memory_bytes();
   return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (device != kDevice)
-    return CUDA_ERROR_INVALID_DEVICE;
+  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock(primary().mutex);
   ++primary().references;
   *context = primary_handle();
@@ -230,21 +222,17 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  if (device != kDevice)
-    return CUDA_ERROR_INVALID_DEVICE;
+  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock(primary().mutex);
   if (primary().references == 0)
     return fail(CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
-  if (--primary().references == 0)
-    release_everything();
+  if (--primary().references == 0) release_everything();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (!is_context(context))
-    return CUDA_ERROR_INVALID_CONTEXT;
-  if (current.empty())
-    current.push_back(context);
+  if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  if (current.empty()) current.push_back(context);
   current.back() = context;
   return CUDA_SUCCESS;
 }
@@ -255,17 +243,14 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 
 CUresult cuCtxPushCurrent(CUcontext context) {
-  if (!context || !is_context(context))
-    return CUDA_ERROR_INVALID_CONTEXT;
+  if (!context || !is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
   current.push_back(context);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent(CUcontext* context) {
-  if (current.empty())
-    return fail(CUDA_ERROR_INVALID_CONTEXT, "there is no context to pop");
-  if (context)
-    *context = current.back();
+  if (current.empty()) return fail(CUDA_ERROR_INVALID_CONTEXT, "there is no context to pop");
+  if (context) *context = current.back();
   current.pop_back();
   return CUDA_SUCCESS;
 }
@@ -276,10 +261,8 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  if (least)
-    *least = kLowestPriority;
-  if (greatest)
-    *greatest = kHighestPriority;
+  if (least) *least = kLowestPriority;
+  if (greatest) *greatest = kHighestPriority;
   return CUDA_SUCCESS;
 }
 

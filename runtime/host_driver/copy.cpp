@@ -52,10 +52,8 @@ std::string in_words(const char* what, std::uintptr_t start, std::size_t bytes) 
 /// Whether the range may be touched: within an allocation, or, for host memory, outside of all.
 bool is_legal(const Side& side, std::size_t bytes, bool must_be_ready) {
   const std::optional<Allocation> allocation = find_allocation(side.start);
-  if (!allocation)
-    return !side.is_device;
-  if (side.is_device && allocation->kind == MemoryKind::registered)
-    return false;
+  if (!allocation) return !side.is_device;
+  if (side.is_device && allocation->kind == MemoryKind::registered) return false;
   return bytes <= allocation->end() - side.start && (allocation->is_ready || !must_be_ready);
 }
 
@@ -77,12 +75,9 @@ CUDA_MEMCPY3D flat_copy(CUdeviceptr to, CUmemorytype to_type, CUdeviceptr from,
 
 CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
-  if (const CUresult result = check_copy(copy); result != CUDA_SUCCESS)
-    return result;
-  if (copy.WidthInBytes == 0)
-    return CUDA_SUCCESS;
+  if (!state) return invalid_stream();
+  if (const CUresult result = check_copy(copy); result != CUDA_SUCCESS) return result;
+  if (copy.WidthInBytes == 0) return CUDA_SUCCESS;
 
   // Pageable memory: what is read is staged at once, and what is written is there on return.
   std::shared_ptr<std::vector<std::byte>> staged;
@@ -93,20 +88,16 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
     copy.srcHost = staged->data();
   }
   const Point done = schedule().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
-  if (!is_pageable(target_of(copy).start))
-    return CUDA_SUCCESS;
+  if (!is_pageable(target_of(copy).start)) return CUDA_SUCCESS;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
   return run_until({done});
 }
 
 CUresult submit_memset(const CUDA_MEMSET_NODE_PARAMS& memset, CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
-  if (const CUresult result = check_memset(memset); result != CUDA_SUCCESS)
-    return result;
-  if (memset.width == 0)
-    return CUDA_SUCCESS;
+  if (!state) return invalid_stream();
+  if (const CUresult result = check_memset(memset); result != CUDA_SUCCESS) return result;
+  if (memset.width == 0) return CUDA_SUCCESS;
   schedule().submit(state, {.run = [memset] { return run_memset(memset); }});
   return CUDA_SUCCESS;
 }
@@ -128,8 +119,7 @@ CUresult check_copy(const CUDA_MEMCPY3D& copy) {
   };
   if (!is_known(copy.srcMemoryType) || !is_known(copy.dstMemoryType))
     return fail(CUDA_ERROR_INVALID_VALUE, "a copy between memory types that are not known");
-  if (copy.WidthInBytes == 0)
-    return CUDA_SUCCESS;
+  if (copy.WidthInBytes == 0) return CUDA_SUCCESS;
   if (copy.Height == 0 || copy.Depth == 0)
     return fail(CUDA_ERROR_INVALID_VALUE, "a copy of no rows");
   for (const Side& side : {source_of(copy), target_of(copy)})
@@ -139,8 +129,7 @@ CUresult check_copy(const CUDA_MEMCPY3D& copy) {
 }
 
 Failure run_copy(const CUDA_MEMCPY3D& copy) {
-  if (copy.WidthInBytes == 0)
-    return {};
+  if (copy.WidthInBytes == 0) return {};
   const Side source = source_of(copy), target = target_of(copy);
   for (const Side& side : {source, target})
     if (!is_legal(side, span_of(side, copy), /*must_be_ready=*/true))
@@ -161,20 +150,16 @@ CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
   const unsigned size = memset.elementSize;
   if (size != 1 && size != 2 && size != 4)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("a fill with {}-byte elements", size));
-  if (memset.dst % size)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a fill at a misaligned address");
-  if (memset.width == 0)
-    return CUDA_SUCCESS;
-  if (memset.height == 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a fill of no rows");
+  if (memset.dst % size) return fail(CUDA_ERROR_INVALID_VALUE, "a fill at a misaligned address");
+  if (memset.width == 0) return CUDA_SUCCESS;
+  if (memset.height == 0) return fail(CUDA_ERROR_INVALID_VALUE, "a fill of no rows");
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/false))
     return fail(CUDA_ERROR_INVALID_VALUE, in_words("a fill", memset.dst, span_of(memset)));
   return CUDA_SUCCESS;
 }
 
 Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
-  if (memset.width == 0)
-    return {};
+  if (memset.width == 0) return {};
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/true))
     return {CUDA_ERROR_ILLEGAL_ADDRESS, in_words("a fill", memset.dst, span_of(memset))};
   for (std::size_t y = 0; y < memset.height; ++y) {

@@ -42,8 +42,7 @@ SiteMap* AccessCounter::find(const Access& access) {
   const auto after = std::upper_bound(
       allocations_.begin(), allocations_.end(), access.address,
       [](std::uintptr_t address, const Allocation& other) { return address < other.start; });
-  if (after == allocations_.begin() || !holds(*std::prev(after), access))
-    return nullptr;
+  if (after == allocations_.begin() || !holds(*std::prev(after), access)) return nullptr;
   const Allocation& allocation = *std::prev(after);
   const auto index = static_cast<std::size_t>(&allocation - allocations_.data());
 
@@ -63,8 +62,7 @@ std::uint64_t AccessCounter::count(bool stores) const {
   const std::lock_guard lock(mutex_);
   std::uint64_t bytes = 0;
   for (const auto& [key, map] : maps_)
-    if (key.is_store == stores)
-      bytes += map->count();
+    if (key.is_store == stores) bytes += map->count();
   return bytes;
 }
 
@@ -73,13 +71,11 @@ AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access&
   if (!cached || cached->site != access.site || cached->is_store != access.is_store ||
       !holds(*cached->allocation, access)) {
     SiteMap* const map = counter.find(access);
-    if (!map)
-      return AccessFault::outside;
+    if (!map) return AccessFault::outside;
     cached = map;
   }
   const unsigned alignment = std::min(access.bytes & -access.bytes, 16u);
-  if (access.address % alignment != 0)
-    return AccessFault::misaligned;
+  if (access.address % alignment != 0) return AccessFault::misaligned;
   mark(*cached, access);
   return AccessFault::none;
 }

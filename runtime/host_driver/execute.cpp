@@ -28,14 +28,12 @@ class SharedMemory {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* const memory = mmap(nullptr, kSharedBytes + page, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-      return;
+    if (memory == MAP_FAILED) return;
     end_ = static_cast<unsigned char*>(memory) + kSharedBytes;
     mprotect(end_, page, PROT_NONE);
   }
   unsigned char* part(std::size_t bytes) const {
-    if (!end_)
-      return nullptr;
+    if (!end_) return nullptr;
     return end_ - (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
   }
 
@@ -69,15 +67,12 @@ void run_share(Worker& worker, Work& work) {
   const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
   while (!work.failed.load(std::memory_order_relaxed)) {
     const std::uint64_t taken = work.next.fetch_add(1, std::memory_order_relaxed);
-    if (taken >= chunks)
-      return;
+    if (taken >= chunks) return;
     const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
     Failure failure = worker.runner.run(blocks, first, std::min(first + work.chunk, work.count));
-    if (failure.code == cuda::CUDA_SUCCESS)
-      continue;
+    if (failure.code == cuda::CUDA_SUCCESS) continue;
     const std::lock_guard lock(work.mutex);
-    if (!work.failed.exchange(true))
-      work.failure = std::move(failure);
+    if (!work.failed.exchange(true)) work.failure = std::move(failure);
   }
 }
 
@@ -94,14 +89,12 @@ class Pool {
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
     std::unique_lock lock(mutex_);
-    while (started_ < wanted_)
-      std::thread(&Pool::serve, this, started_++).detach();
+    while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
     work_ = &work;
     helpers_ = static_cast<int>(std::min<std::uint64_t>(wanted(), chunks));
     busy_ = helpers_;
     ++generation_;
-    for (int i = 0; i < helpers_; ++i)
-      wake_[i].notify_one();
+    for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
     done_.wait(lock, [&] { return busy_ == 0; });
     work_ = nullptr;
   }
@@ -127,8 +120,7 @@ class Pool {
       lock.unlock();
       run_share(*worker, work);
       lock.lock();
-      if (--busy_ == 0)
-        done_.notify_one();
+      if (--busy_ == 0) done_.notify_one();
     }
   }
 
@@ -178,8 +170,7 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
 LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   std::vector<void*> parameters = point_to(launch);
   std::unique_ptr<AccessCounter> counter;
-  if (launch.kernel->counts)
-    counter = std::make_unique<AccessCounter>(accessible_allocations());
+  if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
 
   Work work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;

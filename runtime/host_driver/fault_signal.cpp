@@ -52,20 +52,17 @@ bool redirect(void* context) {
 
 const struct sigaction& previous_action(int signal) {
   std::size_t i = 0;
-  while (kSignals[i] != signal)
-    ++i;
+  while (kSignals[i] != signal) ++i;
   return previous_actions[i];
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (BlockRunner::running() && landing_stack_top) {
     fault = {signal, info->si_addr};
-    if (redirect(context))
-      return;
+    if (redirect(context)) return;
   }
   const struct sigaction& previous = previous_action(signal);
-  if (previous.sa_flags & SA_SIGINFO)
-    return previous.sa_sigaction(signal, info, context);
+  if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
     return previous.sa_handler(signal);
   // Back to the default: the instruction runs again and ends the process as it should.
@@ -104,8 +101,7 @@ FaultStacks::FaultStacks() {
 }
 
 FaultStacks::~FaultStacks() {
-  if (!memory_)
-    return;
+  if (!memory_) return;
   landing_stack_top = nullptr;
   const stack_t previous{
       .ss_sp = previous_stack_, .ss_flags = previous_flags_, .ss_size = previous_bytes_};

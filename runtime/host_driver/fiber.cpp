@@ -24,25 +24,21 @@ void Fiber::start(boost::context::detail::transfer_t transfer) {
 }
 
 StackPool::~StackPool() {
-  for (const Mapping& mapping : mappings_)
-    munmap(mapping.start, mapping.bytes);
+  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.bytes);
 }
 
 bool StackPool::reserve(std::size_t count) {
-  if (count <= stacks_.size())
-    return true;
+  if (count <= stacks_.size()) return true;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t stride = page + kStackBytes;
   const std::size_t bytes = stride * (count - stacks_.size());
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED)
-    return false;
+  if (memory == MAP_FAILED) return false;
   mappings_.push_back({static_cast<std::byte*>(memory), bytes});
   for (std::size_t offset = 0; offset < bytes; offset += stride) {
     std::byte* const guard = static_cast<std::byte*>(memory) + offset;
-    if (mprotect(guard, page, PROT_NONE) != 0)
-      return false;
+    if (mprotect(guard, page, PROT_NONE) != 0) return false;
     // The hot ends of all stacks would fall on the same cache sets; shifted, they spread out.
     const std::size_t shift = stacks_.size() % 16 * 320;
     stacks_.push_back({guard + page, guard + stride - shift});
@@ -53,8 +49,7 @@ bool StackPool::reserve(std::size_t count) {
 bool StackPool::is_guard(const void* address) const {
   const auto page = sysconf(_SC_PAGESIZE);
   for (const Stack& stack : stacks_)
-    if (address >= stack.bottom - page && address < stack.bottom)
-      return true;
+    if (address >= stack.bottom - page && address < stack.bottom) return true;
   return false;
 }
 

@@ -73,8 +73,7 @@ class Fiber {
 
 [[gnu::always_inline]] inline void Fiber::arrive(boost::context::detail::transfer_t transfer) {
   const Leaving leaving = *static_cast<Leaving*>(transfer.data);
-  if (leaving.from)
-    leaving.from->context_ = transfer.fctx;
+  if (leaving.from) leaving.from->context_ = transfer.fctx;
 #ifdef SINTER_FIBERS_UNDER_ASAN
   const void* bottom = nullptr;
   std::size_t bytes = 0;

@@ -4,10 +4,8 @@ namespace sinter::host {
 namespace {
 
 Failure run_node(const Work& work) {
-  if (const auto* const kernel = std::get_if<KernelWork>(&work))
-    return run_kernel(kernel->launch);
-  if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work))
-    return run_copy(*copy);
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return run_kernel(kernel->launch);
+  if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work)) return run_copy(*copy);
   if (const auto* const memset = std::get_if<CUDA_MEMSET_NODE_PARAMS>(&work))
     return run_memset(*memset);
   return {};
@@ -19,19 +17,16 @@ std::size_t walk(const Nodes& nodes, auto pick, auto visit) {
   std::vector<std::size_t> waits, ready;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     waits.push_back(nodes[i].waits);
-    if (nodes[i].waits == 0)
-      ready.push_back(i);
+    if (nodes[i].waits == 0) ready.push_back(i);
   }
   std::size_t reached = 0;
   for (; !ready.empty(); ++reached) {
     std::swap(ready[pick(ready.size())], ready.back());
     const std::size_t node = ready.back();
     ready.pop_back();
-    if (!visit(node))
-      break;
+    if (!visit(node)) break;
     for (const std::size_t user : nodes[node].users)
-      if (--waits[user] == 0)
-        ready.push_back(user);
+      if (--waits[user] == 0) ready.push_back(user);
   }
   return reached;
 }

@@ -27,11 +27,9 @@ CUresult invalid(const char* what) {
 
 bool add_edge(GraphState& graph, CUgraphNode from, std::size_t to) {
   const auto node = nodes().find(from);
-  if (!node || node->graph != &graph || node->index == to)
-    return false;
+  if (!node || node->graph != &graph || node->index == to) return false;
   auto& users = graph.nodes[node->index].users;
-  if (std::ranges::find(users, to) != users.end())
-    return false;
+  if (std::ranges::find(users, to) != users.end()) return false;
   users.push_back(to);
   ++graph.nodes[to].waits;
   return true;
@@ -40,16 +38,13 @@ bool add_edge(GraphState& graph, CUgraphNode from, std::size_t to) {
 CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
                   std::size_t count, Work work) {
   const auto state = graphs().find(graph);
-  if (!state || !handle)
-    return invalid("graph");
+  if (!state || !handle) return invalid("graph");
   const std::lock_guard lock(state->mutex);
   const std::size_t index = state->nodes.size();
   state->nodes.push_back({});
   for (std::size_t i = 0; i < count; ++i) {
-    if (add_edge(*state, dependencies[i], index))
-      continue;
-    for (Node& node : state->nodes)
-      std::erase(node.users, index);
+    if (add_edge(*state, dependencies[i], index)) continue;
+    for (Node& node : state->nodes) std::erase(node.users, index);
     state->nodes.pop_back();
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("dependency {} is no node of this graph, or named twice", i));
@@ -61,8 +56,7 @@ CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* depende
 }
 
 CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork& work) {
-  if (!parameters)
-    return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
   work.function = parameters->func;
   return make_launch(parameters->func,
                      {{parameters->gridDimX, parameters->gridDimY, parameters->gridDimZ},
@@ -74,8 +68,7 @@ CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork&
 /// Gives a node of an instantiated graph other work of the same kind.
 CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   const auto state = execs().find(exec);
-  if (!state)
-    return invalid("executable graph");
+  if (!state) return invalid("executable graph");
   const auto node_state = nodes().find(node);
   const std::lock_guard lock(state->mutex);
   if (!node_state || node_state->graph != state->graph.get() ||
@@ -99,18 +92,15 @@ void drop_graphs() {
 namespace entry {
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
-  if (!graph || flags != 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, "the flags must be 0");
+  if (!graph || flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, "the flags must be 0");
   *graph = graphs().add(std::make_shared<GraphState>());
   return CUDA_SUCCESS;
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
   const auto state = graphs().remove(graph);
-  if (!state)
-    return invalid("graph");
-  for (const Node& node : state->nodes)
-    nodes().remove(node.handle);
+  if (!state) return invalid("graph");
+  for (const Node& node : state->nodes) nodes().remove(node.handle);
   return CUDA_SUCCESS;
 }
 
@@ -124,20 +114,16 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                               std::size_t count, const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters)
-    return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS)
-    return result;
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
   return add_node(node, graph, dependencies, count, *parameters);
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                               std::size_t count, const CUDA_MEMSET_NODE_PARAMS* parameters,
                               CUcontext) {
-  if (!parameters)
-    return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS)
-    return result;
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
   return add_node(node, graph, dependencies, count, *parameters);
 }
 
@@ -149,8 +135,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                 std::size_t count) {
   const auto state = graphs().find(graph);
-  if (!state)
-    return invalid("graph");
+  if (!state) return invalid("graph");
   const std::lock_guard lock(state->mutex);
   for (std::size_t i = 0; i < count; ++i) {
     const auto target = nodes().find(to[i]);
@@ -164,12 +149,10 @@ CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CU
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
   const auto state = graphs().find(graph);
-  if (!state || !exec)
-    return invalid("graph");
+  if (!state || !exec) return invalid("graph");
   auto exec_state = std::make_shared<ExecState>();
   const std::lock_guard lock(state->mutex);
-  if (has_cycle(state->nodes))
-    return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
+  if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
   exec_state->graph = state;
   exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
   exec_state->works = state->works;
@@ -187,19 +170,15 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* parameters, CUcontext) {
-  if (!parameters)
-    return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS)
-    return result;
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
   return replace_work(exec, node, *parameters);
 }
 
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext) {
-  if (!parameters)
-    return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
-  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS)
-    return result;
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
   return replace_work(exec, node, *parameters);
 }
 
@@ -208,18 +187,15 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
 }
 
 CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  if (!find_stream(stream))
-    return invalid_stream();
+  if (!find_stream(stream)) return invalid_stream();
   return execs().find(exec) ? CUDA_SUCCESS : invalid("executable graph");
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const auto stream_state = find_stream(stream);
-  if (!stream_state)
-    return invalid_stream();
+  if (!stream_state) return invalid_stream();
   const auto state = execs().find(exec);
-  if (!state)
-    return invalid("executable graph");
+  if (!state) return invalid("executable graph");
   const std::lock_guard lock(state->mutex);
   for (const auto& work : state->works) {
     const auto* const kernel = std::get_if<KernelWork>(work.get());
@@ -230,8 +206,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   // Later changes to the executable graph do not reach this launch: it has the work as it is now.
   Operation operation{
       .run = [nodes = state->nodes, works = state->works] { return run_nodes(*nodes, works); }};
-  if (state->last.stream)
-    operation.waits.push_back(state->last);
+  if (state->last.stream) operation.waits.push_back(state->last);
   state->last = schedule().submit(stream_state, std::move(operation));
   update_counters([](Counters& counters) { ++counters.graph_launches; });
   return CUDA_SUCCESS;

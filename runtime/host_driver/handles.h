@@ -27,8 +27,7 @@ class Handles {
   std::shared_ptr<Object> remove(Handle handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
-    if (found == objects_.end())
-      return nullptr;
+    if (found == objects_.end()) return nullptr;
     std::shared_ptr<Object> object = std::move(found->second);
     objects_.erase(found);
     return object;

@@ -47,11 +47,9 @@ std::string find_misshape(const FunctionState& function, const LaunchShape& shap
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
                      KernelLaunch& launch) {
   const auto state = find_function(function);
-  if (!state)
-    return invalid_function();
+  if (!state) return invalid_function();
   const device_abi::KernelInfo& kernel = *state->kernel;
-  if (extra)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
+  if (extra) return fail(CUDA_ERROR_NOT_SUPPORTED, "packed parameters (extra)");
   if (!parameters && kernel.parameter_count > 0)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("kernel {}: no parameters", kernel.entry));
   if (const std::string wrong = find_misshape(*state, shape); !wrong.empty())
@@ -91,8 +89,7 @@ namespace entry {
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   const auto state = find_function(function);
-  if (!state)
-    return invalid_function();
+  if (!state) return invalid_function();
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       *value = static_cast<int>(state->kernel->threads);
@@ -101,26 +98,21 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
       *value = state->max_dynamic_shared_bytes;
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 90;
-      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = 90; return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_NUM_REGS:  // the host has no such thing to tell
       *value = 0;
       return CUDA_SUCCESS;
-    default:
-      return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
+    default: return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute is not known");
   }
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   const auto state = find_function(function);
-  if (!state)
-    return invalid_function();
-  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-    return CUDA_SUCCESS;
+  if (!state) return invalid_function();
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute cannot be set");
   if (value < 0 || value > kMaxDynamicSharedBytes)
@@ -133,8 +125,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
                                                      std::size_t shared_bytes) {
-  if (!find_function(function))
-    return invalid_function();
+  if (!find_function(function)) return invalid_function();
   if (threads < 1 || threads > 1024 || shared_bytes > kMaxDynamicSharedBytes)
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
@@ -146,11 +137,9 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
-  if (!config)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
+  if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
   const auto stream = find_stream(config->hStream);
-  if (!stream)
-    return invalid_stream();
+  if (!stream) return invalid_stream();
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
     const auto& cluster = attribute.value.clusterDim;

@@ -63,8 +63,7 @@ void open(const Mapping& mapping) {
 bool is_poisoned(const std::byte* from, const std::byte* to) {
   for (; from < to; ++from) {
     const bool is_high = reinterpret_cast<std::uintptr_t>(from) & 1;
-    if (*from != static_cast<std::byte>(is_high ? kPoison >> 8 : kPoison & 0xff))
-      return false;
+    if (*from != static_cast<std::byte>(is_high ? kPoison >> 8 : kPoison & 0xff)) return false;
   }
   return true;
 }
@@ -79,8 +78,7 @@ bool is_intact(const Entry& entry) {
 /// The entry whose allocation holds `address` or ends there.
 const Entry* find_entry(const Table& table, std::uintptr_t address) {
   auto after = table.entries.upper_bound(address);
-  if (after == table.entries.begin())
-    return nullptr;
+  if (after == table.entries.begin()) return nullptr;
   const Entry& entry = std::prev(after)->second;
   return address < entry.allocation.end() ? &entry : nullptr;
 }
@@ -116,8 +114,7 @@ std::string describe_near(const Allocation& allocation, std::uintptr_t address) 
 void poison(void* memory, std::size_t bytes) {
   auto* const start = static_cast<std::uint16_t*>(memory);
   std::fill(start, start + bytes / 2, kPoison);
-  if (bytes & 1)
-    std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
+  if (bytes & 1) std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
 }
 
 std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
@@ -126,13 +123,10 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
   const std::size_t inner = round_up(padded, page);
   void* const pages = mmap(nullptr, inner + 2 * kGuardBytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED)
-    return 0;
+  if (pages == MAP_FAILED) return 0;
   const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * kGuardBytes};
-  if (inner >= kHugePages)
-    madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
-  if (is_ready)
-    open(mapping);
+  if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
+  if (is_ready) open(mapping);
 
   const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
   Table& all = table();
@@ -151,8 +145,7 @@ void make_ready(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end())
-    return;
+  if (found == all.entries.end()) return;
   open(found->second.mapping);
   found->second.allocation.is_ready = true;
 }
@@ -161,8 +154,7 @@ bool mark_freeing(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end() || found->second.allocation.is_freeing)
-    return false;
+  if (found == all.entries.end() || found->second.allocation.is_freeing) return false;
   return found->second.allocation.is_freeing = true;
 }
 
@@ -170,15 +162,13 @@ FreeResult free_memory(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end() || !found->second.mapping.pages)
-    return FreeResult::unknown;
+  if (found == all.entries.end() || !found->second.mapping.pages) return FreeResult::unknown;
   const Entry entry = found->second;
   const bool is_sound = !entry.allocation.is_ready || is_intact(entry);
   all.entries.erase(found);
   quarantine(all, entry);
   --all.use.allocations;
-  if (entry.allocation.kind == MemoryKind::device)
-    all.use.live_bytes -= entry.allocation.bytes;
+  if (entry.allocation.kind == MemoryKind::device) all.use.live_bytes -= entry.allocation.bytes;
   return is_sound ? FreeResult::freed : FreeResult::overrun;
 }
 
@@ -186,10 +176,8 @@ bool register_memory(std::uintptr_t start, std::size_t bytes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto next = all.entries.lower_bound(start);
-  if (next != all.entries.end() && next->first < start + bytes)
-    return false;
-  if (find_entry(all, start))
-    return false;
+  if (next != all.entries.end() && next->first < start + bytes) return false;
+  if (find_entry(all, start)) return false;
   all.entries[start].allocation = {.start = start, .bytes = bytes, .kind = MemoryKind::registered};
   return true;
 }
@@ -198,8 +186,7 @@ bool unregister_memory(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end() || found->second.mapping.pages)
-    return false;
+  if (found == all.entries.end() || found->second.mapping.pages) return false;
   all.entries.erase(found);
   return true;
 }
@@ -221,8 +208,7 @@ std::vector<Allocation> accessible_allocations() {
   const std::lock_guard lock(all.mutex);
   std::vector<Allocation> result;
   for (const auto& [start, entry] : all.entries)
-    if (entry.allocation.is_ready)
-      result.push_back(entry.allocation);
+    if (entry.allocation.is_ready) result.push_back(entry.allocation);
   return result;
 }
 
@@ -238,11 +224,9 @@ std::string describe_address(const void* pointer) {
   for (const auto& [start, entry] : all.entries) {
     const Mapping& mapping = entry.mapping;
     const auto pages = reinterpret_cast<std::uintptr_t>(mapping.pages);
-    if (mapping.pages && address >= pages && address < pages + mapping.page_bytes)
-      nearest = &entry;
+    if (mapping.pages && address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
   }
-  if (!nearest)
-    return "in no allocation";
+  if (!nearest) return "in no allocation";
   const char* const state = nearest->allocation.is_ready ? "" : " whose turn has not come";
   return describe_near(nearest->allocation, address) + state;
 }
@@ -263,8 +247,7 @@ void free_all_memory() {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   for (const auto& [start, entry] : all.entries)
-    if (entry.mapping.pages)
-      quarantine(all, entry);
+    if (entry.mapping.pages) quarantine(all, entry);
   all.entries.clear();
   all.use = {};
 }

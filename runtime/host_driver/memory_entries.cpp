@@ -17,15 +17,13 @@ CUmemoryPool default_pool() {
 std::atomic<unsigned long long> release_threshold = 0;
 
 CUresult allocate_device(CUdeviceptr* pointer, std::size_t bytes, bool is_ready) {
-  if (!pointer || bytes == 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
+  if (!pointer || bytes == 0) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const std::uint64_t total = device_memory_bytes(), live = memory_use().live_bytes;
   const auto refuse = [&] {
     return fail(CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("{} bytes asked for, {} of {} free", bytes, total - live, total));
   };
-  if (live > total || bytes > total - live)
-    return refuse();
+  if (live > total || bytes > total - live) return refuse();
   *pointer = allocate(bytes, MemoryKind::device, is_ready);
   return *pointer ? CUDA_SUCCESS : refuse();
 }
@@ -44,8 +42,7 @@ bool starts(CUdeviceptr pointer, MemoryKind kind) {
 
 Failure release(CUdeviceptr pointer) {
   const Allocation allocation = find_allocation(pointer).value();
-  if (free_memory(pointer) == FreeResult::freed)
-    return {};
+  if (free_memory(pointer) == FreeResult::freed) return {};
   return {CUDA_ERROR_ILLEGAL_ADDRESS,
           fmt::format("something wrote just outside the {} bytes at {}", allocation.bytes,
                       reinterpret_cast<const void*>(pointer))};
@@ -53,12 +50,10 @@ Failure release(CUdeviceptr pointer) {
 
 /// Frees at once, after all work: work that is queued may use the memory.
 CUresult free_now(CUdeviceptr pointer, MemoryKind kind, const char* kind_name) {
-  if (!starts(pointer, kind) || !mark_freeing(pointer))
-    return not_allocated(pointer, kind_name);
+  if (!starts(pointer, kind) || !mark_freeing(pointer)) return not_allocated(pointer, kind_name);
   run_all();
   const Failure failure = release(pointer);
-  if (failure.code == CUDA_SUCCESS)
-    return CUDA_SUCCESS;
+  if (failure.code == CUDA_SUCCESS) return CUDA_SUCCESS;
   schedule().set_failure(failure);
   return fail(failure.code, failure.text);
 }
@@ -78,18 +73,14 @@ CUresult pointer_attribute(void* value, CUpointer_attribute attribute, const All
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return answer(is_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return answer(pointer);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(pointer);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (is_device)
-        return fail(CUDA_ERROR_INVALID_VALUE, "device memory has no host pointer");
+      if (is_device) return fail(CUDA_ERROR_INVALID_VALUE, "device memory has no host pointer");
       return answer(reinterpret_cast<void*>(pointer));
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return answer(int{0});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return answer(int{0});
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return answer(static_cast<CUdeviceptr>(allocation.start));
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return answer(allocation.bytes);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(allocation.bytes);
   }
   return fail(CUDA_ERROR_INVALID_VALUE, "that pointer attribute is not known");
 }
@@ -109,8 +100,7 @@ CUresult cuMemFree(CUdeviceptr pointer) {
 // The address is known at once; the memory is not there before the stream comes to it.
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
+  if (!state) return invalid_stream();
   if (const CUresult result = allocate_device(pointer, bytes, /*is_ready=*/false);
       result != CUDA_SUCCESS)
     return result;
@@ -124,10 +114,8 @@ CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream strea
 
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
-  if (!pointer)
-    return CUDA_SUCCESS;
+  if (!state) return invalid_stream();
+  if (!pointer) return CUDA_SUCCESS;
   if (!starts(pointer, MemoryKind::device) || !mark_freeing(pointer))
     return not_allocated(pointer, "device");
   schedule().submit(state, {.run = [pointer] { return release(pointer); }});
@@ -135,8 +123,7 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  if (device != 0)
-    return CUDA_ERROR_INVALID_DEVICE;
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
   *pool = default_pool();
   return CUDA_SUCCESS;
 }
@@ -149,20 +136,13 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  if (pool != default_pool())
-    return fail(CUDA_ERROR_INVALID_VALUE, "not the default pool");
+  if (pool != default_pool()) return fail(CUDA_ERROR_INVALID_VALUE, "not the default pool");
   auto& result = *static_cast<unsigned long long*>(value);
   switch (attribute) {
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      result = release_threshold;
-      return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: result = release_threshold; return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      result = memory_use().live_bytes;
-      return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      result = memory_use().peak_bytes;
-      return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: result = memory_use().live_bytes; return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: result = memory_use().peak_bytes; return CUDA_SUCCESS;
   }
   return fail(CUDA_ERROR_INVALID_VALUE, "that pool attribute is not known");
 }
@@ -174,23 +154,20 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
 
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnownFlags = kMemHostAllocPortable | kMemHostAllocDeviceMap;
-  if (!pointer || bytes == 0 || (flags & ~kKnownFlags))
-    return CUDA_ERROR_INVALID_VALUE;
+  if (!pointer || bytes == 0 || (flags & ~kKnownFlags)) return CUDA_ERROR_INVALID_VALUE;
   *pointer = reinterpret_cast<void*>(allocate(bytes, MemoryKind::pinned, /*is_ready=*/true));
   return *pointer ? CUDA_SUCCESS
                   : fail(CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes to pin", bytes));
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-  if (!pointer)
-    return CUDA_SUCCESS;
+  if (!pointer) return CUDA_SUCCESS;
   return free_now(reinterpret_cast<CUdeviceptr>(pointer), MemoryKind::pinned, "pinned");
 }
 
 CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnownFlags = kMemHostRegisterPortable | kMemHostRegisterDeviceMap;
-  if (!pointer || bytes == 0 || (flags & ~kKnownFlags))
-    return CUDA_ERROR_INVALID_VALUE;
+  if (!pointer || bytes == 0 || (flags & ~kKnownFlags)) return CUDA_ERROR_INVALID_VALUE;
   return register_memory(reinterpret_cast<std::uintptr_t>(pointer), bytes)
              ? CUDA_SUCCESS
              : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
@@ -198,8 +175,7 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 
 CUresult cuMemHostUnregister(void* pointer) {
   const auto start = reinterpret_cast<std::uintptr_t>(pointer);
-  if (!starts(start, MemoryKind::registered))
-    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (!starts(start, MemoryKind::registered)) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   run_all();
   unregister_memory(start);
   return CUDA_SUCCESS;
@@ -228,8 +204,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
     const bool is_wide = attributes[i] != CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
                          attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
     std::memset(values[i], 0, is_wide ? 8 : 4);
-    if (allocation)
-      pointer_attribute(values[i], attributes[i], *allocation, pointer);
+    if (allocation) pointer_attribute(values[i], attributes[i], *allocation, pointer);
   }
   return CUDA_SUCCESS;
 }

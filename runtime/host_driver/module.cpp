@@ -25,10 +25,8 @@ struct ModuleState {
   ModuleState(const ModuleState&) = delete;
   ModuleState& operator=(const ModuleState&) = delete;
   ~ModuleState() {
-    if (library)
-      dlclose(library);
-    if (file >= 0)
-      close(file);
+    if (library) dlclose(library);
+    if (file >= 0) close(file);
   }
 };
 
@@ -56,8 +54,7 @@ std::size_t elf_bytes(const std::byte* image, const Elf64_Ehdr& header) {
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     std::memcpy(&section, image + header.e_shoff + i * header.e_shentsize, sizeof(section));
-    if (section.sh_type != SHT_NOBITS)
-      end = std::max(end, section.sh_offset + section.sh_size);
+    if (section.sh_type != SHT_NOBITS) end = std::max(end, section.sh_offset + section.sh_size);
   }
   return end;
 }
@@ -65,8 +62,7 @@ std::size_t elf_bytes(const std::byte* image, const Elf64_Ehdr& header) {
 bool write_all(int file, const std::byte* data, std::size_t bytes) {
   while (bytes) {
     const ssize_t written = write(file, data, bytes);
-    if (written <= 0)
-      return false;
+    if (written <= 0) return false;
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
@@ -81,8 +77,7 @@ CUresult load(ModuleState& module, const std::byte* image, std::size_t bytes) {
   // The file stays open: the loader knows a library by this name until it is unloaded.
   const std::string path = fmt::format("/proc/self/fd/{}", module.file);
   module.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!module.library)
-    return fail(CUDA_ERROR_INVALID_IMAGE, dlerror());
+  if (!module.library) return fail(CUDA_ERROR_INVALID_IMAGE, dlerror());
   return CUDA_SUCCESS;
 }
 
@@ -100,8 +95,7 @@ void drop_modules() {
 namespace entry {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  if (!module || !image)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a null module or image");
+  if (!module || !image) return fail(CUDA_ERROR_INVALID_VALUE, "a null module or image");
   const auto* const bytes = static_cast<const std::byte*>(image);
   if (std::memcmp(image, ELFMAG, SELFMAG) != 0)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the image is no ELF file");
@@ -127,19 +121,15 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
 CUresult cuModuleUnload(CUmodule module) {
   run_all();
   const auto state = modules().remove(module);
-  if (!state)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
-  for (const auto& [name, function] : state->functions)
-    functions().remove(function);
+  if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
+  for (const auto& [name, function] : state->functions) functions().remove(function);
   return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   const auto state = modules().find(module);
-  if (!state)
-    return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
-  if (!function || !name)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a null function or name");
+  if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
+  if (!function || !name) return fail(CUDA_ERROR_INVALID_VALUE, "a null function or name");
   const std::lock_guard lock(state->mutex);
   if (const auto known = state->functions.find(name); known != state->functions.end()) {
     *function = known->second;
@@ -148,8 +138,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   const std::string symbol = fmt::format("sinter_kernel_{}", name);
   const auto* const kernel =
       static_cast<const device_abi::KernelInfo*>(dlsym(state->library, symbol.c_str()));
-  if (!kernel)
-    return fail(CUDA_ERROR_NOT_FOUND, fmt::format("no kernel {} in the module", name));
+  if (!kernel) return fail(CUDA_ERROR_NOT_FOUND, fmt::format("no kernel {} in the module", name));
   if (kernel->version != device_abi::kVersion)
     return fail(CUDA_ERROR_INVALID_IMAGE,
                 fmt::format("kernel {} was built for version {} of the host device, this is {}",

@@ -82,8 +82,7 @@ void BlockRunner::set_index(std::uint64_t linear) {
   const std::uint64_t row = linear / grid.x;
   index = {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(row % grid.y),
            static_cast<unsigned>(row / grid.y)};
-  if (work_.shared_bytes)
-    poison(shared, work_.shared_bytes);
+  if (work_.shared_bytes) poison(shared, work_.shared_bytes);
 }
 
 // A fiber outlives the thread that it ran: the next block's thread of that number runs on it too.
@@ -104,8 +103,7 @@ void BlockRunner::run_fiber(void* runner) {
 
 void BlockRunner::release_all() {
   ready_warps_ = all_warps_;
-  for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp)
-    ready_[warp] = lanes_[warp];
+  for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) ready_[warp] = lanes_[warp];
 }
 
 /// The next thread to run: of the running warp if possible, whose stacks and slots are in cache.
@@ -115,20 +113,17 @@ void BlockRunner::release_all() {
                                                 : std::countr_zero(bits));
   };
   unsigned warp = current_ / kWarpSize;
-  if (!(ready_warps_ >> warp & 1))
-    warp = pick(ready_warps_);
+  if (!(ready_warps_ >> warp & 1)) warp = pick(ready_warps_);
   const unsigned lane = pick(ready_[warp]);
   ready_[warp] &= ~(1u << lane);
-  if (!ready_[warp])
-    ready_warps_ &= ~(1u << warp);
+  if (!ready_[warp]) ready_warps_ &= ~(1u << warp);
   return warp * kWarpSize + lane;
 }
 
 [[gnu::always_inline]] inline void BlockRunner::wait(State state) {
   const unsigned self = current_;
   states_[self] = state;
-  if (!ready_warps_)
-    diverged();
+  if (!ready_warps_) diverged();
   current_ = take_ready();
   fibers_[self].switch_to(fibers_[current_]);
 }
@@ -140,8 +135,7 @@ void BlockRunner::thread_returned() {
     fibers_[self].switch_to(main_);
     return;
   }
-  if (!ready_warps_)
-    diverged();
+  if (!ready_warps_) diverged();
   current_ = take_ready();
   fibers_[self].switch_to(fibers_[current_]);
 }
@@ -149,31 +143,25 @@ void BlockRunner::thread_returned() {
 // The last to arrive goes on without a switch.
 void BlockRunner::block_barrier(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
-  if (!self.work_.kernel->has_barrier)
-    self.meets_without_fibers("block_barrier()");
-  if (++self.arrived_ < self.threads_)
-    return self.wait(State::at_barrier);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("block_barrier()");
+  if (++self.arrived_ < self.threads_) return self.wait(State::at_barrier);
   self.arrived_ = 0;
   self.release_all();
   const unsigned warp = self.current_ / kWarpSize;
   self.ready_[warp] &= ~(1u << self.current_ % kWarpSize);
-  if (!self.ready_[warp])
-    self.ready_warps_ &= ~(1u << warp);
+  if (!self.ready_[warp]) self.ready_warps_ &= ~(1u << warp);
 }
 
 void BlockRunner::warp_meet(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
-  if (!self.work_.kernel->has_barrier)
-    self.meets_without_fibers("a shuffle");
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("a shuffle");
   const unsigned index = self.current_ / kWarpSize;
   device_abi::Warp& warp = self.warps[index];
-  if (++warp.arrived < warp.lanes)
-    return self.wait(State::at_shuffle);
+  if (++warp.arrived < warp.lanes) return self.wait(State::at_shuffle);
   warp.arrived = 0;
   ++warp.phase;
   self.ready_[index] = self.lanes_[index] & ~(1u << self.current_ % kWarpSize);
-  if (self.ready_[index])
-    self.ready_warps_ |= 1u << index;
+  if (self.ready_[index]) self.ready_warps_ |= 1u << index;
 }
 
 void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
@@ -181,8 +169,7 @@ void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned 
   auto& self = static_cast<BlockRunner&>(*block);
   const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
   const AccessFault fault = count_access(*self.work_.counter, *self.work_.sites, access);
-  if (fault == AccessFault::none)
-    return;
+  if (fault == AccessFault::none) return;
   const bool is_outside = fault == AccessFault::outside;
   std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.place(), site,
                                  is_store ? "stores" : "loads", bytes, address,
@@ -210,8 +197,7 @@ void BlockRunner::diverged() {
       fmt::format("kernel {}, block {}: barriers diverge:", work_.kernel->entry, text_of(index));
   for (unsigned first = 0; first < threads_;) {
     unsigned last = first;
-    while (last + 1 < threads_ && states_[last + 1] == states_[first])
-      ++last;
+    while (last + 1 < threads_ && states_[last + 1] == states_[first]) ++last;
     text += fmt::format("{} threads {} to {} {}", first ? "," : "", first, last,
                         kWords[static_cast<int>(states_[first])]);
     first = last + 1;

@@ -44,8 +44,7 @@ Point Schedule::submit(const std::shared_ptr<StreamState>& stream, Operation ope
   };
   if (stream == legacy_) {
     for (const auto& other : streams_)
-      if (other->is_blocking)
-        wait_for(other);
+      if (other->is_blocking) wait_for(other);
   } else if (stream->is_blocking) {
     wait_for(legacy_);
   }
@@ -68,8 +67,7 @@ std::vector<Point> Schedule::ends() {
   const std::lock_guard lock(mutex_);
   std::vector<Point> points;
   for (const auto& stream : streams_)
-    if (stream->completed < stream->submitted)
-      points.push_back({stream, stream->submitted});
+    if (stream->completed < stream->submitted) points.push_back({stream, stream->submitted});
   return points;
 }
 
@@ -82,8 +80,7 @@ void Schedule::run_until(const std::vector<Point>& points) {
 
 bool Schedule::poll(const Point& point) {
   Lock lock(mutex_);
-  if (is_reached(point))
-    return true;
+  if (is_reached(point)) return true;
   step(lock, closure({point}));
   return false;
 }
@@ -100,8 +97,7 @@ void Schedule::clear_failure() {
 
 void Schedule::set_failure(Failure failure) {
   const std::lock_guard lock(mutex_);
-  if (failure_.code == cuda::CUDA_SUCCESS)
-    failure_ = std::move(failure);
+  if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
 }
 
 std::chrono::nanoseconds Schedule::clock() {
@@ -124,8 +120,7 @@ Schedule::Needed Schedule::closure(const std::vector<Point>& points) {
   while (!open.empty()) {
     const Point point = open.back();
     open.pop_back();
-    if (is_reached(point))
-      continue;
+    if (is_reached(point)) continue;
     const StreamState& stream = *point.stream;
     auto found = std::ranges::find(needed, point.stream, &Point::stream);
     if (found == needed.end())
@@ -148,13 +143,11 @@ std::shared_ptr<StreamState> Schedule::choose(const Needed& needed) {
   const bool any = random_() & 1;
   if (any) {
     for (const auto& stream : streams_)
-      if (can_run(*stream))
-        able.push_back(stream);
+      if (can_run(*stream)) able.push_back(stream);
   }
   if (able.empty()) {
     for (const Point& point : needed)
-      if (!is_reached(point) && can_run(*point.stream))
-        able.push_back(point.stream);
+      if (!is_reached(point) && can_run(*point.stream)) able.push_back(point.stream);
   }
   return able.empty() ? nullptr : able[random_() % able.size()];
 }
@@ -172,8 +165,7 @@ void Schedule::run_one(Lock& lock, StreamState& stream) {
   lock.lock();
 
   clock_ += spent;
-  if (failure_.code == cuda::CUDA_SUCCESS)
-    failure_ = std::move(failure);
+  if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
   stream.is_running = false;
   ++stream.completed;
   progress_.notify_all();
@@ -181,8 +173,7 @@ void Schedule::run_one(Lock& lock, StreamState& stream) {
 
 /// Runs one piece of work, or waits for one that another thread runs; false if nothing is needed.
 bool Schedule::step(Lock& lock, const Needed& needed) {
-  if (std::ranges::all_of(needed, is_reached))
-    return false;
+  if (std::ranges::all_of(needed, is_reached)) return false;
   if (const std::shared_ptr<StreamState> stream = choose(needed))
     run_one(lock, *stream);
   else

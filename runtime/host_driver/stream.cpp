@@ -43,16 +43,14 @@ void count_synchronization() {
 CUresult poll(const Point& point) {
   const bool is_reached = schedule().poll(point);
   const Failure failure = schedule().failure();
-  if (failure.code != CUDA_SUCCESS)
-    return fail(failure.code, failure.text);
+  if (failure.code != CUDA_SUCCESS) return fail(failure.code, failure.text);
   return is_reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 }  // namespace
 
 std::shared_ptr<StreamState> find_stream(CUstream stream) {
-  if (!stream || stream == cuda::legacy_stream())
-    return schedule().legacy_stream();
+  if (!stream || stream == cuda::legacy_stream()) return schedule().legacy_stream();
   return streams().find(stream);
 }
 
@@ -88,8 +86,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
+  if (!state) return invalid_stream();
   count_synchronization();
   return run_until({schedule().end_of(state)});
 }
@@ -101,16 +98,12 @@ CUresult cuStreamQuery(CUstream stream) {
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
+  if (!state) return invalid_stream();
   const auto event_state = events().find(event);
-  if (!event_state)
-    return invalid_event();
-  if (flags != 0)
-    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("wait flags {}", flags));
+  if (!event_state) return invalid_event();
+  if (flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("wait flags {}", flags));
   const Point point = recorded_point(*event_state);
-  if (!point.stream || point.stream == state)
-    return CUDA_SUCCESS;
+  if (!point.stream || point.stream == state) return CUDA_SUCCESS;
   schedule().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
   return CUDA_SUCCESS;
 }
@@ -120,8 +113,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  if (!find_stream(stream))
-    return invalid_stream();
+  if (!find_stream(stream)) return invalid_stream();
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
@@ -142,11 +134,9 @@ CUresult cuEventDestroy(CUevent event) {
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
+  if (!state) return invalid_stream();
   const auto event_state = events().find(event);
-  if (!event_state)
-    return invalid_event();
+  if (!event_state) return invalid_event();
   auto time = std::make_shared<std::atomic<std::int64_t>>(-1);
   const Point point = schedule().submit(state, {.run = [time] {
                                           *time = schedule().clock().count();
@@ -160,8 +150,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventSynchronize(CUevent event) {
   const auto state = events().find(event);
-  if (!state)
-    return invalid_event();
+  if (!state) return invalid_event();
   count_synchronization();
   const Point point = recorded_point(*state);
   return point.stream ? run_until({point}) : CUDA_SUCCESS;
@@ -169,8 +158,7 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventQuery(CUevent event) {
   const auto state = events().find(event);
-  if (!state)
-    return invalid_event();
+  if (!state) return invalid_event();
   const Point point = recorded_point(*state);
   return point.stream ? poll(point) : CUDA_SUCCESS;
 }
@@ -181,14 +169,12 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   const CUevent handles[] = {start, end};
   for (int i = 0; i < 2; ++i) {
     const auto state = events().find(handles[i]);
-    if (!state)
-      return invalid_event();
+    if (!state) return invalid_event();
     const std::lock_guard lock(state->mutex);
     if (!state->has_timing || !state->time)
       return fail(CUDA_ERROR_INVALID_HANDLE, "an event without timing, or never recorded");
     times[i] = *state->time;
-    if (times[i] < 0)
-      return CUDA_ERROR_NOT_READY;
+    if (times[i] < 0) return CUDA_ERROR_NOT_READY;
   }
   *milliseconds = static_cast<float>(times[1] - times[0]) * 1e-6f;
   return CUDA_SUCCESS;
@@ -196,10 +182,8 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   const auto state = find_stream(stream);
-  if (!state)
-    return invalid_stream();
-  if (!function)
-    return fail(CUDA_ERROR_INVALID_VALUE, "a null host function");
+  if (!state) return invalid_stream();
+  if (!function) return fail(CUDA_ERROR_INVALID_VALUE, "a null host function");
   schedule().submit(state, {.run = [function, user_data] {
                       in_host_function = true;
                       function(user_data);

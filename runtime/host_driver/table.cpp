@@ -65,34 +65,28 @@ thread_local std::string error_text;
 
 CUresult take_fault(Call call) {
   Faults& all = faults();
-  if (all.count == 0)
-    return CUDA_SUCCESS;
+  if (all.count == 0) return CUDA_SUCCESS;
   const std::lock_guard lock(all.mutex);
   CUresult result = CUDA_SUCCESS;
   for (Fault& fault : all.list)
-    if (fault.call == static_cast<int>(call) && --fault.left == 0)
-      result = fault.result;
+    if (fault.call == static_cast<int>(call) && --fault.left == 0) result = fault.result;
   std::erase_if(all.list, [](const Fault& fault) { return fault.left <= 0; });
   all.count = static_cast<int>(all.list.size());
-  if (result != CUDA_SUCCESS)
-    error_text = "a fault that was injected";
+  if (result != CUDA_SUCCESS) error_text = "a fault that was injected";
   return result;
 }
 
 CUresult begin(Call call) {
   call_counts[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
-  if (is_in(call, kAlwaysAllowed))
-    return CUDA_SUCCESS;
+  if (is_in(call, kAlwaysAllowed)) return CUDA_SUCCESS;
   error_text.clear();
-  if (const CUresult result = take_fault(call); result != CUDA_SUCCESS)
-    return result;
+  if (const CUresult result = take_fault(call); result != CUDA_SUCCESS) return result;
   if (const CUresult result = check_context();
       result != CUDA_SUCCESS &&
       !(is_in(call, kNeedNoContext) && result != CUDA_ERROR_NOT_INITIALIZED &&
         result != CUDA_ERROR_NOT_PERMITTED))
     return result;
-  if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure))
-    return CUDA_SUCCESS;
+  if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure)) return CUDA_SUCCESS;
   const Failure failure = schedule().failure();
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
 }
@@ -103,8 +97,7 @@ template <Call kCall, class... Parameters, CUresult (*kImplementation)(Parameter
 struct Entry<kCall, kImplementation> {
   static CUresult call(Parameters... parameters) {
     try {
-      if (const CUresult result = begin(kCall); result != CUDA_SUCCESS)
-        return result;
+      if (const CUresult result = begin(kCall); result != CUDA_SUCCESS) return result;
       return kImplementation(parameters...);
     } catch (const std::bad_alloc&) {
       return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
@@ -173,8 +166,7 @@ void clear_error() {
 }
 
 void reset_calls() {
-  for (auto& count : call_counts)
-    count = 0;
+  for (auto& count : call_counts) count = 0;
 }
 
 }  // namespace sinter::host

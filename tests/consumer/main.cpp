@@ -1,4 +1,5 @@
-// What a project that installed sinter writes first: c = a + b, and an error that says what is wrong.
+// What a project that installed sinter writes first: c = a + b, and an error that says what is
+// wrong.
 #include <sinter/error.h>
 #include <sinter/graph.h>
 #include <sinter/ops.h>

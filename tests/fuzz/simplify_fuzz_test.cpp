@@ -26,15 +26,12 @@ class Recorder {
  public:
   explicit Recorder(unsigned seed) : random_(seed) {
     dtype_ = pick<DType>({f32, f64, f16, bf16, i32, i64});
-    for (const std::string name : {"a", "b", "c"})
-      add_input(name);
-    for (int i = 0; i < 30; ++i)
-      add_op();
+    for (const std::string name : {"a", "b", "c"}) add_input(name);
+    for (int i = 0; i < 30; ++i) add_op();
     for (int i = 0; i < 3; ++i)
       graph.output("out" + std::to_string(i),
                    values_[values_.size() - 1 - static_cast<std::size_t>(i)]);
-    if (!conditions_.empty())
-      graph.output("condition", conditions_.back());
+    if (!conditions_.empty()) graph.output("condition", conditions_.back());
   }
 
   Graph graph{"fuzz"};
@@ -48,16 +45,14 @@ class Recorder {
   Tensor pick(const std::vector<Tensor>& from) { return from[random_() % from.size()]; }
 
   double special() {
-    if (!is_floating(dtype_))
-      return pick<double>({0, 1, -1, 2, 7, 2147483647});
+    if (!is_floating(dtype_)) return pick<double>({0, 1, -1, 2, 7, 2147483647});
     return pick<double>(
         {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 0.1, -8.0, kInfinity, -kInfinity, kNan, 3e4});
   }
 
   void add_input(const std::string& name) {
     std::vector<double> values(kRows * kColumns);
-    for (double& value : values)
-      value = special();
+    for (double& value : values) value = special();
     inputs[name] = HostArray::of(dtype_, {kRows, kColumns}, values);
     values_.push_back(graph.input(name, dtype_, {kRows, kColumns}));
   }
@@ -65,22 +60,16 @@ class Recorder {
   /// A value, or a number in one of its forms.
   Operand operand() {
     switch (random_() % 8) {
-      case 0:
-        return {number(), {}};
-      case 1:
-        return full(graph, {kRows, kColumns}, special(), dtype_);
-      case 2:
-        return full(graph, {}, special(), dtype_);
-      case 3:
-        return broadcast_to(slice(pick(values_), 0, 1, 2), {kRows, kColumns});
-      default:
-        return pick(values_);
+      case 0: return {number(), {}};
+      case 1: return full(graph, {kRows, kColumns}, special(), dtype_);
+      case 2: return full(graph, {}, special(), dtype_);
+      case 3: return broadcast_to(slice(pick(values_), 0, 1, 2), {kRows, kColumns});
+      default: return pick(values_);
     }
   }
   Literal number() {
     const double value = special();
-    if (is_floating(dtype_))
-      return {.kind = Literal::Kind::real, .real = value};
+    if (is_floating(dtype_)) return {.kind = Literal::Kind::real, .real = value};
     return {.kind = Literal::Kind::integer, .integer = static_cast<std::int64_t>(value)};
   }
   Tensor condition() {
@@ -90,32 +79,24 @@ class Recorder {
   }
 
   void keep(Tensor value) {
-    if (value.rank() == 2)
-      values_.push_back(value);
+    if (value.rank() == 2) values_.push_back(value);
   }
 
   void add_op() {
     switch (random_() % 6) {
-      case 0:
-        return add_unary();
-      case 1:
-        return add_comparison();
-      case 2:
-        return keep(where(condition(), pick(values_), operand()));
-      case 3:
-        return add_view();
-      case 4:
-        return add_cast();
-      default:
-        return add_binary();
+      case 0: return add_unary();
+      case 1: return add_comparison();
+      case 2: return keep(where(condition(), pick(values_), operand()));
+      case 3: return add_view();
+      case 4: return add_cast();
+      default: return add_binary();
     }
   }
 
   void add_unary() {
     const Tensor x = pick(values_);
     keep(random_() % 2 ? neg(x) : abs(x));
-    if (is_floating(dtype_) && random_() % 2)
-      keep(floor(pick(values_)));
+    if (is_floating(dtype_) && random_() % 2) keep(floor(pick(values_)));
   }
 
   void add_binary() {
@@ -124,48 +105,33 @@ class Recorder {
     const bool swap = random_() % 2;
     const auto apply = [&](auto op) { keep(swap ? op(y, x) : op(x, y)); };
     switch (random_() % (is_floating(dtype_) ? 7 : 5)) {
-      case 0:
-        return apply([](Operand a, Operand b) { return add(a, b); });
-      case 1:
-        return apply([](Operand a, Operand b) { return sub(a, b); });
-      case 2:
-        return apply([](Operand a, Operand b) { return mul(a, b); });
-      case 3:
-        return apply([](Operand a, Operand b) { return maximum(a, b); });
-      case 4:
-        return apply([](Operand a, Operand b) { return minimum(a, b); });
-      case 5:
-        return apply([](Operand a, Operand b) { return div(a, b); });
-      default:
-        return keep(fma(x, y, operand()));
+      case 0: return apply([](Operand a, Operand b) { return add(a, b); });
+      case 1: return apply([](Operand a, Operand b) { return sub(a, b); });
+      case 2: return apply([](Operand a, Operand b) { return mul(a, b); });
+      case 3: return apply([](Operand a, Operand b) { return maximum(a, b); });
+      case 4: return apply([](Operand a, Operand b) { return minimum(a, b); });
+      case 5: return apply([](Operand a, Operand b) { return div(a, b); });
+      default: return keep(fma(x, y, operand()));
     }
   }
 
   void add_comparison() {
     const Tensor x = pick(values_);
     Tensor c = random_() % 2 ? lt(x, operand()) : eq(x, operand());
-    if (c.rank() != 2)
-      return;
-    if (random_() % 2)
-      c = logical_not(c);
-    if (random_() % 2)
-      c = logical_and(c, condition());
-    if (random_() % 4 == 0)
-      c = logical_or(c, c);
+    if (c.rank() != 2) return;
+    if (random_() % 2) c = logical_not(c);
+    if (random_() % 2) c = logical_and(c, condition());
+    if (random_() % 4 == 0) c = logical_or(c, c);
     conditions_.push_back(c);
   }
 
   void add_view() {
     const Tensor x = pick(values_);
     switch (random_() % 4) {
-      case 0:
-        return keep(permute(reshape(permute(x, {1, 0}), {kRows, kColumns}), {0, 1}));
-      case 1:
-        return keep(permute(permute(x, {1, 0}), {1, 0}));
-      case 2:
-        return keep(concat({slice(x, 1, 2, 4), slice(x, 1, 0, 2)}, 1));
-      default:
-        return keep(slice(slice(concat({x, x, x}, 0), 0, 1, 9, 2), 0, 1, 4));
+      case 0: return keep(permute(reshape(permute(x, {1, 0}), {kRows, kColumns}), {0, 1}));
+      case 1: return keep(permute(permute(x, {1, 0}), {1, 0}));
+      case 2: return keep(concat({slice(x, 1, 2, 4), slice(x, 1, 0, 2)}, 1));
+      default: return keep(slice(slice(concat({x, x, x}, 0), 0, 1, 9, 2), 0, 1, 4));
     }
   }
 
@@ -188,8 +154,7 @@ std::int64_t count_ops(const Graph& graph) {
 
 std::vector<const Node*> results(const Graph& graph) {
   std::vector<const Node*> nodes;
-  for (const OutputInfo& output : graph.data().outputs)
-    nodes.push_back(output.node);
+  for (const OutputInfo& output : graph.data().outputs) nodes.push_back(output.node);
   return nodes;
 }
 
@@ -198,8 +163,7 @@ std::string first_changed(const Graph& before, const Graph& after, const HostArr
   const Interpretation expected = interpret(before, inputs, {});
   const Interpretation actual = interpret(after, inputs, {});
   for (const auto& [name, value] : expected.outputs)
-    if (!equal_bits(to_array(value), to_array(actual.outputs.at(name))))
-      return name;
+    if (!equal_bits(to_array(value), to_array(actual.outputs.at(name)))) return name;
   return "";
 }
 

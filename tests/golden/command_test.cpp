@@ -22,8 +22,7 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
 std::vector<fs::path> transcripts() {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder))
-    if (entry.path().extension() == ".txt")
-      files.push_back(entry.path());
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -31,19 +30,15 @@ std::vector<fs::path> transcripts() {
 class Command : public testing::TestWithParam<fs::path> {};
 
 TEST_P(Command, SaysWhatItsTranscriptSays) {
-  if (command_path().empty())
-    GTEST_SKIP() << "this build has no command";
+  if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   std::ifstream stream(GetParam());
   std::string text;
   for (std::string line; std::getline(stream, line);) {
-    if (!line.starts_with("$ "))
-      continue;
+    if (!line.starts_with("$ ")) continue;
     const CommandResult result = run_command(line.substr(2), kFolder);
     text += (text.empty() ? "" : "\n") + line + "\n" + result.output;
-    if (!result.output.empty() && !result.output.ends_with('\n'))
-      text += '\n';
-    if (result.exit_code != 0)
-      text += "[exit " + std::to_string(result.exit_code) + "]\n";
+    if (!result.output.empty() && !result.output.ends_with('\n')) text += '\n';
+    if (result.exit_code != 0) text += "[exit " + std::to_string(result.exit_code) + "]\n";
   }
   expect_golden(GetParam(), text);
 }

@@ -19,10 +19,8 @@ std::set<std::string> names_of(const Program& program) {
   const ValueNames values(graph);
   std::set<std::string> names;
   for (const Node* node : graph.nodes)
-    if (values.is_live(node))
-      names.insert(values.of(node));
-  for (const ExtentAtom* symbol : graph.extents->symbols())
-    names.insert(symbol->name);
+    if (values.is_live(node)) names.insert(values.of(node));
+  for (const ExtentAtom* symbol : graph.extents->symbols()) names.insert(symbol->name);
   return names;
 }
 
@@ -30,11 +28,9 @@ std::set<std::string> names_of(const Program& program) {
 bool is_derived(std::string name, const std::set<std::string>& from) {
   static const std::regex suffix("(_[0-9]+|_tree|_tree_.*|_some|_of_rows|_)$");
   for (;;) {
-    if (from.contains(name))
-      return true;
+    if (from.contains(name)) return true;
     const std::string shorter = std::regex_replace(name, suffix, "");
-    if (shorter == name)
-      return false;
+    if (shorter == name) return false;
     name = shorter;
   }
 }

@@ -30,15 +30,13 @@ std::string read_file(const fs::path& path) {
 std::vector<std::string> texts_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".sinter")
-      names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".sinter") names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
   return names;
 }
 
 void expect_golden(const fs::path& path, const std::string& actual) {
-  if (std::getenv("SINTER_BLESS"))
-    std::ofstream(path, std::ios::binary) << actual;
+  if (std::getenv("SINTER_BLESS")) std::ofstream(path, std::ios::binary) << actual;
   EXPECT_EQ(read_file(path), actual) << "SINTER_BLESS=1 accepts the second into " << path;
 }
 

@@ -1,4 +1,5 @@
-// What graphs compile to, as text: kernels, boundaries with reasons, guards, and the emitted source.
+// What graphs compile to, as text: kernels, boundaries with reasons, guards, and the emitted
+// source.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -116,8 +116,7 @@ TEST_F(Gpu, OverlapsCopiesWithWorkOnTwoStreams) {
   for (std::size_t step = 0; step < 10; ++step) {
     const std::size_t i = step % 2;
     copied[i].synchronize();  // the pinned memory is free again
-    for (float& value : pinned[i].elements_as<float>())
-      value = static_cast<float>(step);
+    for (float& value : pinned[i].elements_as<float>()) value = static_cast<float>(step);
     copies.wait(used[i]);
     device.upload(batches[i], pinned[i], copies);
     copied[i].record(copies);

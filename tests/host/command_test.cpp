@@ -18,8 +18,7 @@ constexpr const char* kRuns = SINTER_SOURCE_DIR "/tests/golden/run";
 class CommandTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (command_path().empty())
-      GTEST_SKIP() << "this build has no command";
+    if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   }
 
   static Json json_of(const std::string& line) {
@@ -30,8 +29,7 @@ class CommandTest : public testing::Test {
 
   static std::vector<std::string> keys(const Json& object) {
     std::vector<std::string> result;
-    for (const auto& [key, value] : object.items())
-      result.push_back(key);
+    for (const auto& [key, value] : object.items()) result.push_back(key);
     return result;
   }
 };
@@ -55,8 +53,7 @@ TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
       "SINTER_SKIP=fuse; export SINTER_SKIP; "
       "sinter explain layer_norm_backward.sinter --json");
   Keys names;
-  for (const Json& kernel : json["kernels"])
-    names.push_back(kernel["name"]);
+  for (const Json& kernel : json["kernels"]) names.push_back(kernel["name"]);
   ASSERT_FALSE(json["boundaries"].empty());
   for (const Json& boundary : json["boundaries"]) {
     EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason"}));

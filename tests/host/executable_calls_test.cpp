@@ -130,8 +130,7 @@ TEST_F(ExecutableCalls, WorkInManyThreadsWithAContextEach) {
         own_context.run(own, {{"x", x}, {"scale", static_cast<float>(k)}}, {{"y", y}});
       results[i] = device.download<float>(y, own);
     });
-  for (std::thread& thread : threads)
-    thread.join();
+  for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < results.size(); ++i)
     EXPECT_THAT(results[i], Each(static_cast<float>(i) * 19 + 1));
   EXPECT_THAT(executable.report().variants, SizeIs(1));

@@ -23,12 +23,10 @@ TEST_P(GoldenRun, PassesEveryCheckOnTheHostDevice) {
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   const Graph graph = parse(text, GetParam().filename().string());
   std::vector<GoldenSizes> runs = golden_sizes(text);
-  if (runs.empty())
-    runs.emplace_back();
+  if (runs.empty()) runs.emplace_back();
   for (const GoldenSizes& sizes : runs) {
     std::vector<Size> named;
-    for (const auto& [name, value] : sizes)
-      named.push_back({name, value});
+    for (const auto& [name, value] : sizes) named.push_back({name, value});
     run_and_check(graph, named, {.misaligned = true});
   }
 }

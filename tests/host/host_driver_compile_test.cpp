@@ -72,8 +72,7 @@ std::uint16_t nearest_half(double value, int fraction_bits, int bias) {
     const auto middle = static_cast<std::uint16_t>((low + high) / 2);
     (value_of(middle, fraction_bits, bias) <= magnitude ? low : high) = middle;
   }
-  if (magnitude >= value_of(infinity, fraction_bits, bias))
-    return sign | infinity;
+  if (magnitude >= value_of(infinity, fraction_bits, bias)) return sign | infinity;
   const double halfway =
       (value_of(low, fraction_bits, bias) + value_of(high, fraction_bits, bias)) / 2;
   const bool is_up = magnitude > halfway || (magnitude == halfway && (low & 1));
@@ -95,16 +94,14 @@ std::vector<double> interesting_values(int fraction_bits, int bias) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 100000; ++i) {
     const double x = std::bit_cast<double>(random());
-    if (std::isfinite(x))
-      values.push_back(x);
+    if (std::isfinite(x)) values.push_back(x);
   }
   return values;
 }
 
 TEST_F(HostDriverCompileTest, WidensEveryHalfExactly) {
   std::vector<std::uint16_t> halves(65536);
-  for (unsigned i = 0; i < 65536; ++i)
-    halves[i] = static_cast<std::uint16_t>(i);
+  for (unsigned i = 0; i < 65536; ++i) halves[i] = static_cast<std::uint16_t>(i);
   const auto f16 = map<std::uint16_t, float>(halves, "f16", "float", "out[i] = to_float(x);");
   const auto bf16 = map<std::uint16_t, float>(halves, "bf16", "float", "out[i] = to_float(x);");
   for (unsigned i = 0; i < 65536; ++i) {

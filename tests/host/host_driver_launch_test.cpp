@@ -22,8 +22,7 @@ TEST_F(HostDriverLaunchTest, RunsEveryThreadOfEveryBlock) {
             CUDA_SUCCESS);
 
   const std::vector<float> results = download<float>(y, 1000);
-  for (int i = 0; i < 1000; ++i)
-    ASSERT_EQ(results[i], i + 1);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(results[i], i + 1);
 }
 
 TEST_F(HostDriverLaunchTest, NumbersThreadsAndBlocksInThreeDimensions) {
@@ -94,8 +93,7 @@ extern "C" __global__ void exchange(double* out) {
   const CUdeviceptr out = allocate(64 * 8);
   ASSERT_EQ(launch(function(kernel), {.threads = 64}, out), CUDA_SUCCESS);
   const std::vector<double> results = download<double>(out, 64);
-  for (int i = 0; i < 64; ++i)
-    EXPECT_EQ(results[i], 2.5 * (i ^ 1));
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(results[i], 2.5 * (i ^ 1));
 }
 
 TEST_F(HostDriverLaunchTest, LastBlockSeesWhatAllBlocksLeft) {

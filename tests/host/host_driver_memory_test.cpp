@@ -34,8 +34,7 @@ TEST_F(HostDriverMemoryTest, HoldsNanOfEveryTypeUntilWritten) {
 }
 
 TEST_F(HostDriverMemoryTest, IsAlignedAs256Bytes) {
-  for (std::size_t bytes : {1, 100, 4096, 5000})
-    EXPECT_EQ(allocate(bytes) % 256, 0u);
+  for (std::size_t bytes : {1, 100, 4096, 5000}) EXPECT_EQ(allocate(bytes) % 256, 0u);
 }
 
 TEST_F(HostDriverMemoryTest, RefusesToFreeTwice) {

@@ -123,14 +123,12 @@ TEST_F(HostDriverStreamTest, PollingIsNotReadyAtFirstAndComesToAnEnd) {
   const CUevent event = new_event();
   const CUdeviceptr x = upload(std::vector{1.0f});
   ASSERT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-  for (int i = 0; i < 3; ++i)
-    ASSERT_EQ(driver.cuMemsetD8Async(x, 0, 4, stream), CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(driver.cuMemsetD8Async(x, 0, 4, stream), CUDA_SUCCESS);
   ASSERT_EQ(driver.cuEventRecord(event, stream), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
   int polls = 0;
-  while (driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY)
-    ++polls;
+  while (driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) ++polls;
   EXPECT_LT(polls, 10);
   EXPECT_EQ(driver.cuEventQuery(event), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_SUCCESS);
@@ -247,8 +245,7 @@ TEST_F(HostDriverStreamTest, ServesSeveralHostThreads) {
   std::vector<float> results(4);
   {
     std::vector<std::jthread> threads;
-    for (float& result : results)
-      threads.emplace_back(work, &result);
+    for (float& result : results) threads.emplace_back(work, &result);
   }
   EXPECT_THAT(results, Each(50.0f));
 }

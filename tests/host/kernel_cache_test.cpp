@@ -73,10 +73,8 @@ TEST_F(CompileServiceTest, CompilesOnceForManyThreads) {
   std::vector<CompiledUnitPointer> results(4);
   for (CompiledUnitPointer& result : results)
     threads.emplace_back([&] { result = compile(units)[0].unit; });
-  for (std::thread& thread : threads)
-    thread.join();
-  for (const CompiledUnitPointer& result : results)
-    EXPECT_EQ(result, results[0]);
+  for (std::thread& thread : threads) thread.join();
+  for (const CompiledUnitPointer& result : results) EXPECT_EQ(result, results[0]);
   EXPECT_EQ(counts(), (std::vector<std::int64_t>{3, 1, 1}));
 }
 

@@ -1,5 +1,5 @@
-// Every family of reductions, every candidate schedule: the oracle's bounds, identical bits, and the
-// predicted bytes.
+// Every family of reductions, every candidate schedule: the oracle's bounds, identical bits, and
+// the predicted bytes.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -71,8 +71,7 @@ TEST_F(Replay, IsOneLaunch) {
 }
 
 TEST_F(Replay, BuildsOnceAndPatchesNothingWhereNothingChanged) {
-  for (int i = 0; i < 5; ++i)
-    replay();
+  for (int i = 0; i < 5; ++i) replay();
   const Context::GraphCounters counters = context.graph_counters();
   EXPECT_EQ(counters.builds, 1);
   EXPECT_EQ(counters.patched_nodes, 0);

@@ -15,10 +15,8 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
 class CommandNvrtcTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (command_path().empty())
-      GTEST_SKIP() << "this build has no command";
-    if (!nvrtc().nvrtc)
-      GTEST_SKIP() << nvrtc().why_not;
+    if (command_path().empty()) GTEST_SKIP() << "this build has no command";
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   }
 };
 

@@ -1,5 +1,6 @@
-// Every golden kernel under every candidate schedule compiles to a cubin without a GPU: no spills in
-// the default schedule, registers as the launch bounds allow, wide loads where they were promised.
+// Every golden kernel under every candidate schedule compiles to a cubin without a GPU: no spills
+// in the default schedule, registers as the launch bounds allow, wide loads where they were
+// promised.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -58,8 +59,8 @@ TEST_P(Cubins, EveryCandidateOfEveryGoldenKernelCompiles) {
     ASSERT_NE(found, output.kernels.end()) << kernel.entry;
     EXPECT_LE(found->registers * kernel.schedule.threads, 65536) << kernel.entry;
     if (kernel.is_default) {
-      EXPECT_EQ(found->spill_bytes, 0)
-          << kernel.entry << ": " << to_string(kernel.schedule) << "\n" << kernel.text;
+      EXPECT_EQ(found->spill_bytes, 0) << kernel.entry << ": " << to_string(kernel.schedule) << "\n"
+                                       << kernel.text;
     }
   }
 }
@@ -69,8 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_80", "sm_90"
 TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   for (const std::string name : {"softmax", "rms_norm", "bias_relu", "full_sum", "column_sum"}) {
-    const GoldenProgram golden =
-        plan_golden(std::string(kFolder) + "/" + name + ".sinter");
+    const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
     const std::vector<Emitted> kernels = emit_all(golden);
     const NvrtcOutput output = compile_for({kernels[0]}, "sm_90");
     EXPECT_NE(output.ptx.find(".v4."), std::string::npos) << name << "\n" << output.ptx;
@@ -79,8 +79,7 @@ TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
 
 TEST(Ptx, ProductsAndSumsAreNotContracted) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
-  const GoldenProgram golden =
-      plan_golden(std::string(kFolder) + "/sgd.sinter");
+  const GoldenProgram golden = plan_golden(std::string(kFolder) + "/sgd.sinter");
   const NvrtcOutput output = compile_for({emit_all(golden)[0]}, "sm_90");
   EXPECT_NE(output.ptx.find("mul.rn.f32"), output.ptx.npos) << output.ptx;
   EXPECT_EQ(output.ptx.find("fma"), output.ptx.npos) << output.ptx;

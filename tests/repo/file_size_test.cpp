@@ -30,8 +30,7 @@ TEST(FileSizeTest, NoFileHasMoreThan500Lines) { EXPECT_EQ(too_long(read_source_t
 TEST(FileSizeTest, TheMedianFileHasAtMost200Lines) {
   std::vector<std::size_t> sizes;
   for (const SourceFile& file : read_source_tree())
-    if (is_code(file))
-      sizes.push_back(file.lines.size());
+    if (is_code(file)) sizes.push_back(file.lines.size());
   ASSERT_FALSE(sizes.empty());
   std::nth_element(sizes.begin(), sizes.begin() + sizes.size() / 2, sizes.end());
   EXPECT_LE(sizes[sizes.size() / 2], kMedianLines);

@@ -16,8 +16,7 @@ constexpr std::array<std::string_view, 4> kLayers = {"ir", "compiler", "codegen"
 /// The layer that a path from the root lies in, 0 for ir; none outside the layers.
 std::optional<int> layer_of(std::string_view path) {
   for (int layer = 0; layer < static_cast<int>(kLayers.size()); ++layer)
-    if (path.starts_with(std::string(kLayers[layer]) + "/"))
-      return layer;
+    if (path.starts_with(std::string(kLayers[layer]) + "/")) return layer;
   return std::nullopt;
 }
 
@@ -34,8 +33,7 @@ struct Include {
 std::optional<Include> parse_include(const std::string& line) {
   static const std::regex form(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");
   std::smatch match;
-  if (!std::regex_search(line, match, form))
-    return std::nullopt;
+  if (!std::regex_search(line, match, form)) return std::nullopt;
   return Include{match[2], match[1] == "<"};
 }
 
@@ -43,8 +41,7 @@ std::optional<Include> parse_include(const std::string& line) {
 std::string find_public(const std::string& name) {
   for (std::string_view layer : kLayers) {
     const std::string path = std::string(layer) + "/include/" + name;
-    if (std::filesystem::exists(source_root() / path))
-      return path;
+    if (std::filesystem::exists(source_root() / path)) return path;
   }
   return "";
 }
@@ -57,8 +54,7 @@ std::string judge(const std::string& path, const Include& include) {
     return "includes the CUDA header " + include.name + "; runtime/cuda_abi.h declares what we use";
   const bool names_public = include.name.starts_with("sinter/");
   const std::string target = names_public ? find_public(include.name) : include.name;
-  if (names_public && target.empty())
-    return "includes " + include.name + ", which no layer has";
+  if (names_public && target.empty()) return "includes " + include.name + ", which no layer has";
   if (is_public(path) && !names_public && !std::regex_match(include.name, standard_header))
     return "public header includes " + include.name + ", which is neither public nor standard";
   if (!include.angled && !names_public && !std::filesystem::exists(source_root() / target))
@@ -68,14 +64,12 @@ std::string judge(const std::string& path, const Include& include) {
   if (to && *to > *from)
     return "includes " + include.name + ", upward from " + std::string(kLayers[*from]) + " to " +
            std::string(kLayers[*to]);
-  if (!to && !include.angled)
-    return "includes " + include.name + ", which is outside the layers";
+  if (!to && !include.angled) return "includes " + include.name + ", which is outside the layers";
   return "";
 }
 
 std::string offences_in(const SourceFile& file) {
-  if (!layer_of(file.path) || is_prelude(file.path))
-    return "";
+  if (!layer_of(file.path) || is_prelude(file.path)) return "";
   std::string offences;
   for (std::size_t i = 0; i < file.lines.size(); ++i)
     if (const std::optional<Include> include = parse_include(file.lines[i]))
@@ -86,15 +80,13 @@ std::string offences_in(const SourceFile& file) {
 
 TEST(LayeringTest, IncludesGoDownwardOnly) {
   std::string offences;
-  for (const SourceFile& file : read_source_tree())
-    offences += offences_in(file);
+  for (const SourceFile& file : read_source_tree()) offences += offences_in(file);
   EXPECT_EQ(offences, "");
 }
 
 TEST(LayeringTest, SeesTheSources) {
   int in_layers = 0;
-  for (const SourceFile& file : read_source_tree())
-    in_layers += layer_of(file.path).has_value();
+  for (const SourceFile& file : read_source_tree()) in_layers += layer_of(file.path).has_value();
   EXPECT_GE(in_layers, 10);
 }
 

@@ -23,8 +23,7 @@ std::string trimmed(const std::string& line) {
 std::vector<std::string> block(const std::vector<std::string>& text, const std::string& language) {
   auto line = std::find(text.begin(), text.end(), "```" + language);
   std::vector<std::string> lines;
-  while (line != text.end() && ++line != text.end() && *line != "```")
-    lines.push_back(*line);
+  while (line != text.end() && ++line != text.end() && *line != "```") lines.push_back(*line);
   return lines;
 }
 
@@ -33,12 +32,10 @@ std::string first_missing(const std::vector<std::string>& part,
                           const std::vector<std::string>& whole) {
   auto at = whole.begin();
   for (const std::string& line : part) {
-    if (trimmed(line).empty())
-      continue;
+    if (trimmed(line).empty()) continue;
     at = std::find_if(at, whole.end(),
                       [&](const std::string& each) { return trimmed(each) == trimmed(line); });
-    if (at == whole.end())
-      return line;
+    if (at == whole.end()) return line;
     ++at;
   }
   return "";

@@ -26,8 +26,7 @@ inline std::string offence(const SourceFile& file, std::size_t line_index, std::
 inline std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 
@@ -52,12 +51,10 @@ inline std::vector<SourceFile> read_source_tree() {
     if (it->is_directory()) {
       const bool hidden = name.starts_with('.') && name != ".ci";
       const bool output = it.depth() == 0 && name.starts_with("build");
-      if (hidden || output || name == "data")
-        it.disable_recursion_pending();
+      if (hidden || output || name == "data") it.disable_recursion_pending();
       continue;
     }
-    if (!it->is_regular_file() || !is_text(it->path()))
-      continue;
+    if (!it->is_regular_file() || !is_text(it->path())) continue;
     std::ifstream stream(it->path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     files.push_back({fs::relative(it->path(), source_root()).generic_string(), split_lines(text)});

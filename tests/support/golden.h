@@ -22,8 +22,8 @@ struct GoldenProgram {
   Program program;
 };
 
-/// All graphs in `folder` (tests/golden/kernels) by name. A first line `// sizes: rows = 64, …` gives the
-/// symbols' sizes.
+/// All graphs in `folder` (tests/golden/kernels) by name. A first line `// sizes: rows = 64, …`
+/// gives the symbols' sizes.
 std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder);
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
 

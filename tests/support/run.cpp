@@ -18,8 +18,7 @@ namespace {
 std::vector<std::int64_t> numbers(std::span<const Extent> extents,
                                   std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> result;
-  for (const Extent extent : extents)
-    result.push_back(evaluate(extent, symbols));
+  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
   return result;
 }
 

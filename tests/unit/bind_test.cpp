@@ -20,8 +20,7 @@ struct Given {
 
 std::vector<std::int64_t> bind(const Graph& graph, const std::vector<Given>& given) {
   std::vector<InputShape> shapes;
-  for (const Given& input : given)
-    shapes.push_back({.name = input.name, .shape = input.shape});
+  for (const Given& input : given) shapes.push_back({.name = input.name, .shape = input.shape});
   return bind_symbols(graph, shapes);
 }
 

@@ -68,8 +68,7 @@ TEST(CheckTest, IntegersMustBeEqualBeyondWhatADoubleHolds) {
 TEST(CheckTest, StridedResultsAreReadByTheirStrides) {
   const Expected wanted{.dtype = f32, .shape = {2, 2}, .reals = {0, 2, 1, 3}};
   HostArray columns(f32, {2, 2}, {1, 2});
-  for (std::int64_t i = 0; i < 4; ++i)
-    columns.set_real_at(i, static_cast<double>(i));
+  for (std::int64_t i = 0; i < 4; ++i) columns.set_real_at(i, static_cast<double>(i));
   EXPECT_TRUE(check(wanted, columns).passes());
 }
 

@@ -75,22 +75,17 @@ Sample random_sample(std::mt19937& random, std::span<const Extent> symbols,
   };
   if (depth == 0) {
     const auto symbol = static_cast<std::size_t>(pick(2));
-    if (pick(2) == 0)
-      return {.extent = symbols[symbol], .value = values[symbol]};
+    if (pick(2) == 0) return {.extent = symbols[symbol], .value = values[symbol]};
     const std::int64_t number = pick(9) - 4;
     return {.extent = number, .value = number};
   }
   const Sample a = random_sample(random, symbols, values, depth - 1);
   const Sample b = random_sample(random, symbols, values, depth - 1);
   switch (pick(4)) {
-    case 0:
-      return {.extent = a.extent + b.extent, .value = a.value + b.value};
-    case 1:
-      return {.extent = a.extent - b.extent, .value = a.value - b.value};
-    case 2:
-      return {.extent = a.extent * b.extent, .value = a.value * b.value};
-    default:
-      break;
+    case 0: return {.extent = a.extent + b.extent, .value = a.value + b.value};
+    case 1: return {.extent = a.extent - b.extent, .value = a.value - b.value};
+    case 2: return {.extent = a.extent * b.extent, .value = a.value * b.value};
+    default: break;
   }
   const std::int64_t divisor = pick(7) + 1;
   const std::int64_t quotient = a.value / divisor - (a.value % divisor < 0 ? 1 : 0);
@@ -172,14 +167,12 @@ TEST_F(ExtentTest, ASymbolNeedsALegalName) {
 TEST_F(ExtentTest, EndlessExpressionsAreRefused) {
   EXPECT_NE(error_of([&] {
               Extent sum = 0;
-              for (int i = 0; i < 100; ++i)
-                sum = sum + graph.extent("s" + std::to_string(i));
+              for (int i = 0; i < 100; ++i) sum = sum + graph.extent("s" + std::to_string(i));
             }).find("too complicated a shape"),
             std::string::npos);
   EXPECT_NE(error_of([&] {
               Extent extent = rows;
-              for (int i = 0; i < 100; ++i)
-                extent = extent + floor_div(extent + columns, 7);
+              for (int i = 0; i < 100; ++i) extent = extent + floor_div(extent + columns, 7);
             }).find("too complicated a shape"),
             std::string::npos);
 }

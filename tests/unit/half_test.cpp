@@ -19,8 +19,7 @@ double by_definition(std::uint16_t bits, int mantissa, int bias) {
   const double fraction = (bits & ((1 << mantissa) - 1)) / std::exp2(mantissa);
   if (field == (1 << (15 - mantissa)) - 1)
     return fraction == 0 ? sign * HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
-  if (field == 0)
-    return sign * fraction * std::exp2(1 - bias);
+  if (field == 0) return sign * fraction * std::exp2(1 - bias);
   return sign * (1 + fraction) * std::exp2(field - bias);
 }
 

@@ -63,8 +63,7 @@ TEST(HostArrayTest, EqualBitsTellsZerosApartButNotNans) {
 TEST(HostArrayTest, TheFirstDifferenceIsByIndexWhateverTheStrides) {
   const HostArray rows = array(f32, {2, 2}, {0, 1, 2, 3});
   HostArray columns(f32, {2, 2}, {1, 2});
-  for (std::int64_t i = 0; i < 4; ++i)
-    columns.set_real_at(i, static_cast<double>(i));
+  for (std::int64_t i = 0; i < 4; ++i) columns.set_real_at(i, static_cast<double>(i));
   const auto difference = first_difference(rows, columns);
   ASSERT_TRUE(difference.has_value());
   EXPECT_THAT(*difference, ElementsAre(0, 1));

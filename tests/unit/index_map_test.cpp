@@ -30,8 +30,7 @@ void for_each_position(const Numbers& shape, Visit visit) {
 
 std::vector<Index> add_axes(IndexSpace& space, std::span<const Extent> shape) {
   std::vector<Index> axes;
-  for (const Extent extent : shape)
-    axes.push_back(space.add_axis(extent));
+  for (const Extent extent : shape) axes.push_back(space.add_axis(extent));
   return axes;
 }
 
@@ -114,43 +113,31 @@ TEST(IndexMapTest, DelinearizeGivesTheRowMajorPosition) {
 
 /// A random expression over the axes of `space`, with its value at `at` beside it.
 Index random_index(std::mt19937& random, IndexSpace& space, const Numbers& shape, int depth) {
-  if (depth == 0)
-    return space.axis(static_cast<int>(random() % shape.size()));
+  if (depth == 0) return space.axis(static_cast<int>(random() % shape.size()));
   const Index a = random_index(random, space, shape, depth - 1);
   const Index b = random_index(random, space, shape, depth - 1);
   const std::int64_t number = 1 + static_cast<std::int64_t>(random() % 12);
   switch (random() % 5) {
-    case 0:
-      return space.add(a, b);
-    case 1:
-      return space.add(space.scale(a, number), b);
-    case 2:
-      return space.add(a, constant_index(number));
-    case 3:
-      return space.divide(a, number);
-    default:
-      return space.modulo(a, number);
+    case 0: return space.add(a, b);
+    case 1: return space.add(space.scale(a, number), b);
+    case 2: return space.add(a, constant_index(number));
+    case 3: return space.divide(a, number);
+    default: return space.modulo(a, number);
   }
 }
 
 /// The same walk over plain numbers.
 std::int64_t random_value(std::mt19937& random, const Numbers& at, int depth) {
-  if (depth == 0)
-    return at[random() % at.size()];
+  if (depth == 0) return at[random() % at.size()];
   const std::int64_t a = random_value(random, at, depth - 1);
   const std::int64_t b = random_value(random, at, depth - 1);
   const std::int64_t number = 1 + static_cast<std::int64_t>(random() % 12);
   switch (random() % 5) {
-    case 0:
-      return a + b;
-    case 1:
-      return a * number + b;
-    case 2:
-      return a + number;
-    case 3:
-      return a / number;
-    default:
-      return a % number;
+    case 0: return a + b;
+    case 1: return a * number + b;
+    case 2: return a + number;
+    case 3: return a / number;
+    default: return a % number;
   }
 }
 
@@ -275,8 +262,7 @@ TEST(IndexMapTest, LongChainsOfViewsStayCheap) {
     }
     index = permuted;
   }
-  for (const Index& part : index)
-    EXPECT_FALSE(depends_on(part, 3));
+  for (const Index& part : index) EXPECT_FALSE(depends_on(part, 3));
 }
 
 }  // namespace

@@ -23,10 +23,8 @@ class RandomGraph {
   RandomGraph(std::uint64_t seed, std::int64_t rows, std::int64_t columns) : random_(seed) {
     pool_.push_back(graph.input("x", f32, {rows, columns}));
     pool_.push_back(graph.input("h", random_() % 2 ? bf16 : f16, {rows, columns}));
-    for (int i = 0; i < 12; ++i)
-      pool_.push_back(next());
-    for (std::size_t i = 2; i < pool_.size(); ++i)
-      outputs.push_back(pool_[i]);
+    for (int i = 0; i < 12; ++i) pool_.push_back(next());
+    for (std::size_t i = 2; i < pool_.size(); ++i) outputs.push_back(pool_[i]);
   }
 
   Graph graph{"random"};
@@ -43,42 +41,24 @@ class RandomGraph {
     const Tensor c = cast(any(), a.dtype());
     const std::int64_t axis = pick(random_, 2);
     switch (pick(random_, 18)) {
-      case 0:
-        return a + b;
-      case 1:
-        return a - b;
-      case 2:
-        return a * b;
-      case 3:
-        return a / (abs(b) + 0.5);
-      case 4:
-        return maximum(a, b);
-      case 5:
-        return fma(a, b, c);
-      case 6:
-        return where(a < b, b, c);
-      case 7:
-        return tanh(a);
-      case 8:
-        return exp(tanh(a) * 3.0);
-      case 9:
-        return log(abs(a) + 0.1);
-      case 10:
-        return sqrt(abs(a));
-      case 11:
-        return rsqrt(a * a + 1e-3);
-      case 12:
-        return erf(a);
-      case 13:
-        return sum(a, {axis}, keep);
-      case 14:
-        return mean(a, {axis}, keep);
-      case 15:
-        return axis == 0 ? max(a, {1}, keep) : min(a, {0}, keep);
-      case 16:
-        return var(a, {axis}, 0, keep);
-      default:
-        return cast(a, a.dtype() == f32 ? f16 : f32);
+      case 0: return a + b;
+      case 1: return a - b;
+      case 2: return a * b;
+      case 3: return a / (abs(b) + 0.5);
+      case 4: return maximum(a, b);
+      case 5: return fma(a, b, c);
+      case 6: return where(a < b, b, c);
+      case 7: return tanh(a);
+      case 8: return exp(tanh(a) * 3.0);
+      case 9: return log(abs(a) + 0.1);
+      case 10: return sqrt(abs(a));
+      case 11: return rsqrt(a * a + 1e-3);
+      case 12: return erf(a);
+      case 13: return sum(a, {axis}, keep);
+      case 14: return mean(a, {axis}, keep);
+      case 15: return axis == 0 ? max(a, {1}, keep) : min(a, {0}, keep);
+      case 16: return var(a, {axis}, 0, keep);
+      default: return cast(a, a.dtype() == f32 ? f16 : f32);
     }
   }
 
@@ -96,8 +76,7 @@ void judge(Graph& graph, std::span<const Tensor> outputs, std::uint64_t seed, Ta
   const HostArrays inputs = random_inputs(graph, {}, seed);
   const Device device(graph, inputs, seed);
   std::vector<const Node*> nodes;
-  for (const Tensor& output : outputs)
-    nodes.push_back(output.node());
+  for (const Tensor& output : outputs) nodes.push_back(output.node());
   const std::vector<Expected> expected = interpret_nodes(graph.data(), inputs, {}, nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const CheckResult result = check(expected[i], device.value(nodes[i]));

@@ -20,8 +20,7 @@ using Integers = std::vector<std::int64_t>;
 
 std::vector<bool> undecided(const Expected& value) {
   std::vector<bool> result;
-  for (std::int64_t i = 0; i < value.size(); ++i)
-    result.push_back(value.is_undecided(i));
+  for (std::int64_t i = 0; i < value.size(); ++i) result.push_back(value.is_undecided(i));
   return result;
 }
 
@@ -308,8 +307,7 @@ TEST(InterpretTest, StridedInputsAreReadByTheirStrides) {
   const Tensor x = graph.input("x", f32, {2, 2}, {.strides = std::vector<Extent>{1, 3}});
   graph.output("y", x + 0.0);
   HostArray columns(f32, {2, 2}, {1, 3});
-  for (std::int64_t i = 0; i < 5; ++i)
-    columns.set_real_at(i, static_cast<double>(i));
+  for (std::int64_t i = 0; i < 5; ++i) columns.set_real_at(i, static_cast<double>(i));
   EXPECT_THAT(interpret(graph, {{"x", columns}}, {}).outputs.at("y").reals,
               ElementsAre(0, 3, 1, 4));
 }

@@ -24,8 +24,7 @@ inline std::int64_t pick(Random& random, std::int64_t count) {
 }
 
 inline float rounded(DType dtype, float value) {
-  if (dtype == f16)
-    return f16_value(f16_bits(value));
+  if (dtype == f16) return f16_value(f16_bits(value));
   return dtype == bf16 ? bf16_value(bf16_bits(value)) : value;
 }
 
@@ -40,8 +39,7 @@ State fold_tree(std::span<const float> elements, State identity, Take take, Merg
   const auto width = std::min<std::size_t>(512, std::bit_ceil(static_cast<std::uint64_t>(k)));
   const auto halve = [&](std::vector<State> states) {
     for (std::size_t half = states.size() / 2; half > 0; half /= 2)
-      for (std::size_t i = 0; i < half; ++i)
-        states[i] = merge(states[i], states[i + half]);
+      for (std::size_t i = 0; i < half; ++i) states[i] = merge(states[i], states[i + half]);
     return states[0];
   };
   std::vector<State> results;
@@ -76,10 +74,8 @@ inline Moments update(Moments m, float x) {
 }
 
 inline Moments merge(Moments a, Moments b) {
-  if (b.count == 0)
-    return a;
-  if (a.count == 0)
-    return b;
+  if (b.count == 0) return a;
+  if (a.count == 0) return b;
   const float count = a.count + b.count;
   const float delta = b.mean - a.mean;
   return {.count = count,
@@ -90,8 +86,7 @@ inline Moments merge(Moments a, Moments b) {
 inline float two_pass(std::span<const float> x) {
   const float mean = tree_sum(x) / static_cast<float>(x.size());
   std::vector<float> squares;
-  for (const float value : x)
-    squares.push_back((value - mean) * (value - mean));
+  for (const float value : x) squares.push_back((value - mean) * (value - mean));
   return tree_sum(squares);
 }
 
@@ -99,14 +94,10 @@ inline float reduce(const Node& node, std::vector<float> x, Random& random) {
   std::shuffle(x.begin(), x.end(), random);
   const auto n = static_cast<float>(x.size());
   switch (node.op) {
-    case Op::sum:
-      return tree_sum(x);
-    case Op::mean:
-      return tree_sum(x) / n;
-    case Op::max:
-      return *std::max_element(x.begin(), x.end());
-    case Op::min:
-      return *std::min_element(x.begin(), x.end());
+    case Op::sum: return tree_sum(x);
+    case Op::mean: return tree_sum(x) / n;
+    case Op::max: return *std::max_element(x.begin(), x.end());
+    case Op::min: return *std::min_element(x.begin(), x.end());
     default: {
       const float deviations =
           random() % 2 ? two_pass(x) : fold_tree(x, Moments{}, update, merge).squares;
@@ -139,8 +130,7 @@ class Device {
  private:
   static std::vector<std::int64_t> shape_of(const Node& node) {
     std::vector<std::int64_t> shape;
-    for (const Extent extent : node.shape)
-      shape.push_back(extent.number());
+    for (const Extent extent : node.shape) shape.push_back(extent.number());
     return shape;
   }
 
@@ -152,16 +142,14 @@ class Device {
   }
 
   float element(const Node& node, const std::vector<std::int64_t>& index) {
-    if (node.op == Op::constant)
-      return static_cast<float>(as_real(node.attributes[0].literal));
+    if (node.op == Op::constant) return static_cast<float>(as_real(node.attributes[0].literal));
     float x[3] = {};
     for (std::size_t k = 0; k < node.operands.size(); ++k) {
       const HostArray& operand = values_[node.operand(k)->id];
       std::vector<std::int64_t> at(
           index.end() - static_cast<std::ptrdiff_t>(operand.shape().size()), index.end());
       for (std::size_t axis = 0; axis < at.size(); ++axis)
-        if (operand.shape()[axis] == 1)
-          at[axis] = 0;
+        if (operand.shape()[axis] == 1) at[axis] = 0;
       x[k] = static_cast<float>(operand.real(at));
     }
     return off(apply(node.op, x), info(node.op).ulp);
@@ -169,48 +157,29 @@ class Device {
 
   static float apply(Op op, const float* x) {
     switch (op) {
-      case Op::add:
-        return x[0] + x[1];
-      case Op::sub:
-        return x[0] - x[1];
-      case Op::mul:
-        return x[0] * x[1];
-      case Op::div:
-        return x[0] / x[1];
-      case Op::maximum:
-        return std::max(x[0], x[1]);
-      case Op::fma:
-        return std::fma(x[0], x[1], x[2]);
-      case Op::lt:
-        return x[0] < x[1];
-      case Op::where:
-        return x[0] != 0 ? x[1] : x[2];
-      case Op::abs:
-        return std::fabs(x[0]);
-      case Op::cast:
-        return x[0];
-      case Op::sqrt:
-        return std::sqrt(x[0]);
-      case Op::exp:
-        return static_cast<float>(std::exp(double{x[0]}));
-      case Op::log:
-        return static_cast<float>(std::log(double{x[0]}));
-      case Op::tanh:
-        return static_cast<float>(std::tanh(double{x[0]}));
-      case Op::erf:
-        return static_cast<float>(std::erf(double{x[0]}));
-      case Op::rsqrt:
-        return static_cast<float>(1 / std::sqrt(double{x[0]}));
-      default:
-        ADD_FAILURE() << "no " << info(op).name << " here";
-        return 0;
+      case Op::add: return x[0] + x[1];
+      case Op::sub: return x[0] - x[1];
+      case Op::mul: return x[0] * x[1];
+      case Op::div: return x[0] / x[1];
+      case Op::maximum: return std::max(x[0], x[1]);
+      case Op::fma: return std::fma(x[0], x[1], x[2]);
+      case Op::lt: return x[0] < x[1];
+      case Op::where: return x[0] != 0 ? x[1] : x[2];
+      case Op::abs: return std::fabs(x[0]);
+      case Op::cast: return x[0];
+      case Op::sqrt: return std::sqrt(x[0]);
+      case Op::exp: return static_cast<float>(std::exp(double{x[0]}));
+      case Op::log: return static_cast<float>(std::log(double{x[0]}));
+      case Op::tanh: return static_cast<float>(std::tanh(double{x[0]}));
+      case Op::erf: return static_cast<float>(std::erf(double{x[0]}));
+      case Op::rsqrt: return static_cast<float>(1 / std::sqrt(double{x[0]}));
+      default: ADD_FAILURE() << "no " << info(op).name << " here"; return 0;
     }
   }
 
   /// `value` up to `ulp` neighbours away.
   float off(float value, int ulp) {
-    if (value == 0)
-      return value;
+    if (value == 0) return value;
     const std::int64_t steps = ulp == 0 ? 0 : pick(random_, 2 * ulp + 1) - ulp;
     for (std::int64_t i = 0; i < std::abs(steps); ++i)
       value = std::nextafter(value, steps < 0 ? -HUGE_VALF : HUGE_VALF);

@@ -21,8 +21,7 @@ using ::testing::StartsWith;
 class NvrtcTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc)
-      GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   }
   NvrtcOutput compile(std::initializer_list<SourcePart> kernels,
                       const std::string& architecture = "sm_90") {
@@ -88,8 +87,7 @@ TEST_F(NvrtcTest, NeverContractsAMultiplyAndAnAdd) {
 
 TEST_F(NvrtcTest, CompilesTheWholePreludeForEveryArchitectureFromAmpereOn) {
   for (const int architecture : nvrtc().nvrtc->architectures()) {
-    if (architecture < 80)
-      continue;
+    if (architecture < 80) continue;
     const std::string name = "sm_" + std::to_string(architecture);
     const std::vector<SourcePart> kernels = {kScale};
     EXPECT_EQ(nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), kernels, name).kernels.size(), 1u)

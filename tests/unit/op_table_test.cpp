@@ -17,8 +17,7 @@ namespace {
 std::vector<const OpInfo*> elementwise_rows() {
   std::vector<const OpInfo*> rows;
   for (const OpInfo& row : op_table())
-    if (row.kind == OpKind::elementwise)
-      rows.push_back(&row);
+    if (row.kind == OpKind::elementwise) rows.push_back(&row);
   return rows;
 }
 
@@ -58,8 +57,7 @@ TEST(OpTableTest, DeviceTextsFormatForEveryType) {
     EXPECT_EQ(row->cuda.empty(), !takes_floats(*row));
     EXPECT_EQ(row->cuda_integer.empty(), !takes_integers(*row));
     for (const std::string_view text : {row->cuda, row->cuda_integer}) {
-      if (text.empty())
-        continue;
+      if (text.empty()) continue;
       EXPECT_EQ(operands_in(text), row->arity);
       for (const char* suffix : {"f", ""}) {
         const std::string source = formatted(text, suffix);
@@ -77,18 +75,15 @@ TEST(OpTableTest, OraclesTakeAsManyOperandsAsTheRowSays) {
     const auto arity = static_cast<std::size_t>(row->arity);
     EXPECT_GE(row->arity, 1);
     EXPECT_LE(row->arity, 3);
-    if (takes_floats(*row))
-      row->host({reals, arity});
-    if (takes_integers(*row))
-      row->host_integer({integers, arity});
+    if (takes_floats(*row)) row->host({reals, arity});
+    if (takes_integers(*row)) row->host_integer({integers, arity});
   }
 }
 
 TEST(OpTableTest, CommutativeOpsAreSymmetric) {
   const long double values[] = {-1.5L, -0.0L, 0.0L, 2.0L, 3.25L};
   for (const OpInfo* row : elementwise_rows()) {
-    if (!(row->traits & Commutative))
-      continue;
+    if (!(row->traits & Commutative)) continue;
     ASSERT_EQ(row->arity, 2) << row->name;
     for (const long double a : values)
       for (const long double b : values) {
@@ -110,8 +105,7 @@ TEST(OpTableTest, CommutativeOpsAreSymmetric) {
 
 TEST(OpTableTest, VjpsGiveACotangentPerOperandOfItsType) {
   for (const OpInfo* row : elementwise_rows()) {
-    if (row->types == TypeRule::Logical)
-      continue;
+    if (row->types == TypeRule::Logical) continue;
     SCOPED_TRACE(row->name);
     Graph graph("g");
     std::vector<Tensor> operands;
@@ -123,8 +117,7 @@ TEST(OpTableTest, VjpsGiveACotangentPerOperandOfItsType) {
     const Tensor g = graph.input("g", f32, {3});
     const std::vector<Tensor> cotangents = row->vjp(operands, operands.back(), g);
     ASSERT_EQ(cotangents.size(), operands.size());
-    for (const Tensor& cotangent : cotangents)
-      EXPECT_EQ(cotangent.dtype(), f32);
+    for (const Tensor& cotangent : cotangents) EXPECT_EQ(cotangent.dtype(), f32);
   }
 }
 
@@ -149,8 +142,7 @@ TEST(OpTableTest, AttributesHaveDifferentNamesAndReadableDefaults) {
 
 TEST(OpTableTest, ReductionsShareTheirAttributes) {
   for (const OpInfo& row : op_table()) {
-    if (row.kind != OpKind::reduction)
-      continue;
+    if (row.kind != OpKind::reduction) continue;
     EXPECT_EQ(row.attributes[0].name, row.op == Op::argmax ? "axis" : "axes") << row.name;
     const bool keeps = std::ranges::any_of(row.attributes, [](const AttributeInfo& attribute) {
       return attribute.name == "keep" && attribute.default_text == "false";

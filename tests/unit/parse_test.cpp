@@ -155,34 +155,21 @@ TEST(ParseTest, TheFirstNameOfAValueStays) {
 
 /// A statement that records `spelling` over the inputs of the text below.
 std::string statement_for(const Spelling& spelling) {
-  if (spelling.name == "cast")
-    return "cast x {to = f16}";
-  if (spelling.name == "reshape")
-    return "reshape x {shape = [4, -1]}";
-  if (spelling.name == "permute")
-    return "permute x {axes = [1, 0]}";
-  if (spelling.name == "broadcast_to")
-    return "broadcast_to x {shape = [3, 6, 4]}";
-  if (spelling.name == "slice")
-    return "slice x {axis = 0, begin = 1, end = -1, step = 2}";
-  if (spelling.name == "concat")
-    return "concat x, w, x {axis = 0}";
-  if (spelling.name == "take")
-    return "take x, i {axis = 1}";
-  if (spelling.name == "take_along_axis")
-    return "take_along_axis x, j {axis = 1}";
-  if (spelling.name == "full")
-    return "full {shape = [3, n], value = 0.1, dtype = f32}";
-  if (spelling.name == "iota")
-    return "iota {extent = n, start = 3, step = -2, dtype = i32}";
-  if (spelling.name == "size")
-    return "size {extent = n * 2, dtype = f32}";
-  if (spelling.name == "argmax")
-    return "argmax x {axis = 0, keep = true}";
+  if (spelling.name == "cast") return "cast x {to = f16}";
+  if (spelling.name == "reshape") return "reshape x {shape = [4, -1]}";
+  if (spelling.name == "permute") return "permute x {axes = [1, 0]}";
+  if (spelling.name == "broadcast_to") return "broadcast_to x {shape = [3, 6, 4]}";
+  if (spelling.name == "slice") return "slice x {axis = 0, begin = 1, end = -1, step = 2}";
+  if (spelling.name == "concat") return "concat x, w, x {axis = 0}";
+  if (spelling.name == "take") return "take x, i {axis = 1}";
+  if (spelling.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
+  if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
+  if (spelling.name == "iota") return "iota {extent = n, start = 3, step = -2, dtype = i32}";
+  if (spelling.name == "size") return "size {extent = n * 2, dtype = f32}";
+  if (spelling.name == "argmax") return "argmax x {axis = 0, keep = true}";
   if (spelling.row && spelling.row->kind == OpKind::reduction)
     return std::string(spelling.name) + " x {axes = [0, 1], keep = true}";
-  if (spelling.row && spelling.row->types == TypeRule::Where)
-    return "where b, x, w";
+  if (spelling.row && spelling.row->types == TypeRule::Where) return "where b, x, w";
   const bool is_logical = spelling.row && spelling.row->types == TypeRule::Logical;
   std::string text(spelling.name);
   for (int i = 0; i < spelling.operands; ++i)
@@ -232,8 +219,7 @@ TEST(ParseTest, JunkIsRefused) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     std::string text(random() % 400, ' ');
-    for (char& c : text)
-      c = static_cast<char>(random());
+    for (char& c : text) c = static_cast<char>(random());
     expect_refused(text);
   }
   expect_refused(std::string(1'000'000, '\0'));
@@ -256,18 +242,10 @@ TEST(ParseTest, DamagedTextsAreRefusedOrRead) {
     std::string damaged = text;
     const std::size_t at = random() % text.size();
     switch (random() % 4) {
-      case 0:
-        damaged.erase(at, 1 + random() % 8);
-        break;
-      case 1:
-        damaged[at] = static_cast<char>(random());
-        break;
-      case 2:
-        damaged.insert(at, text.substr(random() % text.size(), random() % 30));
-        break;
-      default:
-        damaged.resize(at);
-        break;
+      case 0: damaged.erase(at, 1 + random() % 8); break;
+      case 1: damaged[at] = static_cast<char>(random()); break;
+      case 2: damaged.insert(at, text.substr(random() % text.size(), random() % 30)); break;
+      default: damaged.resize(at); break;
     }
     try {
       verify(parse(damaged));
@@ -291,8 +269,7 @@ TEST(ParseTest, NestingHasALimit) {
 
 TEST(ParseTest, OnlyTheFirstErrorsOfManyAreListed) {
   std::string text = "graph g(x: f32[4]) {\n";
-  for (int i = 0; i < 20'000; ++i)
-    text += "  y" + std::to_string(i) + " = nonsense x\n";
+  for (int i = 0; i < 20'000; ++i) text += "  y" + std::to_string(i) + " = nonsense x\n";
   const std::string message = error_of([&] { parse(text); });
   EXPECT_NE(message.find("\ntext: these are the first 500 errors; the rest is left out"),
             std::string::npos);

@@ -23,14 +23,12 @@ class ByHand {
   int kernel(Extent elements, std::vector<int> reads, std::vector<int> after = {},
              Buffer::Kind kind = Buffer::Kind::temporary) {
     Tensor value = x_;
-    for (const int read : reads)
-      value = value + values_[static_cast<std::size_t>(read)];
+    for (const int read : reads) value = value + values_[static_cast<std::size_t>(read)];
     // Different numbers keep equal kernels apart.
     value = value * static_cast<double>(values_.size() + 2);
     Kernel kernel;
     for (const Node* node = value.node(); node->op != Op::input; node = node->operand(0))
-      if (!program.buffer_of.contains(node))
-        kernel.nodes.push_back(node);
+      if (!program.buffer_of.contains(node)) kernel.nodes.push_back(node);
     std::ranges::reverse(kernel.nodes);
     kernel.stores.push_back({.node = value.node(), .buffer = add_buffer(value, kind, elements)});
     kernel.depends_on = std::move(reads);
@@ -81,8 +79,7 @@ TEST(PlanMemoryTest, OffsetsAreAligned) {
 TEST(PlanMemoryTest, AChainNeedsTwoPlaces) {
   ByHand p;
   int last = p.kernel(64, {});
-  for (int i = 0; i < 10; ++i)
-    last = p.kernel(64, {last});
+  for (int i = 0; i < 10; ++i) last = p.kernel(64, {last});
   EXPECT_EQ(p.plan().arena_bytes, 512);
 }
 
@@ -164,10 +161,8 @@ bool reaches(const Program& program, int earlier, int later) {
     const int kernel = open.back();
     open.pop_back();
     for (const int before : program.kernels[static_cast<std::size_t>(kernel)].depends_on) {
-      if (before == earlier)
-        return true;
-      if (!seen[static_cast<std::size_t>(before)])
-        open.push_back(before);
+      if (before == earlier) return true;
+      if (!seen[static_cast<std::size_t>(before)]) open.push_back(before);
       seen[static_cast<std::size_t>(before)] = true;
     }
   }
@@ -185,8 +180,7 @@ std::string first_clash(ByHand& p, const std::vector<std::vector<int>>& readers)
   };
   for (int a = 0; a < static_cast<int>(readers.size()); ++a)
     for (int b = a + 1; b < static_cast<int>(readers.size()); ++b) {
-      if (range(a)[1] <= range(b)[0] || range(b)[1] <= range(a)[0])
-        continue;
+      if (range(a)[1] <= range(b)[0] || range(b)[1] <= range(a)[0]) continue;
       std::vector<int> touches = readers[static_cast<std::size_t>(a)];
       touches.push_back(a);
       for (const int touch : touches)
@@ -207,11 +201,9 @@ TEST(PlanMemoryTest, RandomProgramsNeverShareWhatMayRunTogether) {
       for (int k = 0; i > 0 && k < static_cast<int>(random() % 3); ++k) {
         const int back = 1 + static_cast<int>(random() % 8);
         const int read = std::max(0, i - back);
-        if (std::ranges::find(reads, read) == reads.end())
-          reads.push_back(read);
+        if (std::ranges::find(reads, read) == reads.end()) reads.push_back(read);
       }
-      for (const int read : reads)
-        readers[static_cast<std::size_t>(read)].push_back(i);
+      for (const int read : reads) readers[static_cast<std::size_t>(read)].push_back(i);
       readers.emplace_back();
       p.kernel(static_cast<std::int64_t>(1 + random() % 1000), reads);
     }
@@ -222,8 +214,7 @@ TEST(PlanMemoryTest, RandomProgramsNeverShareWhatMayRunTogether) {
 TEST(PlanMemoryTest, LongProgramsReuseBeyondTheWindow) {
   ByHand p;
   int last = p.kernel(64, {});
-  for (int i = 0; i < 5000; ++i)
-    last = p.kernel(64, {last});
+  for (int i = 0; i < 5000; ++i) last = p.kernel(64, {last});
   EXPECT_EQ(p.plan().arena_bytes, 512);
 }
 

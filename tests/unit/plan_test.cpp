@@ -104,8 +104,7 @@ TEST(PrintProgramTest, ShowsKernelsWithStatementsStoresAndSpace) {
   std::string fused;
   PlanOptions options;
   options.dump = [&](std::string_view stage, const std::string& text) {
-    if (stage == "fuse")
-      fused = text;
+    if (stage == "fuse") fused = text;
   };
   plan(softmax_graph(), target(), {.symbols = {64}}, options);
   EXPECT_EQ(fused,

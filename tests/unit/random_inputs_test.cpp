@@ -55,8 +55,7 @@ TEST_F(RandomInputsTest, FloatsFillTheirRangeEvenly) {
   EXPECT_GE(lowest(arrays.at("w")), 0.5);
   EXPECT_LE(highest(arrays.at("w")), 1.5);
   double sum = 0;
-  for (const double value : values(arrays.at("x")))
-    sum += value;
+  for (const double value : values(arrays.at("x"))) sum += value;
   // Six standard deviations of the mean of 10000 such numbers.
   EXPECT_LT(std::fabs(sum / 10000), 0.07);
   EXPECT_EQ(arrays.at("lr").size(), 1);

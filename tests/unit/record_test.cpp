@@ -53,8 +53,7 @@ TEST_F(RecordTest, LabelsDoNotMakeNodesDifferent) {
 TEST_F(RecordTest, OperandsHaveSmallerIds) {
   const Tensor y = softmax(x) * 2 + gelu(x);
   for (const Node* node : y.graph()->nodes)
-    for (const Node* operand : node->operands)
-      EXPECT_LT(operand->id, node->id);
+    for (const Node* operand : node->operands) EXPECT_LT(operand->id, node->id);
 }
 
 TEST_F(RecordTest, ShapesBroadcastAsInNumpy) {

@@ -130,8 +130,7 @@ TEST_F(RewriteTest, RefusesAnotherType) {
 
 TEST_F(RewriteTest, WalksLongChainsWithoutRecursion) {
   Tensor x = x_;
-  for (int i = 0; i < 100000; ++i)
-    x = exp(x);
+  for (int i = 0; i < 100000; ++i) x = exp(x);
   graph_.output("y", x);
   negate_exps();
   EXPECT_EQ(reachable(graph_.data()).size(), 100001U);

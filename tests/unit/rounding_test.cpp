@@ -52,8 +52,7 @@ void expect_machine_results(DType dtype) {
   for (int i = 0; i < 60000; ++i) {
     const bool few = i % 3 != 0;
     T x[3];
-    for (T& value : x)
-      value = few ? sparse<T>(random) : any<T>(random);
+    for (T& value : x) value = few ? sparse<T>(random) : any<T>(random);
     for (const Case& test : cases) {
       const OpInfo& row = info(test.op);
       const long double operands[] = {x[0], x[1], x[2]};

@@ -23,12 +23,9 @@ namespace {
 constexpr DType kAllDTypes[] = {f32, f64, f16, bf16, i32, i64, boolean};
 
 std::vector<double> special_values(DType dtype) {
-  if (dtype == boolean)
-    return {0, 1};
-  if (dtype == i32)
-    return {0, 1, -1, 7, -7, 2147483647.0, -2147483648.0, 65536, 46341};
-  if (dtype == i64)
-    return {0, 1, -1, 7, -7, 0x1p62, -0x1p63, 4294967296.0, 3037000500.0};
+  if (dtype == boolean) return {0, 1};
+  if (dtype == i32) return {0, 1, -1, 7, -7, 2147483647.0, -2147483648.0, 65536, 46341};
+  if (dtype == i64) return {0, 1, -1, 7, -7, 0x1p62, -0x1p63, 4294967296.0, 3037000500.0};
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double tiny = std::ldexp(1.0, info(dtype).min_exponent - info(dtype).mantissa_bits + 1);
@@ -43,8 +40,7 @@ std::vector<double> special_values(DType dtype) {
 class Instance {
  public:
   Instance(const Rule& rule, DType dtype) : dtype_(dtype) {
-    for (const Node* node : {rule.from.node(), rule.to.node()})
-      add_inputs(*node);
+    for (const Node* node : {rule.from.node(), rule.to.node()}) add_inputs(*node);
     count_ = 1;
     for (const auto& [name, pattern] : wildcards_)
       count_ *= special_values(input_dtype(*pattern)).size();
@@ -53,8 +49,7 @@ class Instance {
       const DType type = input_dtype(*pattern);
       const std::vector<double> values = special_values(type);
       std::vector<double> column(count_);
-      for (std::size_t i = 0; i < count_; ++i)
-        column[i] = values[i / period % values.size()];
+      for (std::size_t i = 0; i < count_; ++i) column[i] = values[i / period % values.size()];
       period *= values.size();
       const auto extent = static_cast<std::int64_t>(count_);
       inputs[name] = HostArray::of(type, {extent}, column);
@@ -82,20 +77,17 @@ class Instance {
   void add_inputs(const Node& pattern) {
     if (pattern.op == Op::input)
       wildcards_.emplace(std::string(1, "xyzpq"[pattern.attributes[0].integer]), &pattern);
-    for (const Node* operand : pattern.operands)
-      add_inputs(*operand);
+    for (const Node* operand : pattern.operands) add_inputs(*operand);
   }
 
   Operand build(const Node& pattern) {
-    if (pattern.op == Op::input)
-      return tensor(graph.data(), bound_.lookup(&pattern));
+    if (pattern.op == Op::input) return tensor(graph.data(), bound_.lookup(&pattern));
     if (const std::optional<Literal> number = uniform_value(pattern))
       return tensor(graph.data(),
                     make_uniform(graph.data(), {}, cast_literal(*number, number_dtype(pattern)),
                                  number_dtype(pattern), {}));
     std::vector<Operand> operands;
-    for (const Node* operand : pattern.operands)
-      operands.push_back(build(*operand));
+    for (const Node* operand : pattern.operands) operands.push_back(build(*operand));
     return record_elementwise(pattern.op, operands);
   }
   DType number_dtype(const Node& pattern) const { return input_dtype(pattern); }
@@ -107,10 +99,8 @@ class Instance {
 };
 
 bool applies(When when, DType dtype) {
-  if (when == When::floats)
-    return is_floating(dtype);
-  if (when == When::integers)
-    return is_integer(dtype);
+  if (when == When::floats) return is_floating(dtype);
+  if (when == When::integers) return is_integer(dtype);
   return true;
 }
 
@@ -127,22 +117,19 @@ bool has_numbers(const Node& pattern, DType dtype) {
 /// Ops and the operands they read.
 int size_of(const Node& pattern) {
   int count = 1;
-  for (const Node* operand : pattern.operands)
-    count += size_of(*operand);
+  for (const Node* operand : pattern.operands) count += size_of(*operand);
   return count;
 }
 
 int ops_in(const Node& pattern) {
   int count = is_source(pattern.op) ? 0 : 1;
-  for (const Node* operand : pattern.operands)
-    count += ops_in(*operand);
+  for (const Node* operand : pattern.operands) count += ops_in(*operand);
   return count;
 }
 
 int largest_ulp(const Node& pattern) {
   int ulp = info(pattern.op).ulp;
-  for (const Node* operand : pattern.operands)
-    ulp = std::max(ulp, largest_ulp(*operand));
+  for (const Node* operand : pattern.operands) ulp = std::max(ulp, largest_ulp(*operand));
   return ulp;
 }
 
@@ -152,13 +139,11 @@ TEST_P(RuleTest, GivesTheSameBits) {
   const Rule& rule = GetParam();
   int sampled = 0;
   for (const DType dtype : kAllDTypes) {
-    if (!applies(rule.when, dtype) || !has_numbers(*rule.from.node(), dtype))
-      continue;
+    if (!applies(rule.when, dtype) || !has_numbers(*rule.from.node(), dtype)) continue;
     Instance instance(rule, dtype);
     const std::optional<Tensor> from = instance.record(*rule.from.node());
     const std::optional<Tensor> to = instance.record(*rule.to.node());
-    if (!from || !to)
-      continue;
+    if (!from || !to) continue;
     const Tensor full_to = broadcast_to(*to, from->shape());
     const Node* const nodes[] = {from->node(), full_to.node()};
     const std::vector<Expected> values =
@@ -176,12 +161,10 @@ TEST_P(RuleTest, GivesTheSameBits) {
 TEST_P(RuleTest, FiresWhereItShould) {
   const Rule& rule = GetParam();
   for (const DType dtype : kAllDTypes) {
-    if (!applies(rule.when, dtype) || !has_numbers(*rule.from.node(), dtype))
-      continue;
+    if (!applies(rule.when, dtype) || !has_numbers(*rule.from.node(), dtype)) continue;
     Instance instance(rule, dtype);
     const std::optional<Tensor> from = instance.record(*rule.from.node());
-    if (!from)
-      continue;
+    if (!from) continue;
     instance.graph.output("out", *from);
     simplify(instance.graph.data());
     const std::vector<const Node*> left = reachable(instance.graph.data());

@@ -219,8 +219,7 @@ TEST(SimplifyTest, OutputsMayBecomeOneNode) {
 TEST(SimplifyTest, WalksLongChainsWithoutRecursion) {
   Graph graph("chain");
   Tensor x = graph.input("x", f32, {8});
-  for (int i = 0; i < 100000; ++i)
-    x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));
+  for (int i = 0; i < 100000; ++i) x = i % 3 == 0 ? mul(x, 1.0) : i % 3 == 1 ? exp(x) : neg(neg(x));
   graph.output("y", x);
   Graph copy = clone(graph);
   simplify(copy.data());

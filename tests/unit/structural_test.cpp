@@ -15,8 +15,7 @@ using Numbers = std::vector<std::int64_t>;
 
 Numbers numbers_of(std::span<const Extent> shape) {
   Numbers result;
-  for (const Extent extent : shape)
-    result.push_back(extent.number());
+  for (const Extent extent : shape) result.push_back(extent.number());
   return result;
 }
 
@@ -35,8 +34,7 @@ Numbers position_of(std::int64_t linear, const Numbers& shape) {
 
 std::int64_t linear_of(const Numbers& at, const Numbers& shape) {
   std::int64_t linear = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    linear = linear * shape[axis] + at[axis];
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) linear = linear * shape[axis] + at[axis];
   return linear;
 }
 
@@ -45,8 +43,7 @@ Numbers by_index_map(Tensor result, std::size_t operand = 0, const Numbers& indi
   const Node& node = *result.node();
   IndexSpace space;
   std::vector<Index> axes;
-  for (const Extent extent : node.shape)
-    axes.push_back(space.add_axis(extent));
+  for (const Extent extent : node.shape) axes.push_back(space.add_axis(extent));
   const std::vector<Index> index = operand_index(space, node, operand, axes);
   const Numbers from = numbers_of(node.operand(operand)->shape);
   const auto read = [&](const Node* tensor, std::span<const std::int64_t> at) {
@@ -58,8 +55,7 @@ Numbers by_index_map(Tensor result, std::size_t operand = 0, const Numbers& indi
   for (std::int64_t linear = 0; linear < count(shape); ++linear) {
     const Numbers at = position_of(linear, shape);
     Numbers place;
-    for (const Index& part : index)
-      place.push_back(evaluate(part, at, {}, read));
+    for (const Index& part : index) place.push_back(evaluate(part, at, {}, read));
     elements.push_back(linear_of(place, from));
   }
   return elements;
@@ -69,8 +65,7 @@ class StructuralTest : public testing::Test {
  protected:
   Tensor random_input(int rank) {
     Numbers shape;
-    for (int axis = 0; axis < rank; ++axis)
-      shape.push_back(1 + pick(5));
+    for (int axis = 0; axis < rank; ++axis) shape.push_back(1 + pick(5));
     return graph.input("x" + std::to_string(graph.data().inputs.size()), f32,
                        std::vector<Extent>(shape.begin(), shape.end()));
   }
@@ -87,8 +82,7 @@ TEST_F(StructuralTest, ReshapeKeepsTheRowMajorOrder) {
     const Tensor x = random_input(3);
     const Numbers from = numbers_of(x.shape());
     const Tensor y = reshape(x, {from[2], from[0] * from[1]});
-    if (y.node() == x.node())
-      continue;
+    if (y.node() == x.node()) continue;
     Numbers expected(static_cast<std::size_t>(count(from)));
     std::iota(expected.begin(), expected.end(), std::int64_t{0});
     ASSERT_EQ(by_index_map(y), expected);
@@ -101,8 +95,7 @@ TEST_F(StructuralTest, PermuteMovesAxes) {
     Numbers axes = {0, 1, 2, 3};
     std::ranges::shuffle(axes, random);
     const Tensor y = permute(x, axes);
-    if (y.node() == x.node())
-      continue;
+    if (y.node() == x.node()) continue;
     const Numbers from = numbers_of(x.shape());
     const Numbers to = numbers_of(y.shape());
     Numbers expected;
@@ -122,8 +115,7 @@ TEST_F(StructuralTest, BroadcastRepeatsAxesOfExtent1) {
     const Tensor x = random_input(3);
     const Numbers from = numbers_of(x.shape());
     Numbers to = {1 + pick(3)};
-    for (const std::int64_t extent : from)
-      to.push_back(extent == 1 ? 1 + pick(4) : extent);
+    for (const std::int64_t extent : from) to.push_back(extent == 1 ? 1 + pick(4) : extent);
     const Tensor y = broadcast_to(x, std::vector<Extent>(to.begin(), to.end()));
     Numbers expected;
     for (std::int64_t linear = 0; linear < count(to); ++linear) {
@@ -146,13 +138,11 @@ TEST_F(StructuralTest, SliceTakesEveryStepthElement) {
     const std::int64_t end = begin + pick(from[axis] - begin + 1);
     const std::int64_t step = 1 + pick(3);
     const Tensor y = slice(x, static_cast<int>(axis), begin, end, static_cast<int>(step));
-    if (y.node() == x.node())
-      continue;
+    if (y.node() == x.node()) continue;
     Numbers expected;
     for (std::int64_t linear = 0; linear < count(from); ++linear) {
       const std::int64_t place = position_of(linear, from)[axis];
-      if (place >= begin && place < end && (place - begin) % step == 0)
-        expected.push_back(linear);
+      if (place >= begin && place < end && (place - begin) % step == 0) expected.push_back(linear);
     }
     ASSERT_EQ(by_index_map(y), expected);
   }
@@ -187,16 +177,14 @@ TEST_F(StructuralTest, TakeReadsAtTheIndices) {
     const auto axis = static_cast<std::size_t>(pick(3));
     const std::int64_t extent = from[axis];
     Numbers values;
-    for (int i = 0; i < 6; ++i)
-      values.push_back(pick(2 * extent) - extent);
+    for (int i = 0; i < 6; ++i) values.push_back(pick(2 * extent) - extent);
     const Tensor y = take(x, indices, static_cast<int>(axis));
     const Numbers to = numbers_of(y.shape());
     Numbers expected;
     for (std::int64_t linear = 0; linear < count(to); ++linear) {
       Numbers at = position_of(linear, to);
       std::int64_t value = values[static_cast<std::size_t>(at[axis] * 3 + at[axis + 1])];
-      if (value < 0)
-        value += extent;
+      if (value < 0) value += extent;
       at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
       at[axis] = value;
       expected.push_back(linear_of(at, from));

@@ -27,8 +27,7 @@ TEST(TargetTest, IsFoundByNameAndByArchitecture) {
 
 TEST(TargetTest, NamesAreDifferent) {
   std::set<std::string_view> names;
-  for (const Target& target : known_targets())
-    EXPECT_TRUE(names.insert(target.name).second);
+  for (const Target& target : known_targets()) EXPECT_TRUE(names.insert(target.name).second);
 }
 
 TEST(TargetTest, ArchitectureSpellsTheComputeCapability) {

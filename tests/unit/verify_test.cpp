@@ -30,8 +30,7 @@ class VerifyTest : public testing::Test {
   std::string verdict() {
     std::string message = test::error_of<InternalError>([&] { verify(graph); });
     const std::string frame = "; please report it with the graph";
-    if (message.ends_with(frame))
-      message.resize(message.size() - frame.size());
+    if (message.ends_with(frame)) message.resize(message.size() - frame.size());
     const std::string place = "(recorded at model.cpp:42): ";
     const std::size_t at = message.find(place);
     return at == message.npos ? message : message.substr(at + place.size());

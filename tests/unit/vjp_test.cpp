@@ -22,18 +22,12 @@ double sample(Inputs inputs, std::mt19937_64& random) {
   };
   const double sign = between(-1, 1) < 0 ? -1 : 1;
   switch (inputs) {
-    case Inputs::Any:
-      return between(-2, 2);
-    case Inputs::Small:
-      return between(-4, 4);
-    case Inputs::Positive:
-      return between(0.5, 3);
-    case Inputs::NonZero:
-      return sign * between(0.5, 3);
-    case Inputs::Fraction:
-      return std::floor(between(-4, 4)) + between(0.1, 0.9);
-    case Inputs::Distinct:
-      return between(-2, 2);
+    case Inputs::Any: return between(-2, 2);
+    case Inputs::Small: return between(-4, 4);
+    case Inputs::Positive: return between(0.5, 3);
+    case Inputs::NonZero: return sign * between(0.5, 3);
+    case Inputs::Fraction: return std::floor(between(-4, 4)) + between(0.1, 0.9);
+    case Inputs::Distinct: return between(-2, 2);
   }
   return 0;
 }
@@ -85,8 +79,7 @@ Values values_of(const OpInfo& row, const std::vector<Values>& operands) {
   Recorded recorded = record(row, operands, Values(kSamples, 1.0));
   const Expected y = value_of(recorded.graph, recorded.y, recorded.inputs);
   Values result;
-  for (std::int64_t i = 0; i < y.size(); ++i)
-    result.push_back(y.real(i));
+  for (std::int64_t i = 0; i < y.size(); ++i) result.push_back(y.real(i));
   return result;
 }
 
@@ -97,25 +90,21 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
   const std::vector<Values> operands = samples(row);
   std::mt19937_64 random(11);
   Values g(kSamples);
-  for (double& value : g)
-    value = sample(Inputs::NonZero, random);
+  for (double& value : g) value = sample(Inputs::NonZero, random);
   Recorded recorded = record(row, operands, g);
   ASSERT_EQ(recorded.cotangents.size(), operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Expected cotangent = value_of(recorded.graph, recorded.cotangents[i], recorded.inputs);
     ASSERT_EQ(cotangent.size(), kSamples);
     if (is_bool(row, i)) {
-      for (const double value : cotangent.reals)
-        EXPECT_EQ(value, 0);
+      for (const double value : cotangent.reals) EXPECT_EQ(value, 0);
       continue;
     }
     constexpr double kStep = 0x1p-17;
     std::vector<Values> above = operands;
     std::vector<Values> below = operands;
-    for (double& value : above[i])
-      value += kStep;
-    for (double& value : below[i])
-      value -= kStep;
+    for (double& value : above[i]) value += kStep;
+    for (double& value : below[i]) value -= kStep;
     const Values high = values_of(row, above);
     const Values low = values_of(row, below);
     for (std::size_t k = 0; k < kSamples; ++k) {
@@ -131,8 +120,7 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
 std::vector<Op> elementwise_ops() {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
-    if (row.kind == OpKind::elementwise)
-      ops.push_back(row.op);
+    if (row.kind == OpKind::elementwise) ops.push_back(row.op);
   return ops;
 }
 

@@ -60,12 +60,10 @@ std::string read_stream(std::FILE* stream, const std::string& file) {
 }
 
 std::string read_file(const std::string& file) {
-  if (file == "-")
-    return read_stream(stdin, "standard input");
+  if (file == "-") return read_stream(stdin, "standard input");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
                                                                &std::fclose);
-  if (!stream)
-    throw UsageError(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
+  if (!stream) throw UsageError(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
   return read_stream(stream.get(), file);
 }
 
@@ -84,13 +82,11 @@ bool is_within(const GraphData& graph, std::span<const std::int64_t> values, std
 void set_defaults(const GraphData& graph, SymbolSizes& sizes) {
   const auto set_all = [&](std::int64_t value) {
     for (std::size_t i = 0; i < sizes.values.size(); ++i)
-      if (sizes.is_default[i])
-        sizes.values[i] = value;
+      if (sizes.is_default[i]) sizes.values[i] = value;
   };
   for (std::int64_t size = kDefaultSize; size >= 1; size /= 2) {
     set_all(size);
-    if (is_within(graph, sizes.values, kMostDefaultElements))
-      return;
+    if (is_within(graph, sizes.values, kMostDefaultElements)) return;
   }
   set_all(kDefaultSize);  // what check_sizes says of it is the answer
 }
@@ -104,8 +100,7 @@ void settle(GraphArguments& arguments) {
     arguments.file = sizes.back();
     sizes.pop_back();
   }
-  for (const std::string& size : sizes)
-    parse_assignment(size);
+  for (const std::string& size : sizes) parse_assignment(size);
   if (arguments.file.empty())
     throw UsageError("FILE is missing: give a .sinter file, or - for standard input");
 }
@@ -137,8 +132,7 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given)
     const auto symbol = std::ranges::find(symbols, size.name, &ExtentAtom::name);
     if (symbol == symbols.end()) {
       std::vector<std::string_view> names;
-      for (const ExtentAtom* known : symbols)
-        names.push_back(known->name);
+      for (const ExtentAtom* known : symbols) names.push_back(known->name);
       throw UsageError(fmt::format(
           "--size {}: graph {} has {}", text, graph.name(),
           names.empty() ? "no symbols" : fmt::format("the symbols {}", fmt::join(names, ", "))));
@@ -155,13 +149,11 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given)
 }
 
 const Target& target_of(std::string_view arch) {
-  if (const Target* target = find_target(arch))
-    return *target;
+  if (const Target* target = find_target(arch)) return *target;
   std::vector<std::string_view> known;
   for (const Target& target : known_targets())
     for (const std::string_view word : {target.arch, target.name})
-      if (std::ranges::find(known, word) == known.end())
-        known.push_back(word);
+      if (std::ranges::find(known, word) == known.end()) known.push_back(word);
   throw UsageError(fmt::format("--arch {}: there is no such target; known are {}", arch,
                                fmt::join(known, ", ")));
 }

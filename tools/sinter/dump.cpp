@@ -32,8 +32,7 @@ std::string text_after(std::string_view stage, const Graph& graph, const Target&
   std::string result;
   PlanOptions options = plan_options();
   options.dump = [&](std::string_view pass, const std::string& text) {
-    if (pass == stage)
-      result = text;
+    if (pass == stage) result = text;
   };
   plan(graph, target, {.symbols = sizes.values}, options);
   if (result.empty())
@@ -42,11 +41,9 @@ std::string text_after(std::string_view stage, const Graph& graph, const Target&
 }
 
 std::string describe_kernels(std::span<const EmittedProgram::Item> kernels) {
-  if (kernels.empty())
-    return "the program has no kernel";
+  if (kernels.empty()) return "the program has no kernel";
   const std::string first = kernels.front().kernel->name;
-  if (kernels.size() == 1)
-    return fmt::format("the program has the kernel 0, {}", first);
+  if (kernels.size() == 1) return fmt::format("the program has the kernel 0, {}", first);
   return fmt::format("the program has the kernels 0 to {}, {} to {}", kernels.size() - 1, first,
                      kernels.back().kernel->name);
 }
@@ -63,8 +60,7 @@ std::vector<std::size_t> find_kernels(const std::string& wanted,
     const bool is_it = is_number
                            ? i == number
                            : wanted == kernels[i].kernel->name || wanted == kernels[i].source.entry;
-    if (wanted.empty() || is_it)
-      all.push_back(i);
+    if (wanted.empty() || is_it) all.push_back(i);
   }
   if (all.empty() && !wanted.empty())
     throw UsageError(
@@ -74,8 +70,7 @@ std::vector<std::size_t> find_kernels(const std::string& wanted,
 
 std::string ptx_of(const Source& source, const Target& target) {
   const std::string why_not = why_no_nvrtc();
-  if (!why_not.empty())
-    throw DriverError(fmt::format("stage ptx needs NVRTC: {}", why_not));
+  if (!why_not.empty()) throw DriverError(fmt::format("stage ptx needs NVRTC: {}", why_not));
   return compile_unit({&source, 1}, std::string(target.arch)).ptx;
 }
 
@@ -99,8 +94,7 @@ void write_files(const std::string& directory, std::span<const Piece> pieces) {
     const fs::path path = fs::path(directory) / piece.file;
     std::ofstream stream(path, std::ios::binary);
     stream << piece.text;
-    if (!stream.flush())
-      throw UserError(fmt::format("{} cannot be written", path.string()));
+    if (!stream.flush()) throw UserError(fmt::format("{} cannot be written", path.string()));
     fmt::print("{}\n", path.string());
   }
 }
@@ -126,10 +120,8 @@ void dump(const DumpArguments& arguments) {
 
   const std::string text = sizes.text(graph);
   const std::string head = text.empty() ? "" : fmt::format("// sizes: {}\n", text);
-  for (Piece& piece : pieces)
-    piece.text = head + piece.text;
-  if (!arguments.directory.empty())
-    return write_files(arguments.directory, pieces);
+  for (Piece& piece : pieces) piece.text = head + piece.text;
+  if (!arguments.directory.empty()) return write_files(arguments.directory, pieces);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     fmt::print("{}{}", i == 0 ? "" : "\n", pieces[i].text);
 }

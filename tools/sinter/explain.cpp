@@ -39,8 +39,7 @@ Json to_json(const KernelExplanation& kernel) {
 
 Json to_json(const Explanation& explanation) {
   Json kernels = Json::array();
-  for (const KernelExplanation& kernel : explanation.kernels)
-    kernels.push_back(to_json(kernel));
+  for (const KernelExplanation& kernel : explanation.kernels) kernels.push_back(to_json(kernel));
   Json boundaries = Json::array();
   for (const BoundaryReport& boundary : explanation.boundaries)
     boundaries.push_back({{"producer", boundary.producer},
@@ -59,8 +58,7 @@ Json to_json(const Explanation& explanation) {
 
 /// `1.25 × the minimum`; nothing where there is no minimum.
 std::string times_minimum(std::int64_t bytes, std::int64_t minimum) {
-  if (minimum == 0)
-    return "";
+  if (minimum == 0) return "";
   return fmt::format(" ({:.3g} times the minimum)",
                      static_cast<double>(bytes) / static_cast<double>(minimum));
 }
@@ -68,8 +66,7 @@ std::string times_minimum(std::int64_t bytes, std::int64_t minimum) {
 void print_kernel(const KernelExplanation& kernel, const Target& target) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
-  for (const std::string& node : report.nodes)
-    fmt::print("  {}\n", node);
+  for (const std::string& node : report.nodes) fmt::print("  {}\n", node);
   fmt::print("  bytes     {} read, {} written{}\n", bytes_text(report.bytes_read),
              bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes));
@@ -81,8 +78,7 @@ void print_kernel(const KernelExplanation& kernel, const Target& target) {
     fmt::print("  {}     {}, {} spilled, {} per SM of {}; compiled in {:.0f} ms\n", target.arch,
                counted(kernel.cubin->registers, "register"), bytes_text(kernel.cubin->spill_bytes),
                counted(kernel.blocks_per_sm, "block"), target.name, kernel.cubin->compile_ms);
-  for (const std::string& note : report.notes)
-    fmt::print("  note      {}\n", note);
+  for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
 }
 
 void print_text(const Explanation& explanation) {
@@ -90,18 +86,14 @@ void print_text(const Explanation& explanation) {
   fmt::print("{} for {} ({}): {} in {}\n", explanation.graph, target.name, target.arch,
              counted(explanation.recorded_ops, "recorded op"),
              counted(static_cast<std::int64_t>(explanation.kernels.size()), "kernel"));
-  if (!explanation.sizes.empty())
-    fmt::print("sizes: {}\n", explanation.sizes);
-  for (const KernelExplanation& kernel : explanation.kernels)
-    print_kernel(kernel, target);
-  if (!explanation.boundaries.empty())
-    fmt::print("\nboundaries\n");
+  if (!explanation.sizes.empty()) fmt::print("sizes: {}\n", explanation.sizes);
+  for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, target);
+  if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
   for (const BoundaryReport& boundary : explanation.boundaries)
     fmt::print("  {} | {}: {}\n", boundary.producer, boundary.consumer, boundary.reason);
   if (!explanation.guards.empty())
     fmt::print("\nthese kernels also serve other sizes that keep to\n");
-  for (const std::string& guard : explanation.guards)
-    fmt::print("  {}\n", guard);
+  for (const std::string& guard : explanation.guards) fmt::print("  {}\n", guard);
   fmt::print(
       "\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
       bytes_text(explanation.bytes), times_minimum(explanation.bytes, explanation.minimal_bytes),

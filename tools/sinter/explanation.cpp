@@ -30,8 +30,7 @@ void add_cubins(const EmittedProgram& program, const Target& target, Explanation
     });
   run_parallel(jobs);
   for (const std::exception_ptr& failure : failures)
-    if (failure)
-      std::rethrow_exception(failure);
+    if (failure) std::rethrow_exception(failure);
   for (KernelExplanation& kernel : result.kernels)
     kernel.blocks_per_sm = blocks_per_sm(target, kernel.report.threads, kernel.cubin->registers,
                                          kernel.report.shared_bytes);
@@ -73,8 +72,7 @@ Explanation explain(const Graph& graph, const Target& target,
     add_totals(unfused_reporter.report(*item.kernel, item.kernel->schedule, item.source),
                result.unfused_launches, result.unfused_bytes);
 
-  if (result.why_no_nvrtc.empty())
-    add_cubins(fused, target, result);
+  if (result.why_no_nvrtc.empty()) add_cubins(fused, target, result);
   return result;
 }
 

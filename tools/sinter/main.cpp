@@ -12,9 +12,9 @@
 #include <functional>
 #include <new>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 namespace sinter::command {
 
@@ -140,11 +140,9 @@ int run_command(const Command& command) {
 /// Throws UsageError where the first word is no command.
 void check_command(const CLI::App& app, int count, char** words) {
   const std::string first = count > 1 ? words[1] : "";
-  if (first.starts_with('-') && first != "-")
-    return;
+  if (first.starts_with('-') && first != "-") return;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr))
-    names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (std::ranges::find(names, first) == names.end())
     throw UsageError(fmt::format(
         "{}; the commands are {}: see sinter --help",

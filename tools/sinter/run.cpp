@@ -33,8 +33,7 @@ struct Verdict {
 };
 
 Device device_called(const std::string& name) {
-  if (name == "host")
-    return host_device();
+  if (name == "host") return host_device();
   return name == "cuda" ? cuda_device() : default_device();
 }
 
@@ -61,8 +60,7 @@ void compare_bits(const GraphRun& run, const GraphRun& other, bool is_unfused, V
     const HostArray& ours = run.results[i].array;
     const HostArray& theirs = other.results[i].array;
     const auto index = first_difference(ours, theirs);
-    if (!index)
-      continue;
+    if (!index) continue;
     verdict.is_equal_unfused = false;
     const std::string here = element_text(ours, *index);
     const std::string there = element_text(theirs, *index);
@@ -103,10 +101,8 @@ void print_text(const RunArguments& arguments, const std::string& sizes, const G
     fmt::print("{} {}: {}[{}], hash {}\n", result.is_update ? "update" : "output", result.name,
                name(result.array.dtype()), fmt::join(result.array.shape(), ", "),
                content_hash(result.array));
-  if (!verdict)
-    return;
-  for (const std::string& line : verdict->lines)
-    fmt::print("check {}\n", line);
+  if (!verdict) return;
+  for (const std::string& line : verdict->lines) fmt::print("check {}\n", line);
 }
 
 }  // namespace

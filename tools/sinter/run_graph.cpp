@@ -15,8 +15,7 @@ class Memory {
   Memory(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
       : graph_(graph), inputs_(inputs), stream_(request.device.stream()) {
     for (const InputInfo& input : graph.inputs)
-      if (input.node->op == Op::input)
-        upload(input.name, request.device);
+      if (input.node->op == Op::input) upload(input.name, request.device);
     for (const OutputInfo& output : graph.outputs) {
       std::vector<std::int64_t> shape;
       for (const Extent extent : output.node->shape)
@@ -105,8 +104,7 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   Context context = executable.context();
   // Everything that is not the run itself comes before it and is not counted.
   executable.prepare(named_sizes(graph.data(), request.symbols));
-  if (request.device.is_host())
-    host::reset_counters();
+  if (request.device.is_host()) host::reset_counters();
   context.run(memory.stream(), memory.input_bindings(), memory.output_bindings());
   memory.stream().synchronize();
 
@@ -118,8 +116,7 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
     run.bytes_read = static_cast<std::int64_t>(counters.bytes_read);
     run.bytes_written = static_cast<std::int64_t>(counters.bytes_written);
   } else {
-    for (const KernelReport& kernel : report.kernels)
-      run.launches += kernel.launches;
+    for (const KernelReport& kernel : report.kernels) run.launches += kernel.launches;
   }
   run.results = memory.download();
   return run;

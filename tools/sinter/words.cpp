@@ -13,8 +13,7 @@ std::string bytes_text(std::int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
-    value /= 1024;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 

@@ -22,15 +22,15 @@ enum class DTypeKind : std::uint8_t { boolean, integer, floating };
 /// One row per dtype: everything that is known of it.
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;     ///< as in the text form: `bf16`
-  std::string_view c_name;   ///< as in emitted source: `bf16`, `long long`
-  int size;                  ///< bytes of one element in memory
+  std::string_view name;    ///< as in the text form: `bf16`
+  std::string_view c_name;  ///< as in emitted source: `bf16`, `long long`
+  int size;                 ///< bytes of one element in memory
   DTypeKind kind;
-  DType compute;             ///< what an op on it is computed in before it rounds
-  DType accumulator;         ///< what a sum over it is carried in
-  int mantissa_bits;         ///< stored and implied bits of precision; 0 for integers
-  int min_exponent;          ///< of the smallest normal number
-  int max_exponent;          ///< of the largest finite number
+  DType compute;      ///< what an op on it is computed in before it rounds
+  DType accumulator;  ///< what a sum over it is carried in
+  int mantissa_bits;  ///< stored and implied bits of precision; 0 for integers
+  int min_exponent;   ///< of the smallest normal number
+  int max_exponent;   ///< of the largest finite number
 };
 
 // clang-format off

@@ -58,9 +58,9 @@ class Operand {
           int line = __builtin_LINE())
       : tensor(tensor), location{file, line} {}
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  Operand(Number value, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
-          int line = __builtin_LINE())
+  requires std::integral<Number> || std::floating_point<Number> Operand(
+      Number value, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
+      int line = __builtin_LINE())
       : location{file, line} {
     if constexpr (std::same_as<Number, bool>)
       literal = {.kind = Literal::Kind::boolean, .integer = value};
@@ -80,8 +80,8 @@ class Operand {
 
 /// What may be said of an input beyond its dtype and shape.
 struct InputOptions {
-  Extents strides = {};  ///< in elements, one per axis; empty: row-major
-  std::optional<double> low = {};   ///< range of the random numbers that checks fill it with
+  Extents strides = {};            ///< in elements, one per axis; empty: row-major
+  std::optional<double> low = {};  ///< range of the random numbers that checks fill it with
   std::optional<double> high = {};
 };
 

@@ -30,12 +30,12 @@ inline Tensor operator>(Operand a, Operand b) { return gt(a, b); }
 inline Tensor operator>=(Operand a, Operand b) { return ge(a, b); }
 
 // Reductions over `axes` (negative ones count from the end; none: all axes).
-Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);   // integers and bool give i64
+Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);  // integers and bool give i64
 Tensor max(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor min(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
-Tensor argmax(Operand x, int axis, Keep keep = Keep::no);      // i64
+Tensor argmax(Operand x, int axis, Keep keep = Keep::no);  // i64
 
 /// Variance and mean over the same axes; the variance never uses E[x²] − E[x]².
 struct VarMean {
@@ -46,7 +46,7 @@ VarMean var_mean(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep
 
 // Structural ops: index maps, no arithmetic.
 Tensor cast(Operand x, DType to);
-Tensor reshape(Operand x, Extents shape);                       // one extent may be -1
+Tensor reshape(Operand x, Extents shape);  // one extent may be -1
 Tensor permute(Operand x, Axes axes);
 Tensor broadcast_to(Operand x, Extents shape);
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step = 1);
@@ -71,7 +71,7 @@ Tensor reciprocal(Operand x);
 Tensor square(Operand x);
 Tensor relu(Operand x);
 Tensor sigmoid(Operand x);
-Tensor gelu(Operand x);                                         // by erf
+Tensor gelu(Operand x);  // by erf
 Tensor softmax(Operand x, int axis = -1);
 Tensor log_softmax(Operand x, int axis = -1);
 
