@@ -56,7 +56,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    program = fuse(clone(graph), target, facts, fusion);
+    program = fuse(compact(graph), target, facts, fusion);
     program.recorded_ops = count_ops(recorded.data());
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });

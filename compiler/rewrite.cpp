@@ -1,8 +1,10 @@
 #include "compiler/rewrite.h"
 
+#include "ir/extent_copy.h"
 #include "sinter/error.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace sinter {
 
@@ -15,10 +17,12 @@ void copy_label(GraphData& to, const Node* copy, const GraphData& from, const No
   if (!label.empty() && to.label(copy).empty()) to.set_label(copy, label);
 }
 
-/// Copies nodes into another graph, operands first.
+/// Copies nodes into another graph, operands first. Extents too, unless the graphs share them.
 class Copier {
  public:
-  Copier(const GraphData& from, GraphData& to) : from_(from), to_(to), copies_(from.nodes.size()) {}
+  Copier(const GraphData& from, GraphData& to) : from_(from), to_(to), copies_(from.nodes.size()) {
+    if (from.extents != to.extents) extents_.emplace(*from.extents, *to.extents);
+  }
 
   const Node* copy(const Node* node) {
     const Node*& copy = copies_[node->id];
@@ -26,19 +30,34 @@ class Copier {
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : node->operands) operands.push_back(copies_[operand->id]);
     // An operand's shape is shared where the original shares it.
-    std::span<const Extent> shape = node->shape;
+    std::vector<Extent> own_shape;
+    std::span<const Extent> shape;
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (node->operand(i)->shape.data() == shape.data() &&
+      if (node->operand(i)->shape.data() == node->shape.data() &&
           node->operand(i)->rank() == node->rank())
         shape = operands[i]->shape;
+    if (shape.empty()) shape = own_shape = copy_of(node->shape);
+    std::vector<std::vector<Extent>> own_extents;  // what the attributes' spans show
+    llvm::SmallVector<Attribute, 4> attributes(node->attributes.begin(), node->attributes.end());
+    for (Attribute& attribute : attributes) {
+      attribute.extent = copy_of(attribute.extent);
+      attribute.extents = own_extents.emplace_back(copy_of(attribute.extents));
+    }
     copy = to_.make({.op = node->op,
                      .dtype = node->dtype,
                      .operands = operands,
                      .shape = shape,
-                     .attributes = node->attributes},
+                     .attributes = attributes},
                     copy_of(from_.location(node)));
     copy_label(to_, copy, from_, node);
     return copy;
+  }
+
+  Extent copy_of(Extent extent) { return extents_ ? (*extents_)(extent) : extent; }
+  std::vector<Extent> copy_of(std::span<const Extent> extents) {
+    std::vector<Extent> result;
+    for (const Extent extent : extents) result.push_back(copy_of(extent));
+    return result;
   }
 
   /// File names of parsed text live in the graph that they were parsed into.
@@ -51,7 +70,8 @@ class Copier {
  private:
   const GraphData& from_;
   GraphData& to_;
-  std::vector<const Node*> copies_;  ///< by id
+  std::optional<ExtentCopier> extents_;  ///< none if the graphs share theirs
+  std::vector<const Node*> copies_;      ///< by id
   llvm::DenseMap<const char*, const char*> files_;
 };
 
@@ -59,12 +79,7 @@ bool same_type(const Node& a, const Node& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape);
 }
 
-}  // namespace
-
-Graph clone(const Graph& graph) {
-  const GraphData& from = graph.data();
-  auto result = std::make_unique<GraphData>(from.name);
-  result->extents = from.extents;
+Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
   Copier copier(from, *result);
   for (const InputInfo& input : from.inputs) {
     result->inputs.push_back(input);
@@ -80,6 +95,18 @@ Graph clone(const Graph& graph) {
                                .value = copier.copy(update.value),
                                .location = copier.copy_of(update.location)});
   return Graph(std::move(result));
+}
+
+}  // namespace
+
+Graph clone(const Graph& graph) {
+  return copy_into(std::make_unique<GraphData>(graph.data().name), graph.data());
+}
+
+Graph compact(const Graph& graph) {
+  auto result = std::make_unique<GraphData>(graph.data().name);
+  result->extents = graph.data().extents;
+  return copy_into(std::move(result), graph.data());
 }
 
 std::vector<const Node*> reachable(const GraphData& graph) {

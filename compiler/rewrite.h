@@ -9,9 +9,11 @@
 
 namespace sinter {
 
-/// A copy of `graph` without the nodes that nothing needs, in an arena of its own that shares the
-/// symbols. Inputs (all of them), outputs, updates, labels and locations are kept.
+/// A copy of `graph` without the nodes that nothing needs. Inputs (all of them), outputs, updates,
+/// labels and locations are kept. Nothing is shared: other threads may use the original.
 Graph clone(const Graph& graph);
+/// The same, but sharing the extents, so that those that were taken from `graph` fit the copy.
+Graph compact(const Graph& graph);
 
 /// The nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph);

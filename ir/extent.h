@@ -40,7 +40,8 @@ struct ExtentExpression {
   std::vector<ExtentTerm> terms;
 };
 
-/// Owns the symbols and expressions of a graph and of every graph made from it.
+/// Owns the symbols and expressions of a graph and of the graphs that passes make from it. Belongs
+/// to one thread at a time.
 class ExtentTable {
  public:
   ExtentTable();
@@ -52,6 +53,8 @@ class ExtentTable {
   Extent symbol(std::string_view name);
   /// The symbols in order of creation; their ids index `evaluate`'s values.
   std::span<const ExtentAtom* const> symbols() const { return symbols_; }
+  /// Symbols and quotients in order of creation.
+  std::span<const std::unique_ptr<ExtentAtom>> atoms() const { return atoms_; }
 
   /// Throws UserError where the expression outgrows what a shape can mean (kMaxTerms, …).
   Extent intern(std::vector<ExtentTerm> terms);

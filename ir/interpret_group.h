@@ -19,7 +19,7 @@ struct TreeDepth {
 };
 
 /// What goes into one result: a view of the operand's elements.
-struct Group {
+struct ReducedView {
   const Expected& from;
   std::int64_t base;
   std::span<const std::int64_t> offsets;
@@ -48,8 +48,8 @@ inline Interval undecided(long double value) {
 }
 
 /// The sum in the accumulator's dtype; +0 of nothing.
-Interval sum_of(const Group& group);
+Interval sum_of(const ReducedView& group);
 /// The sum of squared deviations from the mean, in the accumulator's dtype; +0 of fewer than two.
-Interval deviations_of(const Group& group);
+Interval deviations_of(const ReducedView& group);
 
 }  // namespace sinter

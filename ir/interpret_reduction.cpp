@@ -67,7 +67,7 @@ Interval quotient(const Interval& numerator, long double divisor, DType dtype) {
 }
 
 /// max, or min as the max of the negatives.
-Interval extreme_of(const Group& group, long double sign) {
+Interval extreme_of(const ReducedView& group, long double sign) {
   Interval result = certain(-kInfinity);
   bool has_undecided = false;
   for (std::size_t i = 0; i < group.offsets.size(); ++i) {
@@ -93,7 +93,7 @@ struct Whole {
 };
 
 /// The place of the first NaN, else of the first largest element.
-std::size_t place_of_largest(const Group& group) {
+std::size_t place_of_largest(const ReducedView& group) {
   const bool real = is_floating(group.from.dtype);
   const auto is_nan = [&](std::size_t i) { return real && std::isnan(group.real(i)); };
   std::size_t best = 0;
@@ -106,7 +106,7 @@ std::size_t place_of_largest(const Group& group) {
 }
 
 /// True if element `i` cannot take the place of the largest one, `best`.
-bool stays_behind(const Group& group, std::size_t i, std::size_t best) {
+bool stays_behind(const ReducedView& group, std::size_t i, std::size_t best) {
   const bool real = is_floating(group.from.dtype);
   if (real && std::isnan(group.real(best)) && std::isfinite(group.bound(best)))
     return i > best || std::isfinite(group.bound(i));
@@ -117,7 +117,7 @@ bool stays_behind(const Group& group, std::size_t i, std::size_t best) {
   return i < best ? highest < group.real(best) : highest <= group.real(best);
 }
 
-Whole argmax_of(const Group& group) {
+Whole argmax_of(const ReducedView& group) {
   const std::size_t best = place_of_largest(group);
   double bound = std::isinf(group.bound(best)) ? kUndecided : 0;
   if (!group.from.bounds.empty())
@@ -126,7 +126,7 @@ Whole argmax_of(const Group& group) {
   return {.value = static_cast<std::int64_t>(best), .bound = bound};
 }
 
-Whole reduce_integers(Op op, const Group& group, DType dtype) {
+Whole reduce_integers(Op op, const ReducedView& group, DType dtype) {
   if (op == Op::argmax) return argmax_of(group);
   std::uint64_t sum = 0;
   std::int64_t largest = lowest_integer(dtype);
@@ -148,7 +148,7 @@ Whole reduce_integers(Op op, const Group& group, DType dtype) {
 }
 
 /// The result in the accumulator's dtype.
-Interval reduce_reals(const Node& node, const Group& group) {
+Interval reduce_reals(const Node& node, const ReducedView& group) {
   const auto count = static_cast<long double>(group.size());
   switch (node.op) {
     case Op::sum: return sum_of(group);
@@ -199,11 +199,11 @@ Expected interpret_reduction(const Application& application) {
   const std::int64_t cost = 30 * static_cast<std::int64_t>(offsets.size()) + 20;
   in_parallel(result.size(), cost, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const Group group{.from = from,
-                        .base = bases[i],
-                        .offsets = offsets,
-                        .accumulator = accumulator,
-                        .depth = depth};
+      const ReducedView group{.from = from,
+                              .base = bases[i],
+                              .offsets = offsets,
+                              .accumulator = accumulator,
+                              .depth = depth};
       if (is_floating(node.dtype)) {
         const Interval value = reduce_reals(node, group);
         const Element element = to_element(rounded(value, node.dtype));

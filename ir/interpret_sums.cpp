@@ -47,7 +47,7 @@ int lowest_bit_of(double value) {
   return std::max(field, 1) - 1075 + std::countr_zero(significand);
 }
 
-Totals totals_of(const Group& group) {
+Totals totals_of(const ReducedView& group) {
   Totals totals;
   for (std::size_t i = 0; i < group.offsets.size(); ++i) {
     const double x = group.real(i);
@@ -68,7 +68,7 @@ Totals totals_of(const Group& group) {
 
 }  // namespace
 
-Interval sum_of(const Group& group) {
+Interval sum_of(const ReducedView& group) {
   if (group.size() == 0) return certain(0);
   const Totals totals = totals_of(group);
   if (totals.has_nan) return certain(kNan);
@@ -112,7 +112,7 @@ Interval sum_of(const Group& group) {
 // level of merges sum up to n / 4, so the |δ| w of all merges to √(n b S) / 2. A term has at most 8
 // roundings of its own, and goes through one addition per update and two per merge. The two-pass
 // mean is off by less than t = u X (a + b + 2), which adds n t².
-Interval deviations_of(const Group& group) {
+Interval deviations_of(const ReducedView& group) {
   const Totals totals = totals_of(group);
   if (totals.has_nan) return certain(kNan);
   if (totals.has_undecided) return undecided(0);

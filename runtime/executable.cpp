@@ -34,10 +34,10 @@ Target target_of(const DeviceState& device, const Options& options) {
 
 Executable compile(const Graph& graph, Device device, const Options& options, const char* file,
                    int line) {
-  auto state = std::make_shared<ExecutableState>(*device.state(),
-                                                 interface_of(graph, {.file = file, .line = line}));
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
                                                 target_of(*device.state(), options), options);
+  auto state = std::make_shared<ExecutableState>(
+      *device.state(), interface_of(source->graph, {.file = file, .line = line}));
   source->dump.write("graph", "sinter", print(source->graph));
   state->options = options;
   state->target = source->target.name;

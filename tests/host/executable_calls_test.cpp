@@ -75,6 +75,17 @@ TEST_F(ExecutableCalls, RepeatPreparedBindings) {
   EXPECT_THAT(download(y), ElementsAre(1, 5));
 }
 
+TEST_F(ExecutableCalls, MeetNewSizesAfterTheGraphGrew) {
+  Graph recorded = graph();
+  const Executable early = compile(recorded, device, {.tune = Tune::off});
+  const Tensor later = recorded.input("later", f32, {recorded.extent("m")});
+  recorded.output("sum", sum(later));
+  Context calls = early.context();
+  const Outputs outputs = calls.run(stream, {{"x", upload({1, 2, 3})}, {"scale", 2}});
+  EXPECT_EQ(outputs.size(), 1);
+  EXPECT_THAT(download(outputs["y"]), ElementsAre(3, 5, 7));
+}
+
 TEST_F(ExecutableCalls, ShareAVariantAmongSizesOfOneClass) {
   EXPECT_THAT(executable.report().variants, IsEmpty());
   (void)context.run(stream, {{"x", upload(std::vector<float>(64))}, {"scale", 2.0F}});

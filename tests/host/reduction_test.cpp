@@ -61,7 +61,7 @@ graph layer_norm(x: bf16[5, {0}], weight: f32[{0}], bias: f32[{0}]) {{
 
 INSTANTIATE_TEST_SUITE_P(Extents, RowReduction,
                          testing::Values(2, 3, 10, 33, 64, 127, 256, 1000, 1024, 4099, 8192, 8200,
-                                         20000, 65536));
+                                         10240, 20000, 24576, 65536));
 
 class ColumnReduction : public testing::TestWithParam<std::pair<int, int>> {};
 
@@ -92,7 +92,7 @@ graph column_softmax(x: f32[3, {0}, {1}]) {{
 INSTANTIATE_TEST_SUITE_P(Extents, ColumnReduction,
                          testing::Values(std::pair(2, 5), std::pair(3, 64), std::pair(50, 17),
                                          std::pair(256, 640), std::pair(1000, 33),
-                                         std::pair(9000, 12)));
+                                         std::pair(9000, 12), std::pair(10240, 9)));
 
 class FullReduction : public testing::TestWithParam<int> {};
 
@@ -111,7 +111,7 @@ graph full(x: f32[{0}], h: bf16[{0}]) {{
 }
 
 INSTANTIATE_TEST_SUITE_P(Extents, FullReduction,
-                         testing::Values(1, 5, 4096, 8191, 16384, 100003, 1 << 18));
+                         testing::Values(1, 5, 4096, 8191, 10240, 16384, 100003, 1 << 18));
 
 TEST(Reduction, SeveralLevelsAndMixedAxes) {
   run_and_check(R"(
@@ -146,7 +146,7 @@ graph welford(x: f32[2, 70000]) {
 }
 
 TEST(Reduction, ReducedSymbolsPlanBySizeClass) {
-  for (const std::int64_t columns : {1, 4, 100, 1024, 5000, 9001})
+  for (const std::int64_t columns : {1, 4, 100, 1024, 5000, 9001, 10240})
     run_and_check(R"(
 graph symbols(x: f32[rows, columns]) {
   s = sum x {axes = [1], keep = true}

@@ -6,6 +6,8 @@
 #include "sinter/ops.h"
 #include "tests/unit/rewritten.h"
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -43,11 +45,32 @@ TEST(CloneTest, OutlivesTheOriginal) {
   EXPECT_EQ(to_string(copy.data().outputs[0].location), "model.sinter:3");
 }
 
-TEST(CloneTest, SharesTheSymbols) {
+TEST(CloneTest, HasSymbolsOfItsOwn) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
-  graph.output("y", exp(graph.input("x", f32, {rows})));
-  EXPECT_EQ(clone(graph).data().outputs[0].node->shape[0], rows);
+  const Extent columns = graph.extent("columns");
+  const Extent blocks = floor_div(rows + 31, 32) * columns;
+  graph.output("y", exp(graph.input("x", f32, {columns, rows, blocks})));
+  const Graph copy = clone(graph);
+  const std::string text = print(graph);
+  graph.extent("later");
+  EXPECT_EQ(print(copy), text);
+  EXPECT_EQ(copy.data().extents->symbols().size(), 2U);
+  const Extent copied = copy.data().outputs[0].node->shape[2];
+  EXPECT_NE(copied, blocks);
+  for (const std::int64_t size : {1, 32, 33})
+    EXPECT_EQ(evaluate(copied, std::array{size, std::int64_t{7}}), (size + 31) / 32 * 7);
+}
+
+TEST(CompactTest, SharesTheSymbols) {
+  Graph graph("g");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows});
+  exp(x);
+  graph.output("y", neg(x));
+  const Graph copy = compact(graph);
+  EXPECT_EQ(copy.data().outputs[0].node->shape[0], rows);
+  EXPECT_EQ(copy.data().nodes.size(), 2U);
 }
 
 TEST(CloneTest, DoesNotTouchTheOriginal) {

@@ -147,9 +147,9 @@ class Executable {
 };
 
 /// Compiles `graph` for `device`: at once if all its extents are numbers, else size class by size
-/// class, when each is prepared or first run. The graph is copied and may be changed or destroyed
-/// afterwards, but while a thread records into it no other may plan new sizes: both share the
-/// extents. Throws UserError for a graph that cannot be run, CompileError for a kernel that cannot.
+/// class, when each is prepared or first run. The graph is copied: it may be changed or destroyed
+/// afterwards. Throws UserError for a graph that cannot be run, CompileError for a kernel that
+/// cannot.
 Executable compile(const Graph& graph, Device device, const Options& options = {},
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
