@@ -32,7 +32,9 @@ TEST_F(CommandNvrtcTest, ExplainsRegistersAndSpills) {
   const CommandResult result = run_command("sinter explain softmax.sinter --json --size rows=64",
                                            kFolder, CommandNvrtc::machine);
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  for (const auto& kernel : nlohmann::json::parse(result.output)["kernels"]) {
+  const nlohmann::json answer = nlohmann::json::parse(result.output);
+  EXPECT_FALSE(answer["kernels"].empty());
+  for (const nlohmann::json& kernel : answer["kernels"]) {
     EXPECT_GT(kernel["registers"], 0);
     EXPECT_EQ(kernel["spill_bytes"], 0);
     EXPECT_GT(kernel["compile_ms"], 0.0);
