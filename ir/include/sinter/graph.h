@@ -43,9 +43,22 @@ class Tensor {
   GraphData* graph_ = nullptr;
 };
 
+template <class Number>
+concept Arithmetic = std::integral<Number> || std::floating_point<Number>;
+
 /// A number, written as the user wrote it; it takes the op's compute type when it is recorded.
 struct Literal {
   enum class Kind : std::uint8_t { boolean, integer, real };
+  template <Arithmetic Number>
+  static constexpr Literal of(Number value) {
+    if constexpr (std::same_as<Number, bool>)
+      return {.kind = Kind::boolean, .integer = value};
+    else if constexpr (std::integral<Number>)
+      return {.kind = Kind::integer, .integer = static_cast<std::int64_t>(value)};
+    else
+      return {.kind = Kind::real, .real = static_cast<double>(value)};
+  }
+
   Kind kind = Kind::real;
   std::int64_t integer = 0;  ///< of a boolean or integer
   double real = 0;           ///< of a real
@@ -57,18 +70,10 @@ class Operand {
   Operand(Tensor tensor, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
           int line = __builtin_LINE())
       : tensor(tensor), location{file, line} {}
-  template <class Number>
-  requires std::integral<Number> || std::floating_point<Number> Operand(
-      Number value, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
-      int line = __builtin_LINE())
-      : location{file, line} {
-    if constexpr (std::same_as<Number, bool>)
-      literal = {.kind = Literal::Kind::boolean, .integer = value};
-    else if constexpr (std::integral<Number>)
-      literal = {.kind = Literal::Kind::integer, .integer = static_cast<std::int64_t>(value)};
-    else
-      literal = {.kind = Literal::Kind::real, .real = static_cast<double>(value)};
-  }
+  template <Arithmetic Number>
+  Operand(Number value, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
+          int line = __builtin_LINE())
+      : literal(Literal::of(value)), location{file, line} {}
   Operand(Literal literal, Location location) : literal(literal), location(location) {}
 
   bool is_literal() const { return tensor.node() == nullptr; }

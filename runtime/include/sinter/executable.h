@@ -1,7 +1,6 @@
 // Executable and Context: a compiled graph, and one place that it runs in.
 #pragma once
 
-#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -24,17 +23,8 @@ struct BindingsState;    // internal
 /// is good for the call that it is written in.
 struct Binding {
   Binding(std::string_view name, const Array& array) : name(name), array(&array) {}
-  template <class Number>
-  requires std::integral<Number> || std::floating_point<Number> Binding(std::string_view name,
-                                                                        Number value)
-      : name(name) {
-    if constexpr (std::same_as<Number, bool>)
-      number = {.kind = Literal::Kind::boolean, .integer = value};
-    else if constexpr (std::integral<Number>)
-      number = {.kind = Literal::Kind::integer, .integer = static_cast<std::int64_t>(value)};
-    else
-      number = {.kind = Literal::Kind::real, .real = static_cast<double>(value)};
-  }
+  template <Arithmetic Number>
+  Binding(std::string_view name, Number value) : name(name), number(Literal::of(value)) {}
 
   std::string_view name;
   const Array* array = nullptr;  ///< null: a number
@@ -77,9 +67,10 @@ class Bindings {
  public:
   /// Replaces what is bound to `name`, checked as in Context::bind.
   void set(std::string_view name, const Array& array);
-  template <class Number>
-  requires std::integral<Number> || std::floating_point<Number>
-  void set(std::string_view name, Number value) { set(Binding(name, value)); }
+  template <Arithmetic Number>
+  void set(std::string_view name, Number value) {
+    set(Binding(name, value));
+  }
   void set(const Binding& binding);
 
  private:

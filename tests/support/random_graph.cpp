@@ -1,0 +1,284 @@
+#include "tests/support/random_graph.h"
+
+#include "ir/extent.h"
+#include "ir/node.h"
+#include "ir/record.h"
+#include "sinter/ops.h"
+
+#include <algorithm>
+#include <random>
+
+namespace sinter::test {
+
+namespace {
+
+constexpr std::int64_t kMostElements = 20000;  // of any value, so that the oracle stays quick
+
+class Recorder {
+ public:
+  Recorder(unsigned seed, int ops) : random_(seed) {
+    for (int axis = 0; axis < 3; ++axis) axes_.push_back(new_axis(axis));
+    for (int i = 0; i < 3; ++i) add_input();
+    for (int i = 0; i < ops; ++i) add_op();
+    add_results();
+    for (const ExtentAtom* symbol : result_.graph.data().extents->symbols())
+      result_.symbols.push_back(symbol->name);
+  }
+
+  RandomGraph take() { return std::move(result_); }
+
+ private:
+  bool chance(unsigned percent) { return random_() % 100 < percent; }
+  std::size_t below(std::size_t end) { return random_() % end; }
+  template <class T>
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[below(choices.size())];
+  }
+  Tensor pick() {
+    // Newer values more often, so that graphs grow deep.
+    return chance(60)
+               ? values_[values_.size() - 1 - below(std::min<std::size_t>(4, values_.size()))]
+               : values_[below(values_.size())];
+  }
+
+  Extent new_axis(int axis) {
+    const std::int64_t size =
+        axis == 0 ? pick<std::int64_t>({1, 2, 3, 7, 12})
+                  : pick<std::int64_t>({1, 2, 3, 4, 5, 8, 16, 17, 24, 33, 64, 100, 130});
+    if (!chance(25)) return size;
+    result_.sizes.push_back(chance(8) ? 0 : size);
+    return graph_.extent("n" + std::to_string(axis));
+  }
+
+  std::int64_t elements(std::span<const Extent> shape) const {
+    return evaluate(product(shape), result_.sizes);
+  }
+  bool fits(std::span<const Extent> shape) const {
+    return shape.size() <= 4 && elements(shape) <= kMostElements;
+  }
+
+  void keep(Tensor value) {
+    if (fits(value.node()->shape)) values_.push_back(value);
+  }
+
+  void add_input() {
+    std::vector<Extent> shape;
+    for (const Extent axis : axes_)
+      if (chance(75)) shape.push_back(chance(10) ? Extent(1) : axis);
+    while (!fits(shape)) shape.pop_back();
+    const DType dtype = pick<DType>({f32, f32, f32, f16, bf16, i32, i64, f64, boolean});
+    std::vector<Extent> strides;
+    if (chance(25)) strides = padded_strides(shape);
+    const std::string name = "in" + std::to_string(inputs_++);
+    values_.push_back(graph_.input(name, dtype, shape, {.strides = strides}));
+    if (is_floating(dtype)) parameters_.push_back(values_.back());
+    if (chance(20)) values_.push_back(graph_.scalar(name + "_scale", pick<DType>({f32, i32})));
+  }
+
+  /// Strides of a row-major or column-major array with some padding.
+  std::vector<Extent> padded_strides(std::span<const Extent> shape) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = shape.size(); i-- > 0;) order.push_back(i);
+    if (chance(50)) std::ranges::reverse(order);
+    std::vector<Extent> strides(shape.size());
+    Extent next = 1;
+    for (const std::size_t axis : order) {
+      strides[axis] = next;
+      next = next * shape[axis] + pick<std::int64_t>({0, 0, 1, 4});
+    }
+    return strides;
+  }
+
+  void add_op() {
+    const unsigned choice = static_cast<unsigned>(below(100));
+    if (choice < 50) return add_elementwise();
+    if (choice < 60)
+      return keep(cast(pick(), pick<DType>({f32, f32, f16, bf16, i32, i64, boolean})));
+    if (choice < 78) return add_reduction();
+    if (choice < 95) return add_view();
+    if (choice < 98) return add_gather();
+    return add_input();
+  }
+
+  /// Any op of the table whose typing rule takes what it is given.
+  void add_elementwise() {
+    const std::span<const OpInfo> table = op_table();
+    const OpInfo& op = table[below(table.size())];
+    if (op.kind != OpKind::elementwise) return add_elementwise();
+    Tensor x = pick();
+    DType dtype = x.node()->dtype;
+    if (op.types == TypeRule::Float && !is_floating(dtype)) x = cast(x, dtype = f32);
+    if (op.types == TypeRule::Number && dtype == boolean) x = cast(x, dtype = i32);
+    if (op.types == TypeRule::Logical && dtype != boolean) x = cast(x, dtype = boolean);
+    if (is_floating(dtype) && chance(70)) x = into_domain(x, op.inputs);
+    std::vector<Operand> operands;
+    if (op.types == TypeRule::Where) operands.push_back(cast(partner(x), boolean));
+    operands.push_back(x);
+    while (static_cast<int>(operands.size()) < op.arity) operands.push_back(other(x, op.inputs));
+    if (op.types != TypeRule::Where) std::ranges::shuffle(operands, random_);
+    keep(record_elementwise(op.op, operands));
+  }
+
+  /// Mostly a value, sometimes a number; of x's dtype, and its shape broadcasts with x's.
+  Operand other(Tensor x, Inputs inputs) {
+    const DType dtype = x.node()->dtype;
+    if (chance(25) && dtype != boolean)
+      return {is_floating(dtype) ? Literal::of(pick({0.5, 2.0, -1.0, 0.1, 1e-3, 0.0}))
+                                 : Literal::of(pick({0, 1, 3, -2})),
+              Location{}};
+    Tensor y = partner(x);
+    if (y.node()->dtype != dtype) y = cast(y, dtype);
+    return is_floating(dtype) && chance(70) ? into_domain(y, inputs) : y;
+  }
+
+  Tensor into_domain(Tensor x, Inputs inputs) {
+    switch (inputs) {
+      case Inputs::Small: return minimum(maximum(x, -4), 4);
+      case Inputs::Positive: return abs(x) + 0.5;
+      default: return x;
+    }
+  }
+
+  /// A value whose shape broadcasts with x's; x itself if no other is found.
+  Tensor partner(Tensor x) {
+    for (int i = 0; i < 8; ++i) {
+      const Tensor y = pick();
+      if (broadcasts(x.node()->shape, y.node()->shape)) return y;
+    }
+    return x;
+  }
+  static bool broadcasts(std::span<const Extent> a, std::span<const Extent> b) {
+    for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+      const Extent x = a[a.size() - i];
+      const Extent y = b[b.size() - i];
+      if (x != y && !x.is(1) && !y.is(1)) return false;
+    }
+    return true;
+  }
+
+  void add_reduction() {
+    Tensor x = pick();
+    const int rank = x.node()->rank();
+    if (rank == 0) return;
+    if (x.node()->dtype == boolean) x = cast(x, i32);
+    std::vector<std::int64_t> axes;
+    for (int axis = 0; axis < rank; ++axis)
+      if (chance(50)) axes.push_back(axis);
+    if (axes.empty()) axes.push_back(rank - 1);
+    const Keep keeps = chance(50) ? Keep::yes : Keep::no;
+    switch (below(is_floating(x.node()->dtype) ? 7 : 4)) {
+      case 0: return keep(sum(x, axes, keeps));
+      case 1: return keep(max(x, axes, keeps));
+      case 2: return keep(min(x, axes, keeps));
+      case 3: return keep(argmax(x, static_cast<int>(axes[0]), keeps));
+      case 4: return keep(mean(x, axes, keeps));
+      case 5: return keep(var(x, axes, static_cast<int>(below(2)), keeps));
+      default: return keep(softmax(cast(x, f32), static_cast<int>(axes[0])));
+    }
+  }
+
+  void add_view() {
+    const Tensor x = pick();
+    const std::span<const Extent> shape = x.node()->shape;
+    const int rank = x.node()->rank();
+    if (rank == 0) return keep(broadcast_to(x, axes_));
+    const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
+    const Extent extent = shape[static_cast<std::size_t>(axis)];
+    switch (below(6)) {
+      case 0: {
+        std::vector<std::int64_t> order;
+        for (int i = 0; i < rank; ++i) order.push_back(i);
+        std::ranges::shuffle(order, random_);
+        return keep(permute(x, order));
+      }
+      case 1: return add_reshape(x, shape);
+      case 2: {
+        std::vector<Extent> wider(shape.begin(), shape.end());
+        wider.insert(wider.begin(), Extent(2));
+        for (std::size_t i = 0; i < wider.size() && i < axes_.size(); ++i)
+          if (wider[wider.size() - 1 - i].is(1)) wider[wider.size() - 1 - i] = axes_.back();
+        return fits(wider) ? keep(broadcast_to(x, wider)) : void();
+      }
+      case 3: {
+        if (!extent.is_number() || extent.number() < 2) return;
+        const std::int64_t begin = static_cast<std::int64_t>(below(2));
+        return keep(slice(x, axis, begin, extent, static_cast<int>(1 + below(3))));
+      }
+      case 4: {
+        const Tensor y = partner(x);
+        std::vector<Operand> parts = {x, x};
+        if (std::ranges::equal(y.node()->shape, shape))
+          parts[1] = y.node()->dtype == x.node()->dtype ? y : cast(y, x.node()->dtype);
+        return fits_twice(shape) ? keep(concat(parts, axis)) : void();
+      }
+      default: {
+        if (elements(shape) == 0 || !fits_twice(shape)) return;
+        return keep(cast(iota(graph_, extent, 1, 2), f32) * 0.25);
+      }
+    }
+  }
+  bool fits_twice(std::span<const Extent> shape) const {
+    return 2 * elements(shape) <= kMostElements;
+  }
+
+  /// Two neighbouring axes in one, one in two, or an axis of extent 1 more.
+  void add_reshape(Tensor x, std::span<const Extent> shape) {
+    std::vector<Extent> other(shape.begin(), shape.end());
+    const std::size_t at = below(shape.size());
+    if (at + 1 < shape.size() && chance(50)) {
+      other[at] = shape[at] * shape[at + 1];
+      other.erase(other.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    } else if (shape[at].is_number() && shape[at].number() % 4 == 0 && shape[at].number() > 0) {
+      other[at] = shape[at].number() / 4;
+      other.insert(other.begin() + static_cast<std::ptrdiff_t>(at) + 1, Extent(4));
+    } else {
+      other.insert(other.begin() + static_cast<std::ptrdiff_t>(at), Extent(1));
+    }
+    keep(reshape(x, other));
+  }
+
+  void add_gather() {
+    const Tensor x = pick();
+    const int rank = x.node()->rank();
+    if (rank == 0) return;
+    const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
+    const Extent extent = x.node()->shape[static_cast<std::size_t>(axis)];
+    if (!extent.is_number() || elements(x.node()->shape) == 0) return;
+    if (chance(50)) {
+      const std::string name = "at" + std::to_string(inputs_++);
+      const Tensor indices = graph_.input(name, pick<DType>({i32, i64}), {Extent(5)});
+      return keep(sinter::take(x, indices, axis));
+    }
+    if (x.node()->dtype == boolean) return;
+    keep(take_along_axis(x, argmax(x, axis, Keep::yes), axis));
+  }
+
+  void add_results() {
+    const std::size_t count = 1 + below(4);
+    for (std::size_t i = 0; i < count; ++i)
+      graph_.output("out" + std::to_string(i), i == 0 ? values_.back() : pick());
+    for (const Tensor& parameter : parameters_) {
+      if (!chance(30)) continue;
+      for (const Tensor& value : values_)
+        if (value.node() != parameter.node() && value.node()->dtype == parameter.node()->dtype &&
+            std::ranges::equal(value.node()->shape, parameter.node()->shape)) {
+          graph_.update(parameter, value);
+          break;
+        }
+    }
+  }
+
+  std::mt19937 random_;
+  RandomGraph result_{.graph = Graph("random"), .symbols = {}, .sizes = {}};
+  Graph& graph_ = result_.graph;
+  std::vector<Extent> axes_;
+  std::vector<Tensor> values_;
+  std::vector<Tensor> parameters_;  // inputs that may be updated
+  int inputs_ = 0;
+};
+
+}  // namespace
+
+RandomGraph random_graph(unsigned seed, int ops) { return Recorder(seed, ops).take(); }
+
+}  // namespace sinter::test
