@@ -38,7 +38,7 @@ bool is_reserved_word(std::string_view name) {
       "ColumnShape", "ColumnReduction", "Shape", "Sum", "Max", "Min", "ArgMax", "Welford", "Ends",
       "Unsigned", "Convert", "load", "load_some", "load_apart", "load_streaming", "store",
       "store_some", "store_apart", "to_float", "to_f16", "to_bf16", "to_memory", "from_memory",
-      "rounded", "to_integer", "wrapped_index", "opaque_value", "maximum", "minimum",
+      "rounded", "to_integer", "truncated", "wrapped_index", "opaque_value", "maximum", "minimum",
       "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg", "wrapping_abs", "as_float",
       "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier", "warp_xor",
       "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",

@@ -199,16 +199,22 @@ class Builder {
     if (stored_elsewhere) return load(node, at);
     if (is_reduction(node.op)) return reduced(node, at);
     if (is_view(node)) return evaluate(*node.operand(0), operand_index(body_.space, node, 0, at));
-    if (node.op == Op::take || node.op == Op::take_along_axis) {
-      const std::vector<Index> from = operand_index(body_.space, node, 0, at);
-      resolve_indirect(from);
-      return evaluate(*node.operand(0), from);
-    }
+    if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, at);
     if (node.op == Op::concat) return select(node, at);
     Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
     for (std::size_t i = 0; i < node.operands.size(); ++i)
       value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
     return add(std::move(value));
+  }
+
+  int gather(const Node& node, std::span<const Index> at) {
+    std::vector<Index> from = operand_index(body_.space, node, 0, at);
+    // Inside a concat the indices are read for its own piece only.
+    Index& index = from[static_cast<std::size_t>(attribute(node, "axis").integer)];
+    const IndexAtom& atom = *index.terms[0].atom;
+    index = body_.space.indirect(atom.tensor, atom.at, atom.divisor, branch());
+    resolve_indirect(from);
+    return evaluate(*node.operand(0), from);
   }
 
   int free_value(const Node& node, std::span<const Index> at) {
@@ -332,6 +338,13 @@ class Builder {
     body_.indirect[&atom] = value;
   }
 
+  /// The number of the conditions that hold here; 0 for none.
+  int branch() {
+    std::vector<std::uint64_t> key;
+    append(key, conditions_);
+    return branches_.try_emplace(std::move(key), static_cast<int>(branches_.size())).first->second;
+  }
+
   bool varies(const Index& index) const {
     if (!body_.has_reduced_axis) return false;
     return depends_on(index, body_.reduced_axis());
@@ -369,15 +382,18 @@ class Builder {
       append(key, term.coefficient);
     }
   }
-  std::vector<std::uint64_t> key_of(const Node& node, std::span<const Index> at) const {
-    std::vector<std::uint64_t> key = {node.id};
-    if (is_free(node) && node.op != Op::iota) return key;
-    for (const Index& index : at) append(key, index);
-    for (const Condition& condition : conditions_) {
+  static void append(std::vector<std::uint64_t>& key, const std::vector<Condition>& conditions) {
+    for (const Condition& condition : conditions) {
       append(key, condition.at);
       append(key, condition.begin);
       append(key, condition.end);
     }
+  }
+  std::vector<std::uint64_t> key_of(const Node& node, std::span<const Index> at) const {
+    std::vector<std::uint64_t> key = {node.id};
+    if (is_free(node) && node.op != Op::iota) return key;
+    for (const Index& index : at) append(key, index);
+    append(key, conditions_);
     return key;
   }
 
@@ -389,6 +405,7 @@ class Builder {
   Index row_;      ///< row-major number of the row over the parallel axes
   Index element_;  ///< row-major number of the element over the primary operand's shape
   std::vector<Condition> conditions_;
+  std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
   std::map<std::vector<std::uint64_t>, int> known_;
 };
 

@@ -46,7 +46,7 @@ class Rewriter {
     for (const auto& [atom, value] : body_.indirect) {
       std::vector<Index> at;
       for (const Index& index : atom->at) at.push_back(space_.substitute(index, axes_));
-      const Index moved = space_.indirect(atom->tensor, std::move(at), atom->divisor);
+      const Index moved = space_.indirect(atom->tensor, std::move(at), atom->divisor, atom->branch);
       indirect[moved.terms[0].atom] = value;
     }
     body_.indirect = std::move(indirect);

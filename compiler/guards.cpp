@@ -17,7 +17,10 @@ bool holds(const Guard& guard, std::int64_t value) {
   return guard.low <= value && value <= guard.high && value % guard.divisor == 0;
 }
 
+/// "" if every value is within bounds.
 std::string bounds_text(const Guard& guard) {
+  if (guard.high == INT64_MAX && guard.low == INT64_MIN) return "";
+  if (guard.low == INT64_MIN) return fmt::format("at most {}", guard.high);
   if (guard.high == INT64_MAX) return fmt::format("at least {}", guard.low);
   return fmt::format("in [{}, {}]", guard.low, guard.high);
 }
@@ -59,8 +62,11 @@ void add_guard(std::vector<Guard>& guards, Guard guard) {
 }
 
 std::string to_string(const Guard& guard) {
-  const std::string text = fmt::format("{} {}", to_string(guard.value), bounds_text(guard));
-  return guard.divisor == 1 ? text : fmt::format("{}, divisible by {}", text, guard.divisor);
+  const std::string bounds = bounds_text(guard);
+  std::string text = to_string(guard.value);
+  if (!bounds.empty()) text += " " + bounds;
+  if (guard.divisor == 1) return text;
+  return fmt::format("{}{} divisible by {}", text, bounds.empty() ? "" : ",", guard.divisor);
 }
 
 bool holds(const Program& program, std::span<const std::int64_t> symbols) {

@@ -24,9 +24,12 @@ struct Buffer {
   int index = 0;
   const Node* node = nullptr;  ///< whose value it holds
   DType dtype = DType::f32;
-  Extent elements;  ///< from the first to the last one touched
+  Extent elements;  ///< from the first to the last one touched; without meaning where one axis is 0
   std::string name;
 };
+/// How many elements of the buffer may be touched when the symbols have these values.
+std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> symbols);
+std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbols);
 
 enum class KernelKind : std::uint8_t {
   pointwise,      ///< no reduction
@@ -67,7 +70,7 @@ struct Boundary {
 /// that keep to all guards are one size class and share the program's kernels.
 struct Guard {
   Extent value;
-  std::int64_t low = 0;
+  std::int64_t low = INT64_MIN;
   std::int64_t high = INT64_MAX;
   std::int64_t divisor = 1;
   std::string reason;

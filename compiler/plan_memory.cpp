@@ -186,7 +186,7 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
     const Buffer& buffer = program.buffers[i];
     if (buffer.kind != Buffer::Kind::temporary) continue;
     plan.offsets[i] = 0;
-    bytes[i] = aligned(evaluate(buffer.elements, symbols) * size_of(buffer.dtype));
+    bytes[i] = aligned(bytes_of(buffer, symbols));
     if (tenancies[i].writer >= 0 && bytes[i] > 0) temporaries.push_back(static_cast<int>(i));
   }
   std::ranges::stable_sort(temporaries, [&](int a, int b) {

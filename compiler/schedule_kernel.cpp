@@ -35,9 +35,17 @@ std::string to_string(const Schedule& schedule) {
   return text;
 }
 
+std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> symbols) {
+  return std::max<std::int64_t>(0, evaluate(buffer.elements, symbols));
+}
+
+std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbols) {
+  return elements_of(buffer, symbols) * size_of(buffer.dtype);
+}
+
 bool fits_32_bits(const Program& program) {
   return std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
-    return evaluate(buffer.elements, program.facts.symbols) <= kLargestIndex;
+    return elements_of(buffer, program.facts.symbols) <= kLargestIndex;
   });
 }
 

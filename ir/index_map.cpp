@@ -145,7 +145,8 @@ Index constant_index(Extent value) { return {.constant = value, .terms = {}}; }
 const IndexAtom* IndexSpace::intern(IndexAtom atom) {
   for (const auto& known : atoms_)
     if (known->kind == atom.kind && known->axis == atom.axis && known->divisor == atom.divisor &&
-        known->tensor == atom.tensor && known->numerator == atom.numerator && known->at == atom.at)
+        known->tensor == atom.tensor && known->branch == atom.branch &&
+        known->numerator == atom.numerator && known->at == atom.at)
       return known.get();
   atom.id = static_cast<int>(atoms_.size());
   fill_facts(atom);
@@ -227,9 +228,12 @@ Index IndexSpace::modulo(const Index& a, Extent divisor) {
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
-Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bound) {
-  const IndexAtom* atom = intern(
-      {.kind = IndexAtom::Kind::indirect, .divisor = bound, .tensor = tensor, .at = std::move(at)});
+Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bound, int branch) {
+  const IndexAtom* atom = intern({.kind = IndexAtom::Kind::indirect,
+                                  .divisor = bound,
+                                  .tensor = tensor,
+                                  .at = std::move(at),
+                                  .branch = branch});
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
@@ -270,7 +274,7 @@ Index IndexSpace::substitute(const Index& index, std::span<const Index> axes) {
       case IndexAtom::Kind::indirect: {
         std::vector<Index> at;
         for (const Index& part : atom.at) at.push_back(substitute(part, axes));
-        value = indirect(atom.tensor, std::move(at), atom.divisor);
+        value = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
         break;
       }
     }

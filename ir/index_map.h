@@ -47,6 +47,7 @@ struct IndexAtom {
   Extent divisor;                ///< of an axis: its extent
   const Node* tensor = nullptr;  ///< of an indirect: the indices …
   std::vector<Index> at;         ///< … and where they are read
+  int branch = 0;                ///< tells apart what is read under different conditions
 
   // Known once and for all when the atom is made: atoms share atoms, so that asking all the way
   // down could take time exponential in the length of a chain of views.
@@ -75,8 +76,9 @@ class IndexSpace {
   /// floor(a / divisor) and a mod divisor, simplified by what is known of the axes' ranges.
   Index divide(const Index& a, Extent divisor);
   Index modulo(const Index& a, Extent divisor);
-  /// The value of `tensor` at `at`, wrapped and clamped into [0, bound).
-  Index indirect(const Node* tensor, std::vector<Index> at, Extent bound);
+  /// The value of `tensor` at `at`, wrapped and clamped into [0, bound). Values of different
+  /// branches are not taken for equal: each may be read only where its own conditions hold.
+  Index indirect(const Node* tensor, std::vector<Index> at, Extent bound, int branch = 0);
 
   /// Row-major position in an array of `shape`; its inverse.
   Index linearize(std::span<const Index> index, std::span<const Extent> shape);

@@ -42,8 +42,7 @@ const Buffer& KernelReporter::buffer(const Argument& argument) const {
 std::int64_t KernelReporter::bytes_of_buffers(const Source& source) const {
   std::int64_t bytes = 0;
   for (const Argument& argument : source.arguments)
-    if (argument.kind == Argument::Kind::buffer)
-      bytes += evaluate(buffer(argument).elements, symbols_) * size_of(buffer(argument).dtype);
+    if (argument.kind == Argument::Kind::buffer) bytes += bytes_of(buffer(argument), symbols_);
   return bytes;
 }
 

@@ -59,7 +59,7 @@ std::vector<LaunchEdge> edges_of(const Variant& variant, const ScratchLayout& la
   const auto range_of = [&](int buffer) {
     const Buffer& info = variant.program.buffers[static_cast<std::size_t>(buffer)];
     const std::int64_t begin = layout.buffer_offsets[static_cast<std::size_t>(buffer)];
-    return Range{begin, begin + evaluate(info.elements, symbols) * size_of(info.dtype)};
+    return Range{begin, begin + bytes_of(info, symbols)};
   };
   std::vector<LaunchEdge> edges;
   std::vector<Touched> touched;

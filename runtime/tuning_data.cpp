@@ -93,8 +93,7 @@ std::int64_t TuningData::bytes_per_set(const Request& request) {
     if (argument.kind != Argument::Kind::buffer) continue;
     const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
     // One unit more, for pointers that are less aligned on purpose.
-    bytes += round_up(evaluate(buffer.elements, request.symbols) * size_of(buffer.dtype)) +
-             kPartAlignment;
+    bytes += round_up(bytes_of(buffer, request.symbols)) + kPartAlignment;
   }
   return bytes;
 }
@@ -109,7 +108,7 @@ void TuningData::lay_out(const Request& request) {
     parts_.push_back({.buffer = argument.index,
                       .dtype = buffer.dtype,
                       .offset = set_bytes_ + misalignment,
-                      .bytes = evaluate(buffer.elements, symbols_) * size_of(buffer.dtype),
+                      .bytes = bytes_of(buffer, symbols_),
                       .is_written = is_written});
     set_bytes_ += round_up(parts_.back().bytes) + kPartAlignment;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/guards.h"
 #include "ir/extent.h"
 #include "runtime/kernel_report.h"
 #include "runtime/launch_set.h"
@@ -9,15 +10,6 @@
 namespace sinter {
 
 namespace {
-
-/// `16 <= rows * 4 <= 1024, divisible by 4: reason`
-std::string guard_text(const Guard& guard) {
-  std::string text = to_string(guard.value);
-  if (guard.low > 0) text = fmt::format("{} <= {}", guard.low, text);
-  if (guard.high != INT64_MAX) text += fmt::format(" <= {}", guard.high);
-  if (guard.divisor != 1) text += fmt::format(", a multiple of {}", guard.divisor);
-  return guard.reason.empty() ? text : fmt::format("{}: {}", text, guard.reason);
-}
 
 KernelReport report_of(const Variant& variant, std::size_t index, const KernelReporter& reporter,
                        const CompileResult& compiled, const TuneResult& tuned) {
@@ -50,7 +42,7 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
     report.sizes.push_back(fmt::format("{} = {}", symbol->name,
                                        request.symbols[static_cast<std::size_t>(symbol->id)]));
-  for (const Guard& guard : program.guards) report.guards.push_back(guard_text(guard));
+  for (const Guard& guard : program.guards) report.guards.push_back(to_string(guard) + ": " + guard.reason);
   for (const Boundary& boundary : program.boundaries)
     report.boundaries.push_back(
         {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});

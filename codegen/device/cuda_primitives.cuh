@@ -23,6 +23,12 @@ __device__ __forceinline__ double opaque_value(double value) {
   return value;
 }
 
+/// Towards zero; the value must be in range.
+template <class To, class T>
+__device__ __forceinline__ To truncated(T value) {
+  return static_cast<To>(value);
+}
+
 // ---- Half types ----
 
 struct f16 {

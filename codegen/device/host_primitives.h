@@ -45,6 +45,13 @@ __device__ __forceinline__ T opaque_value(T value) {
   return value;
 }
 
+/// Towards zero; the value must be in range. GCC takes float(int(x)) for trunc(x) where operations
+/// do not trap, but trunc(-0.5f) is -0.
+template <class To, class T>
+__device__ __forceinline__ To truncated(T value) {
+  return value > -1 && value < 1 ? To(0) : static_cast<To>(value);
+}
+
 // ---- Half types ----
 
 struct f16 {

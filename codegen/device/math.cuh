@@ -98,7 +98,7 @@ __device__ __forceinline__ To to_integer(T value) {
   const T limit = sizeof(To) == 4 ? T(2147483648.0) : T(9223372036854775808.0);
   if (value >= limit) return Ends<To>::highest();
   if (value < -limit) return Ends<To>::lowest();
-  return static_cast<To>(value);
+  return truncated<To>(value);
 }
 
 /// An index as it was read: negative ones count from the end, the others are clamped.

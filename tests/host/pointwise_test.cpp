@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <limits>
+
 #include "ir/op.h"
 #include "ir/record.h"
 #include "tests/support/run.h"
@@ -207,6 +210,36 @@ TEST(Casts, BetweenAllDTypes) {
         graph.output(std::string(name(from)) + "_to_" + std::string(name(to)), cast(x, to));
   }
   run_and_check(graph, {}, {.candidates = false});
+}
+
+TEST(Pointwise, GathersInBothHalvesOfAConcat) {
+  run_and_check(R"(
+graph gathers(x: f32[3, 17], at: i32[5], p: f32[2, 4], q: i32[2, 4] {range = [0, 1]}) {
+  t = take x, at {axis = 1}
+  c = concat t, t {axis = 0}
+  g = take_along_axis p, q {axis = 0}
+  d = concat g, p, g {axis = 1}
+  n = take d, at {axis = 0}
+  e = concat n, n {axis = 1}
+  return c, d, e
+})");
+}
+
+TEST(Pointwise, IntegersHaveNoNegativeZero) {
+  const RunResult result = run_and_check(R"(
+graph whole(x: f32[64] {range = [-3, 3]}, d: f64[64] {range = [-3, 3]}) {
+  i = cast x {to = i32}
+  y = cast i {to = f32}
+  r = div 1.0, y
+  j = cast d {to = i64}
+  z = cast j {to = f64}
+  s = div 1.0, z
+  return r, s
+})");
+  for (const char* name : {"r", "s"})
+    for (std::int64_t at = 0; at < 64; ++at)
+      EXPECT_NE(result.results.at(name).real(std::array{at}),
+                -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

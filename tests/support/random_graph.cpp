@@ -112,21 +112,22 @@ class Recorder {
     if (op.types == TypeRule::Logical && dtype != boolean) x = cast(x, dtype = boolean);
     if (is_floating(dtype) && chance(70)) x = into_domain(x, op.inputs);
     std::vector<Operand> operands;
-    if (op.types == TypeRule::Where) operands.push_back(cast(partner(x), boolean));
     operands.push_back(x);
-    while (static_cast<int>(operands.size()) < op.arity) operands.push_back(other(x, op.inputs));
+    if (op.types == TypeRule::Where)
+      operands.insert(operands.begin(), cast(partner(operands), boolean));
+    while (static_cast<int>(operands.size()) < op.arity)
+      operands.push_back(other(operands, dtype, op.inputs));
     if (op.types != TypeRule::Where) std::ranges::shuffle(operands, random_);
     keep(record_elementwise(op.op, operands));
   }
 
-  /// Mostly a value, sometimes a number; of x's dtype, and its shape broadcasts with x's.
-  Operand other(Tensor x, Inputs inputs) {
-    const DType dtype = x.node()->dtype;
+  /// Mostly a value, sometimes a number; its shape broadcasts with those of `operands`.
+  Operand other(std::span<const Operand> operands, DType dtype, Inputs inputs) {
     if (chance(25) && dtype != boolean)
       return {is_floating(dtype) ? Literal::of(pick({0.5, 2.0, -1.0, 0.1, 1e-3, 0.0}))
                                  : Literal::of(pick({0, 1, 3, -2})),
               Location{}};
-    Tensor y = partner(x);
+    Tensor y = partner(operands);
     if (y.node()->dtype != dtype) y = cast(y, dtype);
     return is_floating(dtype) && chance(70) ? into_domain(y, inputs) : y;
   }
@@ -139,13 +140,16 @@ class Recorder {
     }
   }
 
-  /// A value whose shape broadcasts with x's; x itself if no other is found.
-  Tensor partner(Tensor x) {
+  /// A value whose shape broadcasts with those of `operands`; the first of them if none is found.
+  Tensor partner(std::span<const Operand> operands) {
     for (int i = 0; i < 8; ++i) {
       const Tensor y = pick();
-      if (broadcasts(x.node()->shape, y.node()->shape)) return y;
+      if (std::ranges::all_of(operands, [&](const Operand& x) {
+            return x.is_literal() || broadcasts(x.tensor.node()->shape, y.node()->shape);
+          }))
+        return y;
     }
-    return x;
+    return operands.front().tensor;
   }
   static bool broadcasts(std::span<const Extent> a, std::span<const Extent> b) {
     for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
@@ -170,7 +174,9 @@ class Recorder {
       case 0: return keep(sum(x, axes, keeps));
       case 1: return keep(max(x, axes, keeps));
       case 2: return keep(min(x, axes, keeps));
-      case 3: return keep(argmax(x, static_cast<int>(axes[0]), keeps));
+      case 3:
+        return elements(x.node()->shape) > 0 ? keep(argmax(x, static_cast<int>(axes[0]), keeps))
+                                             : void();
       case 4: return keep(mean(x, axes, keeps));
       case 5: return keep(var(x, axes, static_cast<int>(below(2)), keeps));
       default: return keep(softmax(cast(x, f32), static_cast<int>(axes[0])));
@@ -205,8 +211,8 @@ class Recorder {
         return keep(slice(x, axis, begin, extent, static_cast<int>(1 + below(3))));
       }
       case 4: {
-        const Tensor y = partner(x);
         std::vector<Operand> parts = {x, x};
+        const Tensor y = partner(parts);
         if (std::ranges::equal(y.node()->shape, shape))
           parts[1] = y.node()->dtype == x.node()->dtype ? y : cast(y, x.node()->dtype);
         return fits_twice(shape) ? keep(concat(parts, axis)) : void();

@@ -59,6 +59,15 @@ TEST_F(GuardsTest, GuardsOfOneExtentAreOne) {
   EXPECT_EQ(guards[0].reason, "a; b");
 }
 
+TEST_F(GuardsTest, WithoutALowerEnd) {
+  program_.guards = {{.value = rows_ * 4 - 8, .high = 16}};
+  const std::int64_t empty[] = {0, 0}, above[] = {7, 0};
+  EXPECT_TRUE(holds(program_, empty));
+  EXPECT_EQ(broken_guard(program_, above), "rows * 4 - 8 = 20 is not at most 16");
+  EXPECT_EQ(to_string(program_.guards[0]), "rows * 4 - 8 at most 16");
+  EXPECT_EQ(to_string(Guard{.value = rows_, .divisor = 8}), "rows divisible by 8");
+}
+
 TEST_F(GuardsTest, NumbersAreNotGuarded) {
   std::vector<Guard> guards;
   add_guard(guards, {.value = 64, .low = 1});

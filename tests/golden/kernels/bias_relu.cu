@@ -1,5 +1,5 @@
-// guard: columns in [0, 2146435072], divisible by 16
-// guard: columns * rows in [0, 2146435072]
+// guard: columns at most 2146435072, divisible by 16
+// guard: columns * rows at most 2146435072
 
 // sinter kernel bias_relu_0 · pointwise · threads 64, vector 4
 //   sum = add x, bias : f32[rows, columns]

@@ -1,4 +1,4 @@
-// guard: rows * 1024 in [0, 2146435072]
+// guard: rows * 1024 at most 2146435072
 
 // sinter kernel layer_norm_0 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block, resident
 //   h = cast x {to = f32} : f32[rows, 1024]

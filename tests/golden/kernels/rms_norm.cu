@@ -1,4 +1,4 @@
-// guard: rows * 4096 in [0, 2146435072]
+// guard: rows * 4096 at most 2146435072
 
 // sinter kernel rms_norm_0 · row_reduce · threads 128, vector 8, 64 per row, 2 rows per block, resident
 //   h = cast x {to = f32} : f32[rows, 4096]

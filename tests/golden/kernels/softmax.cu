@@ -1,4 +1,4 @@
-// guard: rows * 4096 in [0, 2146435072]
+// guard: rows * 4096 at most 2146435072
 
 // sinter kernel softmax_0 · row_reduce · threads 128, vector 4, 64 per row, 2 rows per block, resident
 //   m = max x {axes = [1], keep = true} : f32[rows, 1]
