@@ -115,14 +115,10 @@ void full_sum(benchmark::State& state) {
   measure(state, graph, {"x"}, {kElements}, {});
 }
 
-BENCHMARK(copy)
-->UseManualTime()->Iterations(kIterations);
-BENCHMARK(add)
-->UseManualTime()->Iterations(kIterations);
-BENCHMARK(softmax_of_4096)
-->UseManualTime()->Iterations(kIterations);
-BENCHMARK(full_sum)
-->UseManualTime()->Iterations(kIterations);
+BENCHMARK(copy)->UseManualTime()->Iterations(kIterations);
+BENCHMARK(add)->UseManualTime()->Iterations(kIterations);
+BENCHMARK(softmax_of_4096)->UseManualTime()->Iterations(kIterations);
+BENCHMARK(full_sum)->UseManualTime()->Iterations(kIterations);
 
 }  // namespace
 }  // namespace sinter

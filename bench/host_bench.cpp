@@ -41,8 +41,7 @@ void softmax_rows(benchmark::State& state) {
   graph.output("y", softmax(graph.input("x", f32, {4096, 4096})));
   run_on_host(state, graph, {4096, 4096});
 }
-BENCHMARK(softmax_rows)
-->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(softmax_rows)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 constexpr std::int64_t kElements = 16 << 20;
 
@@ -56,7 +55,12 @@ void cheap_chain(benchmark::State& state) {
   run_on_host(state, graph, {kElements});
 }
 BENCHMARK(cheap_chain)
-->Arg(3)->Arg(9)->Arg(30)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+    ->Arg(3)
+    ->Arg(9)
+    ->Arg(30)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 /// Ops that cost more than a memory access.
 void gelu_chain(benchmark::State& state) {
@@ -64,8 +68,7 @@ void gelu_chain(benchmark::State& state) {
   graph.output("y", gelu(graph.input("x", f32, {kElements})));
   run_on_host(state, graph, {kElements});
 }
-BENCHMARK(gelu_chain)
-->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(gelu_chain)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 }  // namespace
 }  // namespace sinter

@@ -22,10 +22,11 @@ std::string cast_text(DType from, DType to, const std::string& value) {
     return is_floating(from) ? fmt::format("to_integer<{}>({})", type, value)
                              : fmt::format("static_cast<{}>({})", type, value);
   if (is_half(to)) {
-    // Through double, which holds every i32 and f64 exactly: rounded once.
-    const std::string exact = is_half(from) || from == DType::f32 || from == DType::f64
-                                  ? value
-                                  : fmt::format("static_cast<double>({})", value);
+    // Through double, which holds every i32 exactly: rounded once.
+    std::string exact = value;
+    if (from == DType::i64) exact = fmt::format("to_odd({})", value);
+    if (from == DType::i32 || from == DType::boolean)
+      exact = fmt::format("static_cast<double>({})", value);
     return fmt::format("rounded<{}>({})", name(to), exact);
   }
   if (compute_c_type(from) == type) return value;

@@ -83,6 +83,14 @@ __device__ __forceinline__ To to_memory(T value) {
     return value;
 }
 
+/// `value` as a double that rounds to every narrower type as `value` itself does: what 53 bits
+/// cannot hold is gathered in the lowest bit that they can (rounding to odd).
+__device__ __forceinline__ double to_odd(long long value) {
+  const bool is_wide = value > (1ll << 53) || value < -(1ll << 53);
+  const long long low = value & 2047;
+  return static_cast<double>(is_wide && low != 0 ? (value - low) | 2048 : value);
+}
+
 /// `value` rounded to a half type, as the float that the result is equal to.
 template <class Half, class T>
 __device__ __forceinline__ float rounded(T value) {

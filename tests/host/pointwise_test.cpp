@@ -212,6 +212,24 @@ TEST(Casts, BetweenAllDTypes) {
   run_and_check(graph, {}, {.candidates = false});
 }
 
+/// Integers of more than 53 bits beside the middle of two halves: through double they would be
+/// rounded twice.
+TEST(Casts, WideIntegersToHalvesRoundOnce) {
+  run_and_check(R"(
+graph wide(zero: i64[1] {range = [0, 0]}) {
+  i = iota {extent = 4096, start = 1157425104234215424}
+  s = iota {extent = 64, start = 65500}
+  x = add i, zero
+  m = neg x
+  t = add s, zero
+  a = cast x {to = bf16}
+  b = cast m {to = bf16}
+  c = cast t {to = f16}
+  d = cast t {to = bf16}
+  return a, b, c, d
+})");
+}
+
 TEST(Pointwise, GathersInBothHalvesOfAConcat) {
   run_and_check(R"(
 graph gathers(x: f32[3, 17], at: i32[5], p: f32[2, 4], q: i32[2, 4] {range = [0, 1]}) {
