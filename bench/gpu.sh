@@ -37,6 +37,14 @@ step() {
   echo "gpu: $name: exit $code after ${seconds[-1]} s"
 }
 
+# fail_if_found TEXT FILE WHY: the last step failed if TEXT stands in FILE, whatever its status says.
+fail_if_found() {
+  if grep -qs "$1" "$2"; then
+    codes[-1]=1
+    echo "gpu: ${names[-1]}: $3"
+  fi
+}
+
 # Prints a JSON file if a program wrote it whole, else null.
 json_or_null() {
   if [[ -s $1 && $(tail -c 3 "$1" | tr -d '[:space:]') == *'}' ]]; then cat "$1"; else echo null; fi
@@ -49,7 +57,7 @@ sanitizer() {
   for program in compute-sanitizer "${CUDA_HOME:-/usr/local/cuda}"/{bin,compute-sanitizer}/compute-sanitizer; do
     if command -v "$program"; then return; fi
   done
-  echo compute-sanitizer
+  return 1
 }
 
 query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
@@ -59,13 +67,21 @@ memory_mhz=$(query clocks.max.memory)
 
 step machine 60 nvidia-smi -q
 step gpu_tests 600 $bin/sinter_gpu_tests --gtest_output="json:$logs/gpu_tests.json"
-step digits 300 $bin/digits
+fail_if_found '"result": "SKIPPED"' "$logs/gpu_tests.json" "tests were skipped"
+step digits 300 $bin/digits --device cuda
 step bandwidth 300 $bin/bandwidth_bench \
   --benchmark_out="$logs/bandwidth.json" --benchmark_out_format=json
-check=("$(sanitizer)" --tool memcheck --error-exitcode 99)
-step memcheck_hello 120 "${check[@]}" $bin/hello
-# The tests whose names say Memcheck are small runs of one kernel of each shape.
-step memcheck_tests 300 "${check[@]}" $bin/sinter_gpu_tests --gtest_filter='*Memcheck*'
+fail_if_found '"error_occurred": true' "$logs/bandwidth.json" "benchmarks did not run"
+if check=$(sanitizer); then
+  # The tests whose names say Memcheck are small runs of one kernel of each shape.
+  for program in "hello $bin/hello" "tests $bin/sinter_gpu_tests --gtest_filter=*Memcheck*"; do
+    read -r name command <<<"$program"
+    read -ra command <<<"$command"
+    step "memcheck_$name" 300 "$check" --tool memcheck --error-exitcode 99 "${command[@]}"
+  done
+else
+  echo "compute-sanitizer is not there" | tee "$logs/memcheck_none.log"
+fi
 
 # --- what came out ------------------------------------------------------------------------------
 
@@ -126,7 +142,7 @@ bandwidth_rows() {
   echo "## compute-sanitizer"
   echo
   echo '```'
-  tail -n 5 "$logs/memcheck_hello.log" "$logs/memcheck_tests.log"
+  tail -n 5 "$logs"/memcheck_*.log
   echo '```'
 } >"$out/report.md"
 

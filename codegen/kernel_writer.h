@@ -121,6 +121,8 @@ class KernelWriter {
   void write_row_store(const BodyStore& store);
   Index store_address(const BodyStore& store);
   void count_store(const BodyStore& store);
+  /// Remembers that an element of `dtype`, or a whole vector of them, is loaded or stored at once.
+  void note_access(DType dtype, bool is_vector);
   bool is_wide_aligned(const Index& at, DType dtype, int buffer);
   void count_load(const Value& value);
   void find_moving_values();

@@ -27,7 +27,7 @@ struct Argument {
 
 /// What the launch is predicted to move, for concrete sizes: evaluate the extents.
 struct Traffic {
-  bool is_bound = false;  ///< some addresses are read from data: no more than this, maybe less
+  bool is_bound = false;  ///< no more than this, maybe less: addresses or conditions depend on data
   Extent bytes_read = 0;
   Extent bytes_written = 0;
 };
@@ -43,6 +43,7 @@ struct Source {
   Extent workspace_bytes = 0;
   Extent tickets = 0;
   bool has_barrier = false;  ///< block barriers or shuffles
+  int vector_bytes = 0;      ///< of the widest load or store of a buffer
   Traffic traffic;
 };
 

@@ -32,10 +32,13 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   const std::optional<Extent> step =
       vector_axis < 0 ? std::optional<Extent>(0) : coefficient_of(at, vector_axis);
+  const bool is_wide =
+      schedule.vector > 1 && step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer);
   count_store(store);
+  note_access(store.node->dtype, is_wide);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
-  } else if (step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer)) {
+  } else if (is_wide) {
     out.line(count.empty()
                  ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
                  : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where,
@@ -59,6 +62,7 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
   if (!is_vector) {
     count_store(store);
+    note_access(store.node->dtype, false);
     out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true),
                          text(store_address(store), false), value));
     return;

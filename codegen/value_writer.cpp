@@ -92,6 +92,11 @@ bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer) {
   return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
 }
 
+void KernelWriter::note_access(DType dtype, bool is_vector) {
+  const int bytes = is_vector ? std::min(schedule.vector * size_of(dtype), 16) : size_of(dtype);
+  source.vector_bytes = std::max(source.vector_bytes, bytes);
+}
+
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
   const bool is_conditional_within = std::ranges::any_of(
@@ -110,6 +115,7 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const std::string at =
       text(value.at, form.access == Access::element || form.access == Access::scalar);
   const std::string some = count.empty() ? "" : ", " + count;
+  note_access(value.dtype, form.access == Access::vector);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? "" : "_some", schedule.vector,
@@ -124,9 +130,10 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
 }
 
 void KernelWriter::count_load(const Value& value) {
-  source.traffic.is_bound = source.traffic.is_bound || has_indirect(value.at);
+  const Touched touched = touched_elements(body, value);
+  source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   source.traffic.bytes_read =
-      source.traffic.bytes_read + touched_elements(body, value) * Extent(size_of(value.dtype));
+      source.traffic.bytes_read + touched.elements * Extent(size_of(value.dtype));
 }
 
 namespace {

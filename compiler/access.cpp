@@ -12,31 +12,63 @@ bool is_affine(const Index& index) {
       index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
 }
 
-/// The part of an axis that `conditions` leave.
-Extent visible_extent(const Body& body, int axis, const std::vector<Condition>& conditions) {
-  for (const Condition& condition : conditions) {
-    const std::optional<Extent> coefficient = coefficient_of(condition.at, axis);
-    if (coefficient && coefficient->is(1) && condition.at.terms.size() == 1)
-      return condition.end - condition.begin;
-  }
-  return body.space.extent(axis);
+/// The larger of two; nullopt where neither is for certain.
+std::optional<Extent> larger(Extent a, Extent b) {
+  if (provably_nonnegative(a - b)) return a;
+  if (provably_nonnegative(b - a)) return b;
+  return std::nullopt;
 }
 
-Extent elements_of(const Body& body, const Index& at, const std::vector<Condition>& conditions,
-                   const Node& node) {
-  Extent moved = 1;
-  for (int axis = 0; axis < body.space.axis_count(); ++axis)
-    if (depends_on(at, axis)) moved = moved * visible_extent(body, axis, conditions);
-  if (is_affine(at)) return moved;
-  const Extent all = product(node.shape);
-  if (all == moved || provably_nonnegative(all - moved)) return moved;
-  return all;
+/// Positions of an axis, from low up to and without high.
+struct Positions {
+  Extent low = 0;
+  Extent high = 0;
+  bool is_exact = true;  ///< else a few more than there are
+
+  Extent count() const {
+    const Extent difference = high - low;
+    return provably_negative(difference) ? Extent(0) : difference;
+  }
+};
+
+/// What is left of `positions` of `axis` where begin <= at < end.
+void cut(Positions& positions, int axis, const Condition& condition) {
+  if (!depends_on(condition.at, axis)) return;
+  const std::optional<Extent> step = coefficient_of(condition.at, axis);
+  if (!step || !step->is_number() || step->number() <= 0 || condition.at.terms.size() != 1) {
+    positions.is_exact = false;
+    return;
+  }
+  const Extent offset = condition.at.constant;
+  const auto first_from = [&](Extent end) { return ceil_div(end - offset, step->number()); };
+  const std::optional<Extent> low = larger(positions.low, first_from(condition.begin));
+  const Extent end = first_from(condition.end);
+  const std::optional<Extent> higher = larger(positions.high, end);
+  positions.is_exact = positions.is_exact && low && higher;
+  if (low) positions.low = *low;
+  if (higher) positions.high = positions.high + end - *higher;  // the smaller of the two
+}
+
+Positions visible(const Body& body, int axis, const std::vector<Condition>& conditions) {
+  Positions result{.high = body.space.extent(axis)};
+  for (const Condition& condition : conditions) cut(result, axis, condition);
+  return result;
 }
 
 }  // namespace
 
-Extent touched_elements(const Body& body, const Value& value) {
-  return elements_of(body, value.at, value.conditions, *value.node);
+Touched touched_elements(const Body& body, const Value& value) {
+  Touched result{.elements = 1, .is_exact = !has_indirect(value.at)};
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    if (!depends_on(value.at, axis)) continue;
+    const Positions positions = visible(body, axis, value.conditions);
+    result.elements = result.elements * positions.count();
+    result.is_exact = result.is_exact && positions.is_exact;
+  }
+  if (is_affine(value.at)) return result;
+  const Extent all = product(value.node->shape);
+  if (all != result.elements && !provably_nonnegative(all - result.elements)) result.elements = all;
+  return result;
 }
 
 Extent stored_elements(const Body& body, const BodyStore& store) {

@@ -9,9 +9,12 @@
 
 namespace sinter {
 
-/// Distinct elements that `value`, a load, touches in the whole kernel. Exact for affine accesses;
-/// for reads through data the size of what is read, or of the space if that is smaller.
-Extent touched_elements(const Body& body, const Value& value);
+/// How many distinct elements a load touches in the whole kernel.
+struct Touched {
+  Extent elements;
+  bool is_exact = true;  ///< else maybe fewer: read through data, or under conditions too tangled
+};
+Touched touched_elements(const Body& body, const Value& value);
 /// Distinct elements that `store` writes.
 Extent stored_elements(const Body& body, const BodyStore& store);
 

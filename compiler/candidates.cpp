@@ -45,7 +45,7 @@ Sizes sizes_along(const Body& body, int axis) {
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load) continue;
     add(value.at, value.dtype);
-    if (touched_elements(body, value) == body.parallel_size() * body.reduced_size())
+    if (touched_elements(body, value).elements == body.parallel_size() * body.reduced_size())
       ++sizes.streams;
   }
   for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);

@@ -60,7 +60,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
       times = static_cast<int>(
           std::ranges::count_if(needed, [&](const std::vector<bool>& pass) { return pass[i]; }));
     if (value.kind == Value::Kind::load)
-      cost.bytes_read += times * bytes_of(touched_elements(body, value), value.dtype, facts);
+      cost.bytes_read +=
+          times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
     if (value.kind == Value::Kind::op)
       cost.instructions +=
           times * instructions_of(value.node->op) * rows * (value.varies ? row : 1.0);

@@ -110,7 +110,7 @@ Directions directions_of(const Body& body, const Facts& facts) {
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load || !value.varies) continue;
     const double bytes =
-        static_cast<double>(evaluate(touched_elements(body, value), facts.symbols)) *
+        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
         size_of(value.dtype);
     const std::optional<Extent> row = coefficient_of(value.at, body.reduced_axis());
     if (row && row->is(1)) result.along_rows += bytes;

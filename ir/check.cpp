@@ -64,7 +64,7 @@ std::string describe(std::string_view name, const CheckResult& result) {
       result.undecided == 0 ? "" : fmt::format(", {} undecided", result.undecided);
   if (result.passes())
     return fmt::format("{}: {} elements within bounds, worst error/bound {:.3g}{}", name,
-                       result.elements, result.worst, undecided);
+                       result.elements - result.undecided, result.worst, undecided);
   const Mismatch& bad = *result.first_bad;
   return fmt::format(
       "{}: {} of {} elements are beyond their bounds, worst error/bound {:.3g}{}; first at [{}]: "

@@ -143,10 +143,26 @@ std::string type_text(const Node& node) {
   return std::string(name(node.dtype)) + to_string(node.shape);
 }
 
-DType Tensor::dtype() const { return node_->dtype; }
-std::span<const Extent> Tensor::shape() const { return node_->shape; }
+void fail_empty_tensor(Location location) {
+  throw UserError(
+      fmt::format("the Tensor is empty; assign the result of an op or an input to it first "
+                  "(recorded at {})",
+                  to_string(location)));
+}
+
+namespace {
+
+const Node& checked(const Node* node) {
+  if (!node) throw UserError("the Tensor is empty; assign the result of an op or an input to it");
+  return *node;
+}
+
+}  // namespace
+
+DType Tensor::dtype() const { return checked(node_).dtype; }
+std::span<const Extent> Tensor::shape() const { return checked(node_).shape; }
 Tensor Tensor::label(std::string_view name) const {
-  graph_->set_label(node_, name);
+  graph_->set_label(&checked(node_), name);
   return *this;
 }
 

@@ -21,7 +21,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
                       .bytes_written = evaluate(source.traffic.bytes_written, symbols_),
                       .threads = source.threads,
                       .grid = grid,
-                      .vector_bytes = vector_bytes(schedule, source),
+                      .vector_bytes = source.vector_bytes,
                       .shared_bytes = source.shared_bytes,
                       .notes = kernel.notes};
   report.minimal_bytes =
@@ -44,14 +44,6 @@ std::int64_t KernelReporter::bytes_of_buffers(const Source& source) const {
   for (const Argument& argument : source.arguments)
     if (argument.kind == Argument::Kind::buffer) bytes += bytes_of(buffer(argument), symbols_);
   return bytes;
-}
-
-int KernelReporter::vector_bytes(const Schedule& schedule, const Source& source) const {
-  int widest = 0;
-  for (const Argument& argument : source.arguments)
-    if (argument.kind == Argument::Kind::buffer)
-      widest = std::max(widest, std::min(16, schedule.vector * size_of(buffer(argument).dtype)));
-  return widest;
 }
 
 }  // namespace sinter

@@ -22,7 +22,6 @@ class KernelReporter {
  private:
   const Buffer& buffer(const Argument& argument) const;
   std::int64_t bytes_of_buffers(const Source& source) const;
-  int vector_bytes(const Schedule& schedule, const Source& source) const;
 
   const Program& program_;
   std::span<const std::int64_t> symbols_;

@@ -52,9 +52,15 @@ __device__ __forceinline__ f16 to_f16(float value) {
   return half;
 }
 __device__ __forceinline__ bf16 to_bf16(float value) {
+#if __CUDA_ARCH__ >= 800
   bf16 half;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
   return half;
+#else
+  const unsigned word = bits_of(value);
+  const unsigned rounded = (word + 0x7fffu + ((word >> 16) & 1)) >> 16;
+  return {static_cast<unsigned short>(value != value ? (word >> 16) | 0x40u : rounded)};
+#endif
 }
 __device__ __forceinline__ f16 to_f16(double value) {
   f16 half;
@@ -71,6 +77,7 @@ __device__ __forceinline__ bf16 to_bf16(double value) {
 // ---- Largest and smallest ----
 
 // From sm_80 on, one instruction that propagates NaN and orders -0 below +0.
+#if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ float maximum(float a, float b) {
   float result;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
@@ -81,6 +88,7 @@ __device__ __forceinline__ float minimum(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
+#endif
 
 // ---- Memory ----
 

@@ -45,20 +45,22 @@ void print_a_kernel(const Report& report) {
   std::printf("\nOne of the kernels:\n\n%s", kernel.source.c_str());
 }
 
-void print_registers(const Report& fused, const Report& unfused, std::string_view arch) {
+void print_registers(const std::vector<Report>& reports, std::string_view arch) {
+  std::size_t kernels = 0;
   std::size_t spilling = 0;
-  for (const Report* report : {&fused, &unfused})
-    for (const KernelReport& kernel : report->kernels) {
+  for (const Report& report : reports)
+    for (const KernelReport& kernel : report.kernels) {
       if (!kernel.cubin.why_not.empty()) {
         std::printf("\nNo kernel was compiled for a GPU: %s.\n", kernel.cubin.why_not.c_str());
         return;
       }
+      ++kernels;
       spilling += kernel.spill_bytes > 0;
     }
   std::printf(
-      "\nAll %zu kernels, fused and unfused, were compiled by NVRTC for %s; %zu of them spill.\n",
-      fused.kernels.size() + unfused.kernels.size(), std::string(arch).c_str(), spilling);
-  for (const KernelReport& kernel : fused.kernels)
+      "\nAll %zu kernels of the three programs were compiled by NVRTC for %s; %zu of them spill.\n",
+      kernels, std::string(arch).c_str(), spilling);
+  for (const KernelReport& kernel : reports.front().kernels)
     std::printf("  %-24s %-14s %3d registers  %d bytes spilled\n", kernel.name.c_str(),
                 kernel.kind.c_str(), kernel.registers, kernel.spill_bytes);
 }

@@ -1,7 +1,6 @@
 #include "train.h"
 
 #include "batches.h"
-#include "model.h"
 #include "state.h"
 
 #include <chrono>
@@ -58,9 +57,10 @@ Trained train(const Executable& executable, const Set& set, Loop loop) {
   return trained;
 }
 
-float held_out_accuracy(Device device, const Trained& trained, const Set& set) {
+float held_out_accuracy(const Executable& accuracy, const Trained& trained, const Set& set) {
+  const Device device = accuracy.device();
   const Stream stream = device.stream();
-  Context context = compile(accuracy(set.size()), device).context();
+  Context context = accuracy.context();
   const Array pixels = device.empty(f32, {set.size(), kPixels});
   const Array labels = device.empty(i32, {set.size()});
   device.upload(pixels, set.pixels, stream);

@@ -35,6 +35,6 @@ struct Trained {
 Trained train(const sinter::Executable& step, const Set& set, Loop loop);
 
 /// The share of `set` that the trained model gets right.
-float held_out_accuracy(sinter::Device device, const Trained& trained, const Set& set);
+float held_out_accuracy(const sinter::Executable& accuracy, const Trained& trained, const Set& set);
 
 }  // namespace digits

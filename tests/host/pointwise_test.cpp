@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/op.h"
 #include "ir/record.h"
@@ -172,6 +176,36 @@ bool takes(const OpInfo& row, DType dtype) {
 }
 
 class OpTable : public testing::TestWithParam<DType> {};
+
+/// What a device computes from a number of the program has the bits of what it computes from
+/// memory: no compiler folds the one to other bits than the library gives the other.
+TEST_P(OpTable, NumbersGiveTheBitsOfLoadedValues) {
+  const DType dtype = GetParam();
+  if (dtype == boolean) return;
+  Graph graph(std::string("numbers_") + std::string(name(dtype)));
+  std::vector<std::pair<std::string, std::string>> pairs;
+  int inputs = 0;
+  for (const double number : {2.0, 3.0, 0.3, 1.7}) {
+    if (is_integer(dtype) && number != std::floor(number)) continue;
+    for (const OpInfo& row : op_table()) {
+      if (row.kind != OpKind::elementwise || !takes(row, dtype)) continue;
+      if (row.types == TypeRule::Where) continue;
+      const std::string text = fmt::format("{}_{}", row.name, inputs++);
+      std::vector<Operand> numbers, loaded;
+      for (int i = 0; i < row.arity; ++i) {
+        numbers.push_back(full(graph, {5}, number, dtype));
+        loaded.push_back(graph.input(fmt::format("{}_x{}", text, i), dtype, {5},
+                                     {.low = number, .high = number}));
+      }
+      graph.output(text + "_number", record_elementwise(row.op, numbers));
+      graph.output(text + "_loaded", record_elementwise(row.op, loaded));
+      pairs.emplace_back(text + "_number", text + "_loaded");
+    }
+  }
+  const RunResult result = run_and_check(graph, {}, {.candidates = false});
+  for (const auto& [number, loaded] : pairs)
+    EXPECT_TRUE(equal_bits(result.results.at(number), result.results.at(loaded))) << number;
+}
 
 /// Each elementwise row that takes the dtype, on loaded operands and with a literal.
 TEST_P(OpTable, EveryRowGivesWhatTheOracleSays) {

@@ -10,6 +10,7 @@
 #include "codegen/prelude.h"
 #include "runtime/nvrtc.h"
 #include "tests/support/golden.h"
+#include "tests/support/random_graph.h"
 
 namespace sinter::test {
 namespace {
@@ -23,13 +24,15 @@ struct Emitted {
   bool is_default = false;
 };
 
-std::vector<Emitted> emit_all(const GoldenProgram& golden) {
+/// The first `most` candidates of every kernel; `prefix` tells programs apart.
+std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = "",
+                              std::size_t most = SIZE_MAX) {
   std::vector<Emitted> result;
-  for (const Kernel& kernel : golden.program.kernels)
-    for (std::size_t i = 0; i < kernel.candidates.size(); ++i) {
-      const std::string entry = fmt::format("{}_c{}", kernel.name, i);
+  for (const Kernel& kernel : program.kernels)
+    for (std::size_t i = 0; i < std::min(most, kernel.candidates.size()); ++i) {
+      const std::string entry = fmt::format("{}{}_c{}", prefix, kernel.name, i);
       result.push_back({.entry = entry,
-                        .text = emit(golden.program, kernel, kernel.candidates[i], entry).text,
+                        .text = emit(program, kernel, kernel.candidates[i], entry).text,
                         .schedule = kernel.candidates[i],
                         .is_default = i == 0});
     }
@@ -42,18 +45,9 @@ NvrtcOutput compile_for(const std::vector<Emitted>& kernels, const std::string& 
   return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
 }
 
-class Cubins : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
-  }
-};
-
-TEST_P(Cubins, EveryCandidateOfEveryGoldenKernelCompiles) {
-  std::vector<Emitted> kernels;
-  for (const auto& file : golden_graphs(kFolder))
-    for (Emitted& kernel : emit_all(plan_golden(file))) kernels.push_back(std::move(kernel));
-  const NvrtcOutput output = compile_for(kernels, GetParam());
+/// Compiles all and checks what NVRTC made of each.
+void expect_good_cubins(const std::vector<Emitted>& kernels, const std::string& arch) {
+  const NvrtcOutput output = compile_for(kernels, arch);
   for (const Emitted& kernel : kernels) {
     const auto found = std::ranges::find(output.kernels, kernel.entry, &KernelResources::entry);
     ASSERT_NE(found, output.kernels.end()) << kernel.entry;
@@ -65,13 +59,58 @@ TEST_P(Cubins, EveryCandidateOfEveryGoldenKernelCompiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_80", "sm_90"));
+class Cubins : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+};
+
+TEST_P(Cubins, EveryCandidateOfEveryGoldenKernelCompiles) {
+  std::vector<Emitted> kernels;
+  for (const auto& file : golden_graphs(kFolder))
+    for (Emitted& kernel : emit_all(plan_golden(file).program))
+      kernels.push_back(std::move(kernel));
+  expect_good_cubins(kernels, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_75", "sm_80", "sm_90"));
+
+/// What the host tier runs, fused and unfused, compiles for a GPU too.
+class MoreCubins : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+};
+
+TEST_P(MoreCubins, EveryKernelOfTheGraphsThatAreRun) {
+  std::vector<Emitted> kernels;
+  for (const auto& file : golden_graphs(SINTER_SOURCE_DIR "/tests/golden/run"))
+    for (Emitted& kernel : emit_all(plan_golden(file, {.fuse = GetParam()}).program, "", 1))
+      kernels.push_back(std::move(kernel));
+  expect_good_cubins(kernels, "sm_90");
+}
+
+TEST_P(MoreCubins, EveryKernelOfRandomGraphs) {
+  std::vector<Emitted> kernels;
+  for (unsigned seed = 0; seed < 32; ++seed) {
+    const RandomGraph random = random_graph(seed, /*ops=*/16);
+    const Program program =
+        plan(random.graph, *find_target("sm_90"), {.symbols = random.sizes}, {.fuse = GetParam()});
+    for (Emitted& kernel : emit_all(program, fmt::format("s{}_", seed), 1))
+      kernels.push_back(std::move(kernel));
+  }
+  expect_good_cubins(kernels, "sm_90");
+}
+
+INSTANTIATE_TEST_SUITE_P(FusedAndUnfused, MoreCubins, testing::Bool());
 
 TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   for (const std::string name : {"softmax", "rms_norm", "bias_relu", "full_sum", "column_sum"}) {
     const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
-    const std::vector<Emitted> kernels = emit_all(golden);
+    const std::vector<Emitted> kernels = emit_all(golden.program);
     const NvrtcOutput output = compile_for({kernels[0]}, "sm_90");
     EXPECT_NE(output.ptx.find(".v4."), std::string::npos) << name << "\n" << output.ptx;
   }
@@ -80,7 +119,7 @@ TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
 TEST(Ptx, ProductsAndSumsAreNotContracted) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   const GoldenProgram golden = plan_golden(std::string(kFolder) + "/sgd.sinter");
-  const NvrtcOutput output = compile_for({emit_all(golden)[0]}, "sm_90");
+  const NvrtcOutput output = compile_for({emit_all(golden.program)[0]}, "sm_90");
   EXPECT_NE(output.ptx.find("mul.rn.f32"), output.ptx.npos) << output.ptx;
   EXPECT_EQ(output.ptx.find("fma"), output.ptx.npos) << output.ptx;
 }

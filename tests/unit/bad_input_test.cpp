@@ -91,6 +91,16 @@ TEST_F(BadInputTest, NothingButNumbers) {
             recorded("sum: every operand is a number; at least one must be a Tensor"));
 }
 
+TEST_F(BadInputTest, EmptyTensors) {
+  const Tensor empty;
+  EXPECT_EQ(error_of([&] { count + empty; }),
+            recorded("the Tensor is empty; assign the result of an op or an input to it first"));
+  EXPECT_EQ(error_of([&] { empty.label("name"); }),
+            "the Tensor is empty; assign the result of an op or an input to it");
+  EXPECT_EQ(error_of([&] { (void)empty.rank(); }),
+            "the Tensor is empty; assign the result of an op or an input to it");
+}
+
 TEST_F(BadInputTest, AxesOutOfRange) {
   EXPECT_EQ(
       error_of([&] { sum(x, {2}); }),

@@ -23,7 +23,8 @@ struct Location {
 };
 
 /// A recorded value: a two-word handle to a node's result in a Graph. It holds no data and lives as
-/// long as its Graph.
+/// long as its Graph. A default-constructed one is empty: every use but assignment throws
+/// UserError.
 class Tensor {
  public:
   Tensor() = default;
@@ -64,12 +65,17 @@ struct Literal {
   double real = 0;           ///< of a real
 };
 
+/// Throws UserError: a default-constructed Tensor is no operand.
+[[noreturn]] void fail_empty_tensor(Location location);
+
 /// An argument of an op: a Tensor or a number, with the place of the call.
 class Operand {
  public:
   Operand(Tensor tensor, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
           int line = __builtin_LINE())
-      : tensor(tensor), location{file, line} {}
+      : tensor(tensor), location{file, line} {
+    if (!tensor.node()) fail_empty_tensor(location);
+  }
   template <Arithmetic Number>
   Operand(Number value, const char* file = __builtin_FILE(),  // NOLINT: implicit on purpose
           int line = __builtin_LINE())
