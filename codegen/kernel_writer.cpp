@@ -142,8 +142,11 @@ std::string KernelWriter::head_comment() const {
   for (const Node* node : kernel.nodes)
     text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
-  text += fmt::format("// reproduce: sinter dump {}.sinter --stage source --kernel {}\n",
-                      graph().name, kernel.name);
+  const Traffic& traffic = source.traffic;
+  text += fmt::format("// reads {}{} bytes, writes {}\n", traffic.is_bound ? "at most " : "",
+                      to_string(traffic.bytes_read), to_string(traffic.bytes_written));
+  text += fmt::format("// reproduce: sinter dump FILE --stage source --arch {} --kernel {}\n",
+                      program.arch, kernel.name);
   return text;
 }
 

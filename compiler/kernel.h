@@ -93,6 +93,7 @@ struct Program {
   std::vector<Boundary> boundaries;
   std::vector<Guard> guards;
   Facts facts;
+  std::string arch;      ///< that it is planned for
   int recorded_ops = 0;  ///< of the graph before simplification
 };
 

@@ -57,6 +57,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
     program = fuse(compact(graph), target, facts, fusion);
+    program.arch = target.arch;
     program.recorded_ops = count_ops(recorded.data());
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });

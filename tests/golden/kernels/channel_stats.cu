@@ -4,7 +4,8 @@
 
 // sinter kernel channel_stats_0 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
 //   sum_1 = sum x {axes = [2, 3], keep = false} : f32[32, 64]
-// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_0
+// reads 6422528 bytes, writes 8192
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_0
 extern "C" __global__ void __launch_bounds__(128)
 channel_stats_0(const float* __restrict__ x_in,
                 float* __restrict__ sum_1_out) {
@@ -34,7 +35,8 @@ channel_stats_0(const float* __restrict__ x_in,
 // sinter kernel channel_stats_1 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
 //   v_sum = sum sum_1 {axes = [0], keep = false} : f32[64]
 //   m = div v_sum, 25088.0 : f32[64]
-// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_1
+// reads 8192 bytes, writes 256
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_1
 extern "C" __global__ void __launch_bounds__(64)
 channel_stats_1(const float* __restrict__ sum_1_in,
                 float* __restrict__ m_out) {
@@ -79,7 +81,8 @@ channel_stats_1(const float* __restrict__ sum_1_in,
 //   v_deviation = sub x, reshape_4 : f32[32, 64, 28, 28]
 //   mul_6 = mul v_deviation, v_deviation : f32[32, 64, 28, 28]
 //   sum_7 = sum mul_6 {axes = [2, 3], keep = false} : f32[32, 64]
-// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_2
+// reads 6422784 bytes, writes 8192
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_2
 extern "C" __global__ void __launch_bounds__(128)
 channel_stats_2(const float* __restrict__ x_in,
                 const float* __restrict__ m_in,
@@ -115,7 +118,8 @@ channel_stats_2(const float* __restrict__ x_in,
 // sinter kernel channel_stats_3 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
 //   v_squares = sum sum_7 {axes = [0], keep = false} : f32[64]
 //   v = div v_squares, 25088.0 : f32[64]
-// reproduce: sinter dump channel_stats.sinter --stage source --kernel channel_stats_3
+// reads 8192 bytes, writes 256
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_3
 extern "C" __global__ void __launch_bounds__(64)
 channel_stats_3(const float* __restrict__ sum_7_in,
                 float* __restrict__ v_out) {

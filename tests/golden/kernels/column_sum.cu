@@ -2,7 +2,8 @@
 // sinter kernel column_sum_0 · column_reduce · threads 256, vector 4, 32 per row, 8 rows per block
 //   h = cast g {to = f32} : f32[2048, 3072]
 //   s = sum h {axes = [0], keep = false} : f32[3072]
-// reproduce: sinter dump column_sum.sinter --stage source --kernel column_sum_0
+// reads 12582912 bytes, writes 12288
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel column_sum_0
 extern "C" __global__ void __launch_bounds__(256)
 column_sum_0(const bf16* __restrict__ g_in,
              float* __restrict__ s_out) {

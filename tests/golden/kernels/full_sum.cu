@@ -3,7 +3,8 @@
 //   q = mul x, x : f32[16777216]
 //   s = sum q {axes = [0], keep = false} : f32[]
 //   n = sqrt s : f32[]
-// reproduce: sinter dump full_sum.sinter --stage source --kernel full_sum_0
+// reads 67112960 bytes, writes 4100
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel full_sum_0
 extern "C" __global__ void __launch_bounds__(256)
 full_sum_0(const float* __restrict__ x_in,
            float* __restrict__ n_out,

@@ -3,7 +3,8 @@
 //   e = take table, ids {axis = 0} : f32[256, 64]
 //   c = concat e, extra {axis = 1} : f32[256, 96]
 //   y = tanh c : f32[256, 96]
-// reproduce: sinter dump gather_concat.sinter --stage source --kernel gather_concat_0
+// reads at most 100352 bytes, writes 98304
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel gather_concat_0
 extern "C" __global__ void __launch_bounds__(64)
 gather_concat_0(const float* __restrict__ table_in,
                 const long long* __restrict__ ids_in,

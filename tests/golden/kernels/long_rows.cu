@@ -6,7 +6,8 @@
 //   sum_4 = sum exp_3 {axes = [1], keep = true} : f32[512, 1]
 //   y = div exp_3, sum_4 : f32[512, 65536]
 // rows of 65536 elements are read 3 times: they do not stay in registers
-// reproduce: sinter dump long_rows.sinter --stage source --kernel long_rows_0
+// reads 402653184 bytes, writes 134217728
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel long_rows_0
 extern "C" __global__ void __launch_bounds__(256)
 long_rows_0(const float* __restrict__ x_in,
             float* __restrict__ y_out) {

@@ -3,7 +3,8 @@
 //   sum_1 = sum x {axes = [1], keep = false} : f32[1024]
 //   m_sum = sum sum_1 {axes = [0], keep = false} : f32[]
 //   m = mul m_sum, 9.536743e-07 : f32[]
-// reproduce: sinter dump matrix_mean.sinter --stage source --kernel matrix_mean_0
+// reads 4198400 bytes, writes 4100
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel matrix_mean_0
 extern "C" __global__ void __launch_bounds__(128)
 matrix_mean_0(const float* __restrict__ x_in,
               float* __restrict__ m_out,

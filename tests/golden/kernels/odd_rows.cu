@@ -7,7 +7,8 @@
 //   sum_5 = sum exp_4 {axes = [1], keep = true} : f32[1000, 1]
 //   log_6 = log sum_5 : f32[1000, 1]
 //   y = sub sub_3, log_6 : f32[1000, 1003]
-// reproduce: sinter dump odd_rows.sinter --stage source --kernel odd_rows_0
+// reads 2006000 bytes, writes 4012000
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel odd_rows_0
 extern "C" __global__ void __launch_bounds__(128)
 odd_rows_0(const bf16* __restrict__ x_in,
            float* __restrict__ y_out) {

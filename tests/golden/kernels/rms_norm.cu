@@ -11,7 +11,8 @@
 //   n = mul h, r : f32[rows, 4096]
 //   s = mul n, w : f32[rows, 4096]
 //   y = cast s {to = bf16} : bf16[rows, 4096]
-// reproduce: sinter dump rms_norm.sinter --stage source --kernel rms_norm_0
+// reads rows * 8192 + 8192 bytes, writes rows * 8192
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_0
 extern "C" __global__ void __launch_bounds__(128)
 rms_norm_0(const bf16* __restrict__ x_in,
            const bf16* __restrict__ weight_in,

@@ -2,7 +2,8 @@
 // sinter kernel sgd_0 · pointwise · threads 64, vector 4
 //   step = mul gradient, lr : f32[10, 64]
 //   new = sub weight, step : f32[10, 64]
-// reproduce: sinter dump sgd.sinter --stage source --kernel sgd_0
+// reads 5120 bytes, writes 2560
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel sgd_0
 extern "C" __global__ void __launch_bounds__(64)
 sgd_0(const float* __restrict__ gradient_in,
       float* __restrict__ weight_io,

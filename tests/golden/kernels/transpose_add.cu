@@ -2,7 +2,8 @@
 // sinter kernel transpose_add_0 · pointwise · threads 256, vector 4
 //   s = add t, y : f32[1024, 512]
 // an input is read element by element: neighbouring threads find it 1024 elements apart
-// reproduce: sinter dump transpose_add.sinter --stage source --kernel transpose_add_0
+// reads 4194304 bytes, writes 2097152
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel transpose_add_0
 extern "C" __global__ void __launch_bounds__(256)
 transpose_add_0(const float* __restrict__ x_in,
                 const float* __restrict__ y_in,
