@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "compiler/access.h"
 #include "ir/structural.h"
@@ -244,6 +245,31 @@ class Assembler {
             {.producer = program_.kernels[static_cast<std::size_t>(kernel_of_group(producer))].name,
              .consumer = program_.kernels[i].name,
              .reason = reason(producer, kernel_of_[i])});
+    add_sibling_boundaries(reason);
+  }
+
+  /// Kernels one after the other that read the same array, which one kernel would read once.
+  void add_sibling_boundaries(const std::function<std::string(int, int)>& reason) {
+    llvm::DenseMap<const Node*, std::size_t> last_reader;
+    for (std::size_t i = 0; i < kernel_of_.size(); ++i)
+      for (const Node* node : groups_.loads(kernel_of_[i])) {
+        const auto [last, is_first] = last_reader.try_emplace(node, i);
+        const std::size_t before = std::exchange(last->second, i);
+        if (is_first || product(node->shape).is(1) || is_boundary(before, i)) continue;
+        program_.boundaries.push_back(
+            {.producer = program_.kernels[before].name,
+             .consumer = program_.kernels[i].name,
+             .reason = fmt::format("both read {}: {}", groups_.name(node),
+                                   reason(kernel_of_[before], kernel_of_[i]))});
+      }
+  }
+
+  /// True if the one kernel reads what the other stores.
+  bool is_boundary(std::size_t producer, std::size_t consumer) const {
+    return std::ranges::any_of(program_.boundaries, [&](const Boundary& boundary) {
+      return boundary.producer == program_.kernels[producer].name &&
+             boundary.consumer == program_.kernels[consumer].name;
+    });
   }
 
   Program& program_;

@@ -1,6 +1,7 @@
 // channel_stats_0 | channel_stats_1: m has 64 elements, the kernel has 2048 rows of 784
 // channel_stats_1 | channel_stats_2: sum_7 reduces 784 elements and v_sum reduces 32
 // channel_stats_2 | channel_stats_3: v has 64 elements, the kernel has 2048 rows of 784
+// channel_stats_0 | channel_stats_2: both read x: a third kernel needs the result of one and feeds the other
 
 // sinter kernel channel_stats_0 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
 //   sum_1 = sum x {axes = [2, 3], keep = false} : f32[32, 64]

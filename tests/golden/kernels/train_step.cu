@@ -1,5 +1,6 @@
 // train_step_0 | train_step_1: max_4 reduces 10 elements and logits reduces 64
 // train_step_1 | train_step_2: new has 640 elements, the kernel has 256 rows of 10
+// train_step_0 | train_step_2: both read x: a third kernel needs the result of one and feeds the other
 
 // sinter kernel train_step_0 · row_reduce · threads 128, vector 4, 8 per row, 16 rows per block
 //   p = mul x3, w : f32[256, 10, 64]
