@@ -51,7 +51,8 @@ std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
   if (device.is_host) return {};
   std::size_t free = 0;
   std::size_t total = 0;
-  check(device.driver, device.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  check(device.driver, device.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo",
+        [&] { return "before tuning of kernel " + request.sources[0].entry; });
   if (static_cast<std::size_t>(set_bytes) > free / 2)
     return fmt::format("not timed: its scratch data of {} MiB is more than half of the {} MiB free",
                        set_bytes >> 20, free >> 20);

@@ -24,9 +24,11 @@ const HostCompiler& host_compiler() {
   return compiler;
 }
 
-int function_attribute(const Driver& driver, CUfunction function, CUfunction_attribute which) {
+int function_attribute(const Driver& driver, CUfunction function, CUfunction_attribute which,
+                       std::string_view kernel) {
   int value = 0;
-  check(driver, driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute");
+  check(driver, driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute",
+        [&] { return fmt::format("kernel {}", kernel); });
   return value;
 }
 
@@ -170,9 +172,10 @@ CompiledFunction CompileService::load_function(const Module& module, const Sourc
   check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, source.entry.c_str()),
         "cuModuleGetFunction", source.entry);
   if (!device_.is_host) {
-    function.registers = function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_NUM_REGS);
-    function.spill_bytes =
-        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    function.registers =
+        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_NUM_REGS, source.entry);
+    function.spill_bytes = function_attribute(driver, function.handle,
+                                              CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, source.entry);
   }
   if (source.shared_bytes > kDefaultSharedBytes)
     check(

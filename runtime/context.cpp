@@ -104,12 +104,12 @@ void Bindings::set(const Binding& binding) {
   state_->numbers[slot] = binding.number;
 }
 
-Context::GraphCounters Context::graph_counters() const {
-  GraphCounters counters;
+Context::Counters Context::counters() const {
+  Counters counters{.kernel_launches = state_->kernel_launches};
   for (const std::unique_ptr<Lane>& lane : state_->lanes) {
-    counters.builds += lane->graph.builds();
+    counters.graph_builds += lane->graph.builds();
     counters.patched_nodes += lane->graph.patched_nodes();
-    counters.launches += lane->graph.launches();
+    counters.graph_launches += lane->graph.launches();
   }
   return counters;
 }

@@ -90,6 +90,7 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
                   lane.launches.variant().kernels[static_cast<std::size_t>(i)].source.entry,
                   executable->interface.name);
             });
+      ++kernel_launches;
     }
   }
   finish_run(lane);
@@ -161,6 +162,10 @@ void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream)
   }
 }
 
+std::string ContextState::after_last_run() const {
+  return fmt::format("waiting for the last run of {}", executable->interface.name);
+}
+
 void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
   if (stream_ && stream_->handle == stream->handle) [[likely]]
     return;
@@ -168,7 +173,7 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
   if (stream_ && stream_->is_owned && !is_end_marked_) mark_end();
   if (is_end_marked_)
     check(driver, driver.cuStreamWaitEvent(stream->handle, end_->handle, /*flags=*/0),
-          "cuStreamWaitEvent");
+          "cuStreamWaitEvent", [&] { return after_last_run(); });
   stream_ = stream;
 }
 
@@ -184,10 +189,12 @@ void ContextState::mark_end() {
   const Driver& driver = executable->device.driver;
   if (!end_) {
     CUevent event = nullptr;
-    check(driver, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    check(driver, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
+          [&] { return after_last_run(); });
     end_ = std::make_unique<EventState>(executable->device, event);
   }
-  check(driver, driver.cuEventRecord(end_->handle, stream_->handle), "cuEventRecord");
+  check(driver, driver.cuEventRecord(end_->handle, stream_->handle), "cuEventRecord",
+        [&] { return after_last_run(); });
   is_end_marked_ = true;
 }
 

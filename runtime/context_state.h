@@ -37,6 +37,7 @@ struct ContextState {
 
   const std::shared_ptr<ExecutableState> executable;
   std::vector<std::unique_ptr<Lane>> lanes;
+  std::int64_t kernel_launches = 0;
 
  private:
   /// Launches with what is bound, planning first if it must.
@@ -48,6 +49,8 @@ struct ContextState {
   void follow_last_run(const std::shared_ptr<StreamState>& stream);
   void finish_run(const Lane& lane);
   void mark_end();
+  /// What a failed call has to do with, for its message.
+  std::string after_last_run() const;
 
   std::atomic<bool> is_busy_ = false;
   Matcher matcher_;

@@ -20,7 +20,8 @@ namespace {
 
 int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
   int value = 0;
-  check(driver, driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+  check(driver, driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute",
+        [&] { return fmt::format("attribute {} of device {}", static_cast<int>(which), device); });
   return value;
 }
 
@@ -74,7 +75,8 @@ const DeviceList& cuda_devices() {
     auto* states = new DeviceList;
     const Driver* driver = cuda_driver().driver;
     int count = 0;
-    if (driver) check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount");
+    if (driver)
+      check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", "the list of GPUs");
     for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
     return states;
   }();
@@ -85,10 +87,12 @@ const DeviceList& cuda_devices() {
 
 DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
-  check(driver, driver.cuInit(0), "cuInit");
-  check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet");
+  check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
+  check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
+        [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
-  check(driver, driver.cuDeviceGetName(text.data(), text.size(), handle), "cuDeviceGetName");
+  check(driver, driver.cuDeviceGetName(text.data(), text.size(), handle), "cuDeviceGetName",
+        [&] { return fmt::format("device {}", ordinal); });
   name = text.data();
   check(driver, driver.cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain",
         [&] { return fmt::format("device {} ({})", ordinal, name); });
@@ -122,7 +126,8 @@ int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
   const CurrentContext current(*state_);
-  check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
+        [&] { return state_->name + kOfEarlierWork; });
 }
 
 Device default_device() { return cuda_devices().empty() ? host_device() : cuda_device(0); }

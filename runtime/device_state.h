@@ -19,6 +19,10 @@ class CompileService;
 class TuningStore;
 
 /// One device. Lives until the process ends, as everything that refers to it may.
+/// Ends the context of calls that tell of what was queued before them.
+inline constexpr const char* kOfEarlierWork =
+    ", where work that was queued before may be what failed";
+
 struct DeviceState {
   DeviceState(const Driver& driver, int ordinal);
   ~DeviceState();
@@ -41,7 +45,7 @@ struct DeviceState {
 class CurrentContext {
  public:
   explicit CurrentContext(const DeviceState& device) : device_(device) {
-    check(device.driver, device.driver.cuCtxGetCurrent(&former_), "cuCtxGetCurrent");
+    check(device.driver, device.driver.cuCtxGetCurrent(&former_), "cuCtxGetCurrent", device.name);
     if (former_ != device.context) [[unlikely]]
       change();
   }

@@ -51,7 +51,7 @@ std::string describe(const Driver& driver, CUresult result);
 /// Returns if `result` is success; else throws DriverError. `context` says what the call was for:
 /// `check(driver, result, "cuLaunchKernelEx", "kernel softmax_1")`.
 inline void check(const Driver& driver, CUresult result, std::string_view call,
-                  std::string_view context = {}) {
+                  std::string_view context) {
   if (result == CUDA_SUCCESS) [[likely]]
     return;
   throw_driver_error(driver, result, call, context);

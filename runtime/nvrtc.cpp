@@ -43,18 +43,21 @@ bool fill(NvrtcTable& table, void* library) {
          find(library, "nvrtcGetPTX", table.nvrtcGetPTX);
 }
 
-void check(const NvrtcTable& table, nvrtcResult result, std::string_view call) {
+/// `context` says what was being compiled.
+void check(const NvrtcTable& table, nvrtcResult result, std::string_view call,
+           std::string_view context) {
   if (result == NVRTC_SUCCESS) return;
-  throw DriverError(fmt::format("{} failed: {}", call, table.nvrtcGetErrorString(result)),
-                    static_cast<int>(result));
+  throw DriverError(
+      fmt::format("{} failed for {}: {}", call, context, table.nvrtcGetErrorString(result)),
+      static_cast<int>(result));
 }
 
 /// A program that is destroyed with this.
 class Program {
  public:
-  Program(const NvrtcTable& table, const std::string& text) : table_(table) {
-    check(table,
-          table.nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr),
+  Program(const NvrtcTable& table, const std::string& text, std::string context)
+      : table_(table), context_(std::move(context)) {
+    check(table.nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   }
   Program(const Program&) = delete;
@@ -66,33 +69,48 @@ class Program {
     for (const std::string& option : options) pointers.push_back(option.c_str());
     return table_.nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }
-  std::string log() { return read(table_.nvrtcGetProgramLogSize, table_.nvrtcGetProgramLog); }
-  std::string ptx() { return read(table_.nvrtcGetPTXSize, table_.nvrtcGetPTX); }
+  std::string log() {
+    return read(table_.nvrtcGetProgramLogSize, table_.nvrtcGetProgramLog, "nvrtcGetProgramLog");
+  }
+  std::string ptx() { return read(table_.nvrtcGetPTXSize, table_.nvrtcGetPTX, "nvrtcGetPTX"); }
   std::vector<std::byte> cubin() {
     std::size_t bytes = 0;
-    check(table_, table_.nvrtcGetCUBINSize(program_, &bytes), "nvrtcGetCUBINSize");
+    check(table_.nvrtcGetCUBINSize(program_, &bytes), "nvrtcGetCUBINSize");
     std::vector<std::byte> result(bytes);
     if (bytes)
-      check(table_, table_.nvrtcGetCUBIN(program_, reinterpret_cast<char*>(result.data())),
+      check(table_.nvrtcGetCUBIN(program_, reinterpret_cast<char*>(result.data())),
             "nvrtcGetCUBIN");
     return result;
+  }
+  void check(nvrtcResult result, std::string_view call) const {
+    sinter::check(table_, result, call, context_);
   }
 
  private:
   /// Text that the library ends with a zero, which is counted.
   std::string read(nvrtcResult (*get_size)(nvrtcProgram, std::size_t*),
-                   nvrtcResult (*get)(nvrtcProgram, char*)) {
+                   nvrtcResult (*get)(nvrtcProgram, char*), std::string_view call) {
     std::size_t bytes = 0;
-    if (get_size(program_, &bytes) != NVRTC_SUCCESS || bytes == 0) return {};
+    check(get_size(program_, &bytes), call);
+    if (bytes == 0) return {};
     std::string text(bytes, '\0');
-    if (get(program_, text.data()) != NVRTC_SUCCESS) return {};
+    check(get(program_, text.data()), call);
     text.resize(bytes - 1);
     return text;
   }
 
   const NvrtcTable& table_;
+  std::string context_;
   nvrtcProgram program_ = nullptr;
 };
+
+/// `kernels softmax_0 and 3 more for sm_90`
+std::string describe(std::span<const SourcePart> kernels, std::string_view architecture) {
+  if (kernels.empty()) return fmt::format("no kernel for {}", architecture);
+  const std::string more =
+      kernels.size() == 1 ? "" : fmt::format(" and {} more", kernels.size() - 1);
+  return fmt::format("kernel {}{} for {}", kernels[0].name, more, architecture);
+}
 
 std::string write_program(std::string_view prelude, std::span<const SourcePart> kernels) {
   std::string text = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
@@ -137,7 +155,7 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
   if (has_option(kHasMinimal)) options.push_back("--minimal");
   if (has_option(kHasNoCache)) options.push_back("--no-cache");
 
-  Program program(table_, write_program(prelude, kernels));
+  Program program(table_, write_program(prelude, kernels), describe(kernels, architecture));
   const nvrtcResult result = program.compile(options);
   NvrtcOutput output{.log = program.log()};
   if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
@@ -146,7 +164,8 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
     throw CompileError(
         explain_compile_failure("nvrtc", " for " + architecture, parts, output.log, version_text_));
   }
-  check(table_, result, "nvrtcCompileProgram");
+  if (result != NVRTC_SUCCESS)
+    program.check(result, fmt::format("nvrtcCompileProgram (its log: {})", output.log));
   output.ptx = program.ptx();
   if (architecture.starts_with("sm_")) {
     output.cubin = program.cubin();
@@ -186,9 +205,11 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
     return fails(fmt::format("is version {}, sinter needs {} or later",
                              version_name(nvrtc->version_), version_name(kMinimumNvrtc)));
   int count = 0;
-  nvrtc->table_.nvrtcGetNumSupportedArchs(&count);
+  if (nvrtc->table_.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
+    return fails("tells no architectures");
   nvrtc->architectures_.resize(static_cast<std::size_t>(count));
-  nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data());
+  if (nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data()) != NVRTC_SUCCESS)
+    return fails("tells no architectures");
   nvrtc->version_text_ = "nvrtc " + version_name(nvrtc->version_);
   return {.nvrtc = keep(std::move(nvrtc))};
 }

@@ -110,7 +110,8 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
 void ReplayGraph::build(LaunchSet& launches) {
   const Driver& driver = device_.driver;
   release();
-  check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate");
+  check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate",
+        [&] { return fmt::format("a graph of {} kernels", launches.launches().size()); });
   nodes_.assign(launches.launches().size(), nullptr);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     PreparedLaunch& launch = launches.launches()[i];
@@ -138,7 +139,8 @@ void ReplayGraph::build(LaunchSet& launches) {
 }
 
 void ReplayGraph::launch(CUstream stream) {
-  check(device_.driver, device_.driver.cuGraphLaunch(exec_, stream), "cuGraphLaunch");
+  check(device_.driver, device_.driver.cuGraphLaunch(exec_, stream), "cuGraphLaunch",
+        [&] { return fmt::format("a graph of {} kernels", nodes_.size()); });
   ++launched_;
 }
 

@@ -34,14 +34,15 @@ Stream Device::stream() const {
   const CurrentContext current(*state_);
   CUstream handle = nullptr;
   check(state_->driver, state_->driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
-        "cuStreamCreate");
+        "cuStreamCreate", state_->name);
   return Stream(std::make_shared<StreamState>(*state_, handle, /*is_owned=*/true));
 }
 
 Event Device::event() const {
   const CurrentContext current(*state_);
   CUevent handle = nullptr;
-  check(state_->driver, state_->driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate");
+  check(state_->driver, state_->driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate",
+        state_->name);
   return Event(std::make_shared<EventState>(*state_, handle));
 }
 
@@ -56,7 +57,8 @@ void* Stream::handle() const { return state_->handle; }
 void Stream::synchronize() const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
-  check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize");
+  check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize",
+        [&] { return "a stream of " + state_->device.name + kOfEarlierWork; });
 }
 
 void Stream::wait(const Event& event) const {
@@ -64,7 +66,7 @@ void Stream::wait(const Event& event) const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
   check(driver, driver.cuStreamWaitEvent(state_->handle, event.state_->handle, /*flags=*/0),
-        "cuStreamWaitEvent");
+        "cuStreamWaitEvent", [&] { return "a stream of " + state_->device.name; });
 }
 
 void Event::record(const Stream& stream) const {
@@ -72,13 +74,15 @@ void Event::record(const Stream& stream) const {
                     stream.state()->device);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
-  check(driver, driver.cuEventRecord(state_->handle, stream.state()->handle), "cuEventRecord");
+  check(driver, driver.cuEventRecord(state_->handle, stream.state()->handle), "cuEventRecord",
+        [&] { return "a stream of " + state_->device.name; });
 }
 
 void Event::synchronize() const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
-  check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize");
+  check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize",
+        [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
 }
 
 bool Event::is_done() const {
@@ -86,7 +90,8 @@ bool Event::is_done() const {
   const Driver& driver = state_->device.driver;
   const CUresult result = driver.cuEventQuery(state_->handle);
   if (result == CUDA_ERROR_NOT_READY) return false;
-  check(driver, result, "cuEventQuery");
+  check(driver, result, "cuEventQuery",
+        [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
   return true;
 }
 
@@ -96,7 +101,7 @@ float Event::elapsed_since(const Event& start) const {
   const Driver& driver = state_->device.driver;
   float milliseconds = 0;
   check(driver, driver.cuEventElapsedTime(&milliseconds, start.state_->handle, state_->handle),
-        "cuEventElapsedTime");
+        "cuEventElapsedTime", [&] { return "two events of " + state_->device.name; });
   return milliseconds;
 }
 

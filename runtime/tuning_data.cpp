@@ -166,7 +166,8 @@ void TuningData::fill(const Part& part, CUdeviceptr to) {
     filled += more;
   }
   // The copy from pageable memory may still be reading the pattern.
-  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
+        "scratch data for tuning, or a candidate before");
 }
 
 /// Any number but 0 and 1, which are special to many ops.
@@ -226,7 +227,8 @@ std::vector<std::byte> TuningData::results(int set) {
           driver.cuMemcpyDtoHAsync(bytes.data() + start, address(part, set),
                                    static_cast<std::size_t>(part.bytes), stream_),
           "cuMemcpyDtoHAsync", "results of tuning");
-    check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
+          "scratch data for tuning, or a candidate before");
   }
   return bytes;
 }

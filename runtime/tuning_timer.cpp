@@ -10,9 +10,12 @@ std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
   return addresses;
 }
 
+constexpr std::string_view kTiming = "timing of candidates";
+
 std::unique_ptr<EventState> make_event(DeviceState& device) {
   CUevent event = nullptr;
-  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate");
+  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate",
+        kTiming);
   return std::make_unique<EventState>(device, event);
 }
 
@@ -93,14 +96,14 @@ double TuningTimer::measure(const RepeatedLaunches& repeated) {
     check(driver,
           driver.cuMemsetD8Async(flush_->pointer, 0, static_cast<std::size_t>(flush_->bytes),
                                  stream_),
-          "cuMemsetD8Async");
-  check(driver, driver.cuEventRecord(start_->handle, stream_), "cuEventRecord");
-  check(driver, driver.cuGraphLaunch(repeated.exec(), stream_), "cuGraphLaunch");
-  check(driver, driver.cuEventRecord(end_->handle, stream_), "cuEventRecord");
-  check(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize");
+          "cuMemsetD8Async", kTiming);
+  check(driver, driver.cuEventRecord(start_->handle, stream_), "cuEventRecord", kTiming);
+  check(driver, driver.cuGraphLaunch(repeated.exec(), stream_), "cuGraphLaunch", kTiming);
+  check(driver, driver.cuEventRecord(end_->handle, stream_), "cuEventRecord", kTiming);
+  check(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize", kTiming);
   float milliseconds = 0;
   check(driver, driver.cuEventElapsedTime(&milliseconds, start_->handle, end_->handle),
-        "cuEventElapsedTime");
+        "cuEventElapsedTime", kTiming);
   return 1e3 * static_cast<double>(milliseconds) / launches_;
 }
 

@@ -42,7 +42,8 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
     report.sizes.push_back(fmt::format("{} = {}", symbol->name,
                                        request.symbols[static_cast<std::size_t>(symbol->id)]));
-  for (const Guard& guard : program.guards) report.guards.push_back(to_string(guard) + ": " + guard.reason);
+  for (const Guard& guard : program.guards)
+    report.guards.push_back(to_string(guard) + ": " + guard.reason);
   for (const Boundary& boundary : program.boundaries)
     report.boundaries.push_back(
         {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});

@@ -73,8 +73,8 @@ void print_loops(const Trained& naive, const Trained& fused, const Trained& repl
                 loop->microseconds_per_step);
   std::printf(
       "The replayed loop built its CUDA Graph %lld times and patched %.2f nodes per step.\n",
-      static_cast<long long>(replayed.graph.builds),
-      static_cast<double>(replayed.graph.patched_nodes) / kSteps);
+      static_cast<long long>(replayed.counters.graph_builds),
+      static_cast<double>(replayed.counters.patched_nodes) / kSteps);
 }
 
 }  // namespace digits

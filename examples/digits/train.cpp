@@ -48,12 +48,10 @@ Trained train(const Executable& executable, const Set& set, Loop loop) {
                   .lines = std::move(lines),
                   .syncs_per_step = static_cast<double>(syncs) / kSteps,
                   .microseconds_per_step = time.count() / kSteps,
-                  .graph = context.graph_counters()};
-  if (loop == Loop::replay)
-    trained.launches_per_step = static_cast<double>(trained.graph.launches) / kSteps;
-  else
-    for (const KernelReport& kernel : executable.report().kernels)
-      trained.launches_per_step += kernel.launches;
+                  .counters = context.counters()};
+  trained.launches_per_step =
+      static_cast<double>(trained.counters.kernel_launches + trained.counters.graph_launches) /
+      kSteps;
   return trained;
 }
 

@@ -28,7 +28,7 @@ struct Trained {
   double launches_per_step = 0;
   double syncs_per_step = 0;
   double microseconds_per_step = 0;
-  sinter::Context::GraphCounters graph;
+  sinter::Context::Counters counters;
 };
 
 /// Trains for kSteps steps from zero weights. Throws std::runtime_error if a loss is NaN.

@@ -46,7 +46,7 @@ class HostDriverCompileTest : public HostDriverTest {
     const int size = static_cast<int>(values.size());
     const Shape shape{.blocks = static_cast<unsigned>(size + 255) / 256, .threads = 256};
     check(driver, launch(function({.entry = "map", .text = text}), shape, from, to, size),
-          "cuLaunchKernelEx");
+          "cuLaunchKernelEx", "a test");
     return download<Out>(to, values.size());
   }
 };

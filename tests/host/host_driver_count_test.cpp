@@ -17,8 +17,8 @@ class HostDriverCountTest : public HostDriverTest {
   host::Launch count(const HostKernel& kernel, const Shape& shape, Parameters... parameters) {
     const CUfunction counting = function(kernel, /*count=*/true);
     host::reset_counters();
-    check(driver, launch(counting, shape, parameters...), "cuLaunchKernelEx");
-    check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize");
+    check(driver, launch(counting, shape, parameters...), "cuLaunchKernelEx", "a test");
+    check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", "a test");
     return host::counters().launches.at(0);
   }
 };
@@ -154,7 +154,7 @@ TEST_F(HostDriverCountTest, ReportsTheAttributesOfAnH200) {
   host::configure({.sm_count = 7});
   const auto attribute = [&](CUdevice_attribute which) {
     int value = -1;
-    check(driver, driver.cuDeviceGetAttribute(&value, which, 0), "cuDeviceGetAttribute");
+    check(driver, driver.cuDeviceGetAttribute(&value, which, 0), "cuDeviceGetAttribute", "a test");
     return value;
   };
   EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), 9);

@@ -18,23 +18,23 @@ class HostDriverTest : public ::testing::Test {
  protected:
   void SetUp() override {
     use_seed(0);
-    check(driver, driver.cuInit(0), "cuInit");
+    check(driver, driver.cuInit(0), "cuInit", "a test");
     CUcontext context = nullptr;
-    check(driver, driver.cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-    check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    check(driver, driver.cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain", "a test");
+    check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "a test");
     host::reset_counters();
   }
   void TearDown() override {
     host::clear_faults();
     host::clear_error();
-    check(driver, driver.cuDevicePrimaryCtxRelease(0), "cuDevicePrimaryCtxRelease");
+    check(driver, driver.cuDevicePrimaryCtxRelease(0), "cuDevicePrimaryCtxRelease", "a test");
   }
 
   void use_seed(std::uint64_t seed) { host::configure({.seed = seed}); }
 
   CUdeviceptr allocate(std::size_t bytes) {
     CUdeviceptr pointer = 0;
-    check(driver, driver.cuMemAlloc(&pointer, bytes), "cuMemAlloc");
+    check(driver, driver.cuMemAlloc(&pointer, bytes), "cuMemAlloc", "a test");
     return pointer;
   }
   template <class T>
@@ -42,7 +42,7 @@ class HostDriverTest : public ::testing::Test {
     const CUdeviceptr pointer = allocate(values.size() * sizeof(T));
     check(driver,
           driver.cuMemcpyHtoDAsync(pointer, values.data(), values.size() * sizeof(T), stream),
-          "cuMemcpyHtoDAsync");
+          "cuMemcpyHtoDAsync", "a test");
     return pointer;
   }
   /// Synchronises the stream.
@@ -50,23 +50,23 @@ class HostDriverTest : public ::testing::Test {
   std::vector<T> download(CUdeviceptr pointer, std::size_t count, CUstream stream = nullptr) {
     std::vector<T> values(count);
     check(driver, driver.cuMemcpyDtoHAsync(values.data(), pointer, count * sizeof(T), stream),
-          "cuMemcpyDtoHAsync");
+          "cuMemcpyDtoHAsync", "a test");
     return values;
   }
   template <class T>
   T* pinned(std::size_t count) {
     void* pointer = nullptr;
-    check(driver, driver.cuMemHostAlloc(&pointer, count * sizeof(T), 0), "cuMemHostAlloc");
+    check(driver, driver.cuMemHostAlloc(&pointer, count * sizeof(T), 0), "cuMemHostAlloc", "a test");
     return static_cast<T*>(pointer);
   }
   CUstream new_stream() {
     CUstream stream = nullptr;
-    check(driver, driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    check(driver, driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", "a test");
     return stream;
   }
   CUevent new_event(unsigned flags = CU_EVENT_DEFAULT) {
     CUevent event = nullptr;
-    check(driver, driver.cuEventCreate(&event, flags), "cuEventCreate");
+    check(driver, driver.cuEventCreate(&event, flags), "cuEventCreate", "a test");
     return event;
   }
 
@@ -75,13 +75,13 @@ class HostDriverTest : public ::testing::Test {
     const HostImage image =
         compiler.compile(prelude_text(Prelude::host), std::vector{kernel}, count);
     CUmodule module = nullptr;
-    check(driver, driver.cuModuleLoadData(&module, image.image.data()), "cuModuleLoadData");
+    check(driver, driver.cuModuleLoadData(&module, image.image.data()), "cuModuleLoadData", "a test");
     return module;
   }
   CUfunction function(const HostKernel& kernel, bool count = false) {
     CUfunction result = nullptr;
     check(driver, driver.cuModuleGetFunction(&result, load(kernel, count), kernel.entry.c_str()),
-          "cuModuleGetFunction");
+          "cuModuleGetFunction", "a test");
     return result;
   }
 

@@ -26,7 +26,7 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
 
   CUgraph new_graph() {
     CUgraph graph = nullptr;
-    check(driver, driver.cuGraphCreate(&graph, 0), "cuGraphCreate");
+    check(driver, driver.cuGraphCreate(&graph, 0), "cuGraphCreate", "a test");
     return graph;
   }
   struct AffineNode {
@@ -50,7 +50,7 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
     CUgraphNode result = nullptr;
     check(driver,
           driver.cuGraphAddKernelNode(&result, graph_, after.data(), after.size(), &parameters),
-          "cuGraphAddKernelNode");
+          "cuGraphAddKernelNode", "a test");
     return result;
   }
   CUgraphNode add_fill(float value, std::vector<CUgraphNode> after = {}) {
@@ -59,7 +59,7 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
     check(driver,
           driver.cuGraphAddMemsetNode(&result, graph_, after.data(), after.size(), &parameters,
                                       nullptr),
-          "cuGraphAddMemsetNode");
+          "cuGraphAddMemsetNode", "a test");
     return result;
   }
   CUDA_MEMSET_NODE_PARAMS fill_of(float value) {
@@ -79,11 +79,11 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
   }
   CUgraphExec instantiate() {
     CUgraphExec exec = nullptr;
-    check(driver, driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), "cuGraphInstantiate");
+    check(driver, driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), "cuGraphInstantiate", "a test");
     return exec;
   }
   float run(CUgraphExec exec) {
-    check(driver, driver.cuGraphLaunch(exec, nullptr), "cuGraphLaunch");
+    check(driver, driver.cuGraphLaunch(exec, nullptr), "cuGraphLaunch", "a test");
     return download<float>(x_, 32)[31];
   }
 

@@ -234,12 +234,12 @@ TEST_F(HostDriverStreamTest, ServesSeveralHostThreads) {
   CUcontext context = nullptr;
   ASSERT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
   const auto work = [&](float* result) {
-    check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "a test");
     const CUstream stream = new_stream();
     const CUdeviceptr x = allocate(4);
-    check(driver, driver.cuMemsetD8Async(x, 0, 4, stream), "cuMemsetD8Async");
+    check(driver, driver.cuMemsetD8Async(x, 0, 4, stream), "cuMemsetD8Async", "a test");
     for (int i = 0; i < 50; ++i)
-      check(driver, launch(kernel, {.stream = stream}, x, x, 1), "cuLaunchKernelEx");
+      check(driver, launch(kernel, {.stream = stream}, x, x, 1), "cuLaunchKernelEx", "a test");
     *result = download<float>(x, 1, stream)[0];
   };
   std::vector<float> results(4);

@@ -72,10 +72,10 @@ TEST_F(Replay, IsOneLaunch) {
 
 TEST_F(Replay, BuildsOnceAndPatchesNothingWhereNothingChanged) {
   for (int i = 0; i < 5; ++i) replay();
-  const Context::GraphCounters counters = context.graph_counters();
-  EXPECT_EQ(counters.builds, 1);
+  const Context::Counters counters = context.counters();
+  EXPECT_EQ(counters.graph_builds, 1);
   EXPECT_EQ(counters.patched_nodes, 0);
-  EXPECT_EQ(counters.launches, 5);
+  EXPECT_EQ(counters.graph_launches, 5);
   EXPECT_THAT(download(p), ElementsAre(0, -10, -20));
 }
 
@@ -83,12 +83,12 @@ TEST_F(Replay, PatchesOnlyTheNodesThatAChangeConcerns) {
   replay();
   b = device.empty(f32, {3});  // one kernel writes it
   replay();
-  EXPECT_EQ(context.graph_counters().patched_nodes, 1);
+  EXPECT_EQ(context.counters().patched_nodes, 1);
   EXPECT_THAT(download(b), ElementsAre(16, 12, 8));
   replay(/*scale=*/1);  // one kernel multiplies by it
-  EXPECT_EQ(context.graph_counters().patched_nodes, 2);
+  EXPECT_EQ(context.counters().patched_nodes, 2);
   EXPECT_THAT(download(a), ElementsAre(2, 3, 4));
-  EXPECT_EQ(context.graph_counters().builds, 1);
+  EXPECT_EQ(context.counters().graph_builds, 1);
 }
 
 TEST_F(Replay, SeesWhatRunsInBetweenChanged) {
@@ -115,7 +115,7 @@ TEST_F(Replay, PatchesNewSizesOfTheSameClass) {
   replay_size(64);
   replay_size(4096);
   replay_size(64);
-  EXPECT_EQ(context.graph_counters().builds, 1);
+  EXPECT_EQ(context.counters().graph_builds, 1);
 }
 
 TEST_F(Replay, RunsEmptyPrograms) {

@@ -103,13 +103,14 @@ class Context {
   /// Checks and keeps bindings for later runs in any Context of this Executable.
   Bindings bind(BindingList inputs, BindingList outputs) const;
 
-  /// How often this Context built a CUDA Graph and patched a node of one.
-  struct GraphCounters {
-    std::int64_t builds = 0;
-    std::int64_t patched_nodes = 0;
-    std::int64_t launches = 0;
+  /// What this Context has asked of the driver so far.
+  struct Counters {
+    std::int64_t kernel_launches = 0;  ///< of run, one by one
+    std::int64_t graph_launches = 0;   ///< of replay
+    std::int64_t graph_builds = 0;
+    std::int64_t patched_nodes = 0;  ///< of graphs that were built before
   };
-  GraphCounters graph_counters() const;
+  Counters counters() const;
 
  private:
   friend class Executable;

@@ -1,0 +1,157 @@
+// Every call of the driver that a program's life makes, made to fail: the error names the call, the
+// code and what the call was for, and the next program runs as if nothing had been.
+#include "runtime/host_driver/host_driver.h"
+#include "sinter/sinter.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sinter {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+constexpr std::int64_t kRows = 64;
+constexpr std::int64_t kColumns = 256;
+
+constexpr const char* kSymbols[] = {
+#define SYMBOL(NAME, ...) #NAME,
+#include "runtime/driver_symbols.def"
+};
+
+/// Calls that, some of the time, only give something back or put it as it was: nobody can do
+/// anything about their failure, so it is told on standard error at most.
+const std::set<std::string> kReleases = {
+    "cuMemFree",      "cuEventDestroy",  "cuStreamDestroy", "cuGraphExecDestroy", "cuGraphDestroy",
+    "cuModuleUnload", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuStreamSynchronize"};
+
+/// Compiles, tunes, runs, replays, copies and times a program of three kernels; one that was never
+/// compiled before if `is_new`.
+std::vector<float> live(bool is_new) {
+  static double news = 2.0;
+  if (is_new) news += 1.0;
+  Graph graph("life");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows, kColumns});
+  const Tensor steps = graph.input("steps", f32, {});
+  const Tensor s = softmax(x);
+  graph.output("total", sum(s));
+  graph.output("columns", sum(s * news, {0}));
+  graph.update(steps, steps + 1.0);
+
+  const Device device = host_device();
+  const Stream stream = device.stream();
+  const Stream other = device.stream();
+  const Executable executable = compile(graph, device, {.tune = Tune::quick});
+  Context context = executable.context();
+  const Array xs = device.empty(f32, {kRows, kColumns});
+  const Array counter = device.empty(f32, {});
+  const Array copy = device.empty(f32, {kRows, kColumns});
+  device.upload(xs, std::vector<float>(kRows * kColumns, 0.5F), stream);
+  device.upload(counter, std::vector<float>{0}, stream);
+  const Event start = device.event();
+  const Event end = device.event();
+  start.record(stream);
+  const Outputs outputs = context.run(stream, {{"x", xs}, {"steps", counter}});
+  end.record(stream);
+  other.wait(end);
+  const Array total = device.empty(f32, {});
+  const Array columns = device.empty(f32, {kColumns});
+  context.replay(other, {{"x", xs}, {"steps", counter}}, {{"total", total}, {"columns", columns}});
+  context.replay(other, {{"x", copy}, {"steps", counter}},
+                 {{"total", total}, {"columns", columns}});
+  other.synchronize();
+  end.synchronize();
+  (void)end.is_done();
+  (void)end.elapsed_since(start);
+  device.synchronize();
+  std::vector<float> result = device.download<float>(outputs["total"], stream);
+  result.push_back(device.download<float>(counter, stream)[0]);
+  return result;
+}
+
+class DriverCalls : public testing::TestWithParam<const char*> {
+ protected:
+  void TearDown() override { host::clear_faults(); }
+};
+
+TEST_P(DriverCalls, FailWithCallCodeAndContext) {
+  const std::string call = GetParam();
+  const bool is_new = call.starts_with("cuModule") || call.starts_with("cuMemset") ||
+                      call.starts_with("cuMemcpyDtoD");  // compiling and tuning
+  live(is_new);  // what is made once for the whole process is there
+  host::reset_counters();
+  live(is_new);
+  const auto made = host::calls(call);
+  if (made == 0) return;  // ReachWhatAProgramCalls tells which are called
+  for (const auto n : std::set<unsigned long>{1, (made + 1) / 2, made}) {
+    host::inject_fault(call, static_cast<int>(n), cuda::CUDA_ERROR_UNKNOWN);
+    std::string message;
+    try {
+      live(is_new);
+    } catch (const DriverError& error) {
+      message = error.what();
+    }
+    host::clear_faults();
+    if (message.empty()) {
+      EXPECT_TRUE(kReleases.contains(call)) << call << " " << n << " failed without an error";
+    } else {
+      EXPECT_THAT(message, AllOf(HasSubstr(call + " failed on the host device for "),
+                                 HasSubstr("CUDA_ERROR_UNKNOWN")));
+    }
+    EXPECT_THAT(live(is_new), ElementsAre(kRows, 3)) << "after call " << n;
+  }
+}
+
+TEST(DriverFailures, ReachWhatAProgramCalls) {
+  live(true);
+  host::reset_counters();
+  live(true);
+  std::vector<std::string> called;
+  for (const char* symbol : kSymbols)
+    if (host::calls(symbol) > 0) called.push_back(symbol);
+  // Of the others some start a device, and some serve what a GPU alone has or a caller asks for.
+  EXPECT_THAT(called, IsSupersetOf({"cuCtxSetCurrent",
+                                    "cuCtxGetCurrent",
+                                    "cuCtxSynchronize",
+                                    "cuMemAlloc",
+                                    "cuMemFree",
+                                    "cuMemcpyHtoDAsync",
+                                    "cuMemcpyDtoHAsync",
+                                    "cuMemcpyDtoDAsync",
+                                    "cuMemsetD8Async",
+                                    "cuMemsetD32Async",
+                                    "cuStreamCreate",
+                                    "cuStreamDestroy",
+                                    "cuStreamSynchronize",
+                                    "cuStreamWaitEvent",
+                                    "cuEventCreate",
+                                    "cuEventDestroy",
+                                    "cuEventRecord",
+                                    "cuEventSynchronize",
+                                    "cuEventQuery",
+                                    "cuEventElapsedTime",
+                                    "cuModuleLoadData",
+                                    "cuModuleGetFunction",
+                                    "cuLaunchKernelEx",
+                                    "cuGraphCreate",
+                                    "cuGraphDestroy",
+                                    "cuGraphAddKernelNode",
+                                    "cuGraphInstantiateWithFlags",
+                                    "cuGraphExecKernelNodeSetParams",
+                                    "cuGraphExecDestroy",
+                                    "cuGraphLaunch"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Symbols, DriverCalls, testing::ValuesIn(kSymbols),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace sinter
