@@ -13,6 +13,7 @@
 #include "ir/adt.h"
 #include "ir/extent.h"
 #include "ir/op.h"
+#include "ir/slabs.h"
 #include "sinter/graph.h"
 
 namespace sinter {
@@ -144,7 +145,7 @@ struct GraphData {
     static bool isEqual(const Node& draft, const Node* node);
   };
 
-  llvm::BumpPtrAllocator arena_;
+  SlabArena arena_;
   llvm::DenseSet<const Node*, Unique> unique_;
   std::vector<Location> locations_;  ///< by id
   llvm::DenseMap<const Node*, const char*> labels_;

@@ -11,9 +11,16 @@ void fail(std::string_view op, std::string_view message, Location location) {
   throw UserError(fmt::format("{}: {} (recorded at {})", op, message, to_string(location)));
 }
 
-GraphData& graph_of(std::string_view op, std::span<const Operand> operands) {
+llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands) {
+  llvm::SmallVector<const Operand*, 4> refs;
+  for (const Operand& operand : operands) refs.push_back(&operand);
+  return refs;
+}
+
+GraphData& graph_of(std::string_view op, OperandRefs operands) {
   GraphData* graph = nullptr;
-  for (const Operand& operand : operands) {
+  for (const Operand* ref : operands) {
+    const Operand& operand = *ref;
     if (operand.is_literal()) continue;
     if (graph && graph != operand.tensor.graph())
       fail(op,
@@ -24,11 +31,14 @@ GraphData& graph_of(std::string_view op, std::span<const Operand> operands) {
     graph = operand.tensor.graph();
   }
   if (!graph)
-    fail(op, "every operand is a number; at least one must be a Tensor", operands[0].location);
+    fail(op, "every operand is a number; at least one must be a Tensor", operands[0]->location);
   return *graph;
 }
 
-GraphData& graph_of(std::string_view op, const Operand& x) { return graph_of(op, {&x, 1}); }
+GraphData& graph_of(std::string_view op, const Operand& x) {
+  const Operand* const ref = &x;
+  return graph_of(op, OperandRefs(&ref, 1));
+}
 
 std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
                           Location location) {
@@ -115,9 +125,10 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
 namespace {
 
 /// The dtype that all of `operands` but the numbers have.
-DType common_dtype(std::string_view op, std::span<const Operand> operands) {
+DType common_dtype(std::string_view op, OperandRefs operands) {
   const Node* first = nullptr;
-  for (const Operand& operand : operands) {
+  for (const Operand* ref : operands) {
+    const Operand& operand = *ref;
     if (operand.is_literal()) continue;
     const Node* node = operand.tensor.node();
     // A value that was itself recorded from numbers alone keeps its own dtype.
@@ -129,9 +140,9 @@ DType common_dtype(std::string_view op, std::span<const Operand> operands) {
     if (!first) first = node;
   }
   if (first) return first->dtype;
-  for (const Operand& operand : operands)
-    if (operand.literal.kind == Literal::Kind::real) return f32;
-  return operands[0].literal.kind == Literal::Kind::boolean ? boolean : i64;
+  for (const Operand* operand : operands)
+    if (operand->literal.kind == Literal::Kind::real) return f32;
+  return operands[0]->literal.kind == Literal::Kind::boolean ? boolean : i64;
 }
 
 void check_dtype(std::string_view op, TypeRule rule, DType dtype, Location location) {
@@ -150,15 +161,15 @@ void check_dtype(std::string_view op, TypeRule rule, DType dtype, Location locat
 
 }  // namespace
 
-Tensor record_elementwise(Op op, std::span<const Operand> operands) {
+Tensor record_elementwise(Op op, OperandRefs operands) {
   const OpInfo& row = info(op);
   GraphData& graph = graph_of(row.name, operands);
-  const Location location = operands[0].location;
+  const Location location = operands[0]->location;
 
-  std::span<const Operand> values = operands;
+  OperandRefs values = operands;
   llvm::SmallVector<const Node*, 3> nodes;
   if (row.types == TypeRule::Where) {
-    const Operand& condition = operands[0];
+    const Operand& condition = *operands[0];
     if (!condition.is_literal() && condition.tensor.dtype() != boolean)
       fail(row.name,
            fmt::format("the condition is {}; compare it with a number to get bool",
@@ -171,10 +182,10 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands) {
   }
   const DType dtype = common_dtype(row.name, values);
   check_dtype(row.name, row.types, dtype, location);
-  for (const Operand& value : values)
-    nodes.push_back(value.is_literal() ? constant(graph, row.name, value.literal,
-                                                  info(dtype).compute, value.location)
-                                       : value.tensor.node());
+  for (const Operand* value : values)
+    nodes.push_back(value->is_literal() ? constant(graph, row.name, value->literal,
+                                                   info(dtype).compute, value->location)
+                                        : value->tensor.node());
 
   const DType result =
       row.types == TypeRule::Compare || row.types == TypeRule::Logical ? boolean : dtype;
@@ -198,9 +209,9 @@ Tensor record_elementwise(Op op, std::span<const Operand> operands) {
 }
 
 // clang-format off
-#define UNARY(NAME, ...)   Tensor NAME(Operand a) { return record_elementwise(Op::NAME, {&a, 1}); }
-#define BINARY(NAME, ...)  Tensor NAME(Operand a, Operand b) { const Operand operands[] = {a, b}; return record_elementwise(Op::NAME, operands); }
-#define TERNARY(NAME, ...) Tensor NAME(Operand a, Operand b, Operand c) { const Operand operands[] = {a, b, c}; return record_elementwise(Op::NAME, operands); }
+#define UNARY(NAME, ...)   Tensor NAME(Operand a) { const Operand* const operands[] = {&a}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
+#define BINARY(NAME, ...)  Tensor NAME(Operand a, Operand b) { const Operand* const operands[] = {&a, &b}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
+#define TERNARY(NAME, ...) Tensor NAME(Operand a, Operand b, Operand c) { const Operand* const operands[] = {&a, &b, &c}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
 #include "sinter/ops.def"
 // clang-format on
 

@@ -21,8 +21,12 @@ using AxesVector = llvm::SmallVector<std::int64_t, 6>;
 /// Throws UserError: `op: message (recorded at model.cpp:42)`.
 [[noreturn]] void fail(std::string_view op, std::string_view message, Location location);
 
+/// Operands where they stand: to copy them takes as long as to record.
+using OperandRefs = std::span<const Operand* const>;
+llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands);
+
 /// The graph that all tensors among `operands` belong to.
-GraphData& graph_of(std::string_view op, std::span<const Operand> operands);
+GraphData& graph_of(std::string_view op, OperandRefs operands);
 
 /// The one graph of `x`, which must be a Tensor.
 GraphData& graph_of(std::string_view op, const Operand& x);
@@ -39,7 +43,10 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
                      Location location);
 
 /// Any elementwise op; what UNARY, BINARY and TERNARY rows of the table expand to.
-Tensor record_elementwise(Op op, std::span<const Operand> operands);
+Tensor record_elementwise(Op op, OperandRefs operands);
+inline Tensor record_elementwise(Op op, std::span<const Operand> operands) {
+  return record_elementwise(op, refs_to(operands));
+}
 
 /// What a reduction may be told beyond its axes.
 struct ReductionOptions {

@@ -160,7 +160,7 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
 
 Tensor concat(std::span<const Operand> parts, int axis) {
   if (parts.empty()) throw UserError("concat: there are no operands; give at least one Tensor");
-  GraphData& graph = graph_of("concat", parts);
+  GraphData& graph = graph_of("concat", refs_to(parts));
   const Location location = parts[0].location;
   llvm::SmallVector<const Node*, 4> nodes;
   for (const Operand& part : parts) {
@@ -210,7 +210,7 @@ void check_indices(std::string_view op, const Operand& indices) {
 Tensor take(Operand x, Operand indices, int axis) {
   const Operand operands[] = {x, indices};
   check_indices("take", indices);
-  GraphData& graph = graph_of("take", operands);
+  GraphData& graph = graph_of("take", refs_to(operands));
   if (x.is_literal()) fail("take", "the first operand is a number, not a Tensor", x.location);
   const Node* const nodes[] = {x.tensor.node(), indices.tensor.node()};
   const std::int64_t checked = checked_axis("take", axis, *nodes[0], x.location);
@@ -226,7 +226,7 @@ Tensor take(Operand x, Operand indices, int axis) {
 Tensor take_along_axis(Operand x, Operand indices, int axis) {
   const Operand operands[] = {x, indices};
   check_indices("take_along_axis", indices);
-  GraphData& graph = graph_of("take_along_axis", operands);
+  GraphData& graph = graph_of("take_along_axis", refs_to(operands));
   if (x.is_literal())
     fail("take_along_axis", "the first operand is a number, not a Tensor", x.location);
   const Node* const nodes[] = {x.tensor.node(), indices.tensor.node()};
