@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/node.h"
+#include "ir/reduced_axes.h"
 #include "sinter/error.h"
 #include "sinter/ops.h"
 
@@ -77,6 +78,17 @@ std::string_view reduction_attributes(Op op) {
 }
 
 // clang-format off
+// The vjp column of reductions speaks the words of ReducedAxes, so each formula stands in a class of its own.
+#define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \
+  struct WayBackOf_##NAME : ReducedAxes {                                                                   \
+    using ReducedAxes::ReducedAxes;                                                                         \
+    Tensor apply([[maybe_unused]] Tensor x, [[maybe_unused]] Tensor g) const { return VJP; }                \
+    static std::vector<Tensor> vjp(std::span<const Tensor> operands, Tensor y, Tensor g) {                  \
+      return {WayBackOf_##NAME(operands[0], y).apply(operands[0], g)};                                      \
+    }                                                                                                       \
+  };
+#include "sinter/ops.def"
+
 #define OPERANDS1(T) [[maybe_unused]] const T a = operands[0];
 #define OPERANDS2(T) OPERANDS1(T) [[maybe_unused]] const T b = operands[1];
 #define OPERANDS3(T) OPERANDS2(T) [[maybe_unused]] const T c = operands[2];
@@ -99,14 +111,15 @@ std::string_view reduction_attributes(Op op) {
 #define UNARY(...) ROW(1, __VA_ARGS__)
 #define BINARY(...) ROW(2, __VA_ARGS__)
 #define TERNARY(...) ROW(3, __VA_ARGS__)
-#define PLAIN(KIND, NAME, ARITY, TYPES, STATE, ATTRIBUTES, DOC)                                             \
+#define PLAIN(KIND, NAME, ARITY, TYPES, STATE, ATTRIBUTES, VJP, DOC)                                        \
   OpInfo{.op = Op::NAME, .kind = OpKind::KIND, .name = #NAME, .arity = ARITY, .types = TypeRule::TYPES,     \
          .traits = None, .inputs = Inputs::Any, .cuda = {}, .cuda_integer = {}, .host = nullptr,            \
-         .host_integer = nullptr, .vjp = nullptr, .ulp = 0, .state = STATE,                                 \
+         .host_integer = nullptr, .vjp = VJP, .ulp = 0, .state = STATE,                                     \
          .attributes = parse_attributes(ATTRIBUTES), .doc = DOC},
-#define REDUCTION(NAME, TYPES, STATE, DOC) PLAIN(reduction, NAME, 1, TYPES, STATE, reduction_attributes(Op::NAME), DOC)
-#define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, DOC)
-#define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, DOC)
+#define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \
+  PLAIN(reduction, NAME, 1, TYPES, STATE, reduction_attributes(Op::NAME), &WayBackOf_##NAME::vjp, DOC)
+#define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, nullptr, DOC)
+#define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, nullptr, DOC)
 
 const std::vector<OpInfo>& table() {
   static const std::vector<OpInfo> rows = {

@@ -76,7 +76,7 @@ struct OpInfo {
   std::string_view cuda_integer;  ///< elementwise on integers and bool
   long double (*host)(std::span<const long double> operands);
   std::int64_t (*host_integer)(std::span<const std::int64_t> operands);
-  std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);
+  std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);  ///< or null
   int ulp;
   std::string_view state;  ///< reductions: the prelude's accumulator; empty: simplified away
   std::vector<AttributeInfo> attributes;

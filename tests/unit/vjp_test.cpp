@@ -4,6 +4,7 @@
 #include "ir/record.h"
 #include "tests/unit/oracle_support.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -117,10 +118,73 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
   }
 }
 
-std::vector<Op> elementwise_ops() {
+/// A reduction of x[3, 4, 5] over axes 0 and 2, or 1 alone for argmax, times a cotangent, summed.
+struct RecordedReduction {
+  Graph graph{"vjp"};
+  Tensor loss;
+  Tensor cotangent;  ///< of x
+  HostArrays inputs;
+};
+
+RecordedReduction record_reduction_of(Op op, const Values& x, Keep kept) {
+  RecordedReduction result;
+  Graph& graph = result.graph;
+  const Tensor operand = graph.input("x", f64, {3, 4, 5});
+  result.inputs.emplace("x", HostArray::of(f64, {3, 4, 5}, x));
+  std::vector<std::int64_t> axes = {0, 2};
+  if (op == Op::argmax) axes = {1};
+  ReductionOptions options{.keep = kept};
+  if (op == Op::var) options.correction = 1;
+  const Tensor y = record_reduction(op, operand, axes, options);
+  // A cotangent that differs from element to element.
+  const Tensor count = cast(iota(graph, product(y.shape()), 1, 2), f64);
+  const Tensor g = reshape(count, y.shape()) * 0.25;
+  result.loss = sum(cast(y, f64) * g);
+  result.cotangent = info(op).vjp(std::array{operand}, y, g)[0];
+  return result;
+}
+
+double loss_of(Op op, const Values& x, Keep kept) {
+  RecordedReduction recorded = record_reduction_of(op, x, kept);
+  return value_of(recorded.graph, recorded.loss, recorded.inputs).real(0);
+}
+
+class ReductionVjpTest : public testing::TestWithParam<Op> {};
+
+TEST_P(ReductionVjpTest, IsTheCentralDifferenceOfEachElement) {
+  const Op op = GetParam();
+  std::mt19937_64 random(5);
+  Values x(60);
+  for (double& value : x) value = sample(Inputs::Any, random);
+  for (const Keep kept : {Keep::no, Keep::yes}) {
+    RecordedReduction recorded = record_reduction_of(op, x, kept);
+    const Expected cotangent = value_of(recorded.graph, recorded.cotangent, recorded.inputs);
+    ASSERT_EQ(cotangent.shape, (std::vector<std::int64_t>{3, 4, 5}));
+    constexpr double kStep = 0x1p-17;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      Values above = x;
+      Values below = x;
+      above[i] += kStep;
+      below[i] -= kStep;
+      const double slope = (loss_of(op, above, kept) - loss_of(op, below, kept)) / (2 * kStep);
+      EXPECT_NEAR(cotangent.reals[i], slope, 1e-6 * (1 + std::fabs(slope))) << "element " << i;
+    }
+  }
+}
+
+TEST(ReductionVjp, EqualLargestElementsShareTheCotangent) {
+  Values x(60, -1.0);
+  x[0] = x[3] = x[44] = 2.0;  // all three in row 0 of axis 1
+  RecordedReduction recorded = record_reduction_of(Op::max, x, Keep::no);
+  const Expected cotangent = value_of(recorded.graph, recorded.cotangent, recorded.inputs);
+  for (const std::size_t i : {0, 3, 44}) EXPECT_DOUBLE_EQ(cotangent.reals[i], 0.25 / 3);
+  EXPECT_EQ(cotangent.reals[1], 0);
+}
+
+std::vector<Op> ops_of(OpKind kind) {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
-    if (row.kind == OpKind::elementwise) ops.push_back(row.op);
+    if (row.kind == kind) ops.push_back(row.op);
   return ops;
 }
 
@@ -129,7 +193,9 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
   return std::string(info(test.param).name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(elementwise_ops()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(ops_of(OpKind::elementwise)), name_of);
+INSTANTIATE_TEST_SUITE_P(Ops, ReductionVjpTest, testing::ValuesIn(ops_of(OpKind::reduction)),
+                         name_of);
 
 }  // namespace
 }  // namespace sinter
