@@ -1,11 +1,17 @@
 #include "ir/random_inputs.h"
 
 #include "ir/walk.h"
+#include "sinter/error.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
 #include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter {
 
@@ -101,6 +107,25 @@ std::vector<std::int64_t> evaluate_all(std::span<const Extent> extents,
   return values;
 }
 
+HostArray allocate(const InputInfo& input, std::span<const std::int64_t> symbols) {
+  const Node& node = *input.node;
+  std::vector<std::int64_t> strides;
+  if (node.op == Op::input) strides = evaluate_all(attribute(node, "strides").extents, symbols);
+  const std::vector<std::int64_t> shape = evaluate_all(node.shape, symbols);
+  const auto fail = [&] {
+    return UserError(
+        fmt::format("input {}: {}[{}] is more than there is memory for; choose smaller sizes",
+                    input.name, name(node.dtype), fmt::join(shape, ", ")));
+  };
+  try {
+    return HostArray(node.dtype, shape, std::move(strides));
+  } catch (const std::bad_alloc&) {
+    throw fail();
+  } catch (const std::length_error&) {  // what no machine has
+    throw fail();
+  }
+}
+
 }  // namespace
 
 HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> symbols,
@@ -109,9 +134,7 @@ HostArrays random_inputs(const GraphData& graph, std::span<const std::int64_t> s
   HostArrays arrays;
   for (const InputInfo& input : graph.inputs) {
     const Node& node = *input.node;
-    std::vector<std::int64_t> strides;
-    if (node.op == Op::input) strides = evaluate_all(attribute(node, "strides").extents, symbols);
-    HostArray array(node.dtype, evaluate_all(node.shape, symbols), std::move(strides));
+    HostArray array = allocate(input, symbols);
     fill_padding(array);
     const std::uint64_t key = key_of(seed, input.name);
     if (is_floating(node.dtype))

@@ -28,7 +28,8 @@ Set read_file(const std::string& path) {
                                " is not 64 pixels and a digit");
     set.labels.push_back(label);
   }
-  if (set.labels.empty()) throw std::runtime_error(path + ": is not there or empty");
+  if (set.labels.empty())
+    throw std::runtime_error(path + ": is not there or empty; run from the folder that holds it");
   return set;
 }
 

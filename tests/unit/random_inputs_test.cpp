@@ -2,8 +2,10 @@
 #include "ir/random_inputs.h"
 
 #include "sinter/ops.h"
+#include "tests/support/errors.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -115,6 +117,16 @@ TEST_F(RandomInputsTest, EmptyInputsAreEmpty) {
   graph.input("x", f32, {0, 5});
   EXPECT_EQ(draw().at("x").size(), 0);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the process there
+TEST(RandomInputs, SayWhichInputIsTooLarge) {
+  Graph graph("g");
+  graph.output("y", neg(graph.input("x", f32, {graph.extent("rows"), 64})));
+  EXPECT_EQ(test::error_of([&] { random_inputs(graph, std::array{std::int64_t{1} << 50}, 0); }),
+            "input x: f32[1125899906842624, 64] is more than there is memory for; choose smaller "
+            "sizes");
+}
+#endif
 
 }  // namespace
 }  // namespace sinter

@@ -82,6 +82,11 @@ void add_run(CLI::App& app, Command& chosen) {
       ->check(CLI::IsMember({"host", "cuda"}));
   command.add_option("--seed", arguments->seed, "Of the random inputs")
       ->type_name("NUMBER")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
+          },
+          ""))
       ->capture_default_str();
   command.add_flag("--check", arguments->check,
                    "Judge the results by the oracle, and compare fused with unfused bits");
