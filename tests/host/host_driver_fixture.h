@@ -20,7 +20,8 @@ class HostDriverTest : public ::testing::Test {
     use_seed(0);
     check(driver, driver.cuInit(0), "cuInit", "a test");
     CUcontext context = nullptr;
-    check(driver, driver.cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain", "a test");
+    check(driver, driver.cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain",
+          "a test");
     check(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "a test");
     host::reset_counters();
   }
@@ -56,12 +57,14 @@ class HostDriverTest : public ::testing::Test {
   template <class T>
   T* pinned(std::size_t count) {
     void* pointer = nullptr;
-    check(driver, driver.cuMemHostAlloc(&pointer, count * sizeof(T), 0), "cuMemHostAlloc", "a test");
+    check(driver, driver.cuMemHostAlloc(&pointer, count * sizeof(T), 0), "cuMemHostAlloc",
+          "a test");
     return static_cast<T*>(pointer);
   }
   CUstream new_stream() {
     CUstream stream = nullptr;
-    check(driver, driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", "a test");
+    check(driver, driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+          "a test");
     return stream;
   }
   CUevent new_event(unsigned flags = CU_EVENT_DEFAULT) {
@@ -75,7 +78,8 @@ class HostDriverTest : public ::testing::Test {
     const HostImage image =
         compiler.compile(prelude_text(Prelude::host), std::vector{kernel}, count);
     CUmodule module = nullptr;
-    check(driver, driver.cuModuleLoadData(&module, image.image.data()), "cuModuleLoadData", "a test");
+    check(driver, driver.cuModuleLoadData(&module, image.image.data()), "cuModuleLoadData",
+          "a test");
     return module;
   }
   CUfunction function(const HostKernel& kernel, bool count = false) {
