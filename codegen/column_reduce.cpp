@@ -111,8 +111,8 @@ class ColumnWriter {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         const std::string chunk =
             start == "0" ? "Shape::chunk(tile)" : fmt::format("({} + Shape::chunk(tile))", start);
-        writer_.axis_names[body_.reduced_axis()] =
-            writer_.declare_index("along", fmt::format("{} * {} + within", kChunk, chunk));
+        writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+            "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
         const auto row = [&] {
           writer_.write_tile(values, sinks,
                              {.count = {}, .accumulator = accumulator, .index = "along"});

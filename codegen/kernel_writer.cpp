@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/tree.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -30,7 +31,7 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
       schedule(schedule),
       body(body_of(kernel)),
       value_names_(program.graph->data()) {
-  index_type_ = fits_32_bits(program) ? "int" : "long long";
+  index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());
   places_.resize(body.values.size());
   moves_.resize(body.values.size());
@@ -63,6 +64,23 @@ std::string KernelWriter::text(Extent extent) { return index_writer(false).text(
 
 std::string KernelWriter::text(const Index& index, bool at_element) {
   return index_writer(at_element).text(index);
+}
+
+std::string KernelWriter::wide_text(const Index& index) {
+  IndexWriter writer = index_writer(true);
+  const auto widened = [](auto inner) {
+    return [inner](const auto& what) {
+      return fmt::format("static_cast<long long>({})", inner(what));
+    };
+  };
+  writer.c_type = "long long";
+  writer.axis = widened(writer.axis);
+  writer.symbol = widened(writer.symbol);
+  return writer.text(index);
+}
+
+std::string KernelWriter::elements_per_chunk() const {
+  return std::to_string(kChunk) + (index_type_ == "int" ? "" : "ll");
 }
 
 std::string KernelWriter::declare_index(std::string_view name, const std::string& expression) {
@@ -156,13 +174,16 @@ std::string KernelWriter::signature() {
     parameters.push_back(fmt::format("{} {}", argument.c_type, name));
     source.arguments.push_back(std::move(argument));
   };
+  // What a block reads and updates is not `__restrict__`: a load may not sink below a barrier.
+  const auto is_updated = [&](const std::string& name) { return name.ends_with("_io"); };
   const auto add_buffer = [&](int buffer, const std::string& name, bool is_const) {
     const std::string_view type =
         info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
     add({.kind = Argument::Kind::buffer,
          .index = buffer,
          .extent = 0,
-         .c_type = fmt::format("{}{}* __restrict__", is_const ? "const " : "", type)},
+         .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
+                               is_updated(name) ? "" : " __restrict__")},
         name);
   };
   for (const auto& [buffer, name] : inputs_) add_buffer(buffer, name, true);

@@ -48,6 +48,10 @@ class KernelWriter {
   /// An extent or index as an expression; symbols in it become parameters.
   std::string text(Extent extent);
   std::string text(const Index& index, bool at_element);
+  /// The value of `index` at the element, in 64 bits.
+  std::string wide_text(const Index& index);
+  /// The 4 of a chunk in the type of indices.
+  std::string elements_per_chunk() const;
   /// `int` or `long long`.
   std::string_view index_type() const { return index_type_; }
   /// `const int NAME = EXPRESSION;`, the name made free.

@@ -95,8 +95,9 @@ class RowWriter {
     const std::string part = plan_.parts_per_group == 1 ? "0" : "part";
     const std::string start = part_start(writer_, plan_, part);
     const std::string chunk = start == "0" ? "Shape::chunk(tile)" : start + " + Shape::chunk(tile)";
-    writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
-        "column", fmt::format("{} * {}", kChunk, start == "0" ? chunk : "(" + chunk + ")"));
+    writer_.axis_names[body_.reduced_axis()] =
+        writer_.declare_index("column", fmt::format("{} * {}", writer_.elements_per_chunk(),
+                                                    start == "0" ? chunk : "(" + chunk + ")"));
     std::string condition;
     if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
     if (!plan_.whole_extent)

@@ -50,7 +50,10 @@ std::string KernelWriter::operand_text(int value) {
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind == Value::Kind::number) {
-    const std::string number = text(v.at, true);
+    // A position fits the type of indices; what is computed from it may not.
+    const bool is_position = v.node->op == Op::iota && attribute(*v.node, "step").integer == 1 &&
+                             attribute(*v.node, "start").integer == 0;
+    const std::string number = is_position ? text(v.at, true) : wide_text(v.at);
     if (is_half(v.dtype))
       return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
     return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);

@@ -229,6 +229,16 @@ class RowCandidates {
 
 // --- columns ------------------------------------------------------------------------------------
 
+/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
+std::int64_t widest_state(const Body& body) {
+  std::int64_t widest = 8;
+  for (const BodyReduction& reduction : body.reductions) {
+    if (reduction.node->op == Op::argmax) widest = std::max<std::int64_t>(widest, 16);
+    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
+  }
+  return widest;
+}
+
 std::vector<Schedule> columns(const Body& body, const Target& target, const Facts& facts) {
   const int axis = body.parallel_axes - 1;
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
@@ -239,13 +249,16 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
   const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
   const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes.largest, divisor));
   const int widest = useful_vector(body, axis, limit, facts);
+  const std::int64_t state = widest_state(body);
   List list;
   const auto add = [&](int vector, int lanes, int side_by_side) {
     // At least 1/8 of the accumulators per thread would not fit in registers for wide vectors.
     lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
     const std::int64_t held = tree.accumulators / lanes * vector;
     const int threads = lanes * side_by_side;
-    if (held > 64 || threads > 1024 || threads < 32) return;
+    const std::int64_t shared = 2 * std::int64_t{threads} * vector * state;
+    if (held > 64 || threads > 1024 || threads < 32 || shared > target.shared_per_block_opt_in)
+      return;
     list.add({.threads = threads,
               .vector = vector,
               .unroll = 1,

@@ -109,6 +109,7 @@ class Fuser {
     constexpr std::int64_t kMostRows = 32768;
     if (body.finals.empty()) return {};
     const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
+    if (rows == 0) return "there is no row, and so no last block";
     if (rows > kMostRows)
       return fmt::format("one block would reduce the values of {} rows, more than {}", rows,
                          kMostRows);

@@ -43,10 +43,19 @@ std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbol
   return elements_of(buffer, symbols) * size_of(buffer.dtype);
 }
 
-bool fits_32_bits(const Program& program) {
-  return std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
-    return elements_of(buffer, program.facts.symbols) <= kLargestIndex;
-  });
+namespace {
+
+/// Places that a kernel goes through; more than any of its buffers has where they are broadcast.
+Extent iterations(const Kernel& kernel) { return product(kernel.parallel) * kernel.reduced; }
+
+}  // namespace
+
+bool fits_32_bits(const Program& program, const Kernel& kernel) {
+  const std::vector<std::int64_t>& symbols = program.facts.symbols;
+  return evaluate(iterations(kernel), symbols) <= kLargestIndex &&
+         std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
+           return elements_of(buffer, symbols) <= kLargestIndex;
+         });
 }
 
 namespace {
@@ -74,11 +83,13 @@ void find_divisors(Program& program) {
   }
 }
 
-void guard_index_type(Program& program) {
-  if (!fits_32_bits(program)) return;
-  for (const Buffer& buffer : program.buffers)
-    add_guard(program.guards,
-              {.value = buffer.elements, .high = kLargestIndex, .reason = "32-bit indices"});
+void guard_index_type(Program& program, const Kernel& kernel) {
+  if (!fits_32_bits(program, kernel)) return;
+  const auto guard = [&](Extent value) {
+    add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
+  };
+  for (const Buffer& buffer : program.buffers) guard(buffer.elements);
+  guard(iterations(kernel));
 }
 
 /// The reduced extents that have this one's tree: same parts, same accumulators.
@@ -158,10 +169,7 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
 }  // namespace
 
 void schedule(Program& program, Kernel& kernel, const Target& target) {
-  if (program.facts.divisors.empty()) {
-    find_divisors(program);
-    guard_index_type(program);
-  }
+  if (program.facts.divisors.empty()) find_divisors(program);
   std::vector<const Node*> stores;
   for (const Store& store : kernel.stores) stores.push_back(store.node);
   BodyAnswer answer = build_body({.nodes = kernel.nodes, .stores = stores},
@@ -172,6 +180,7 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   for (int axis = 0; axis < body.parallel_axes; ++axis)
     kernel.parallel.push_back(body.space.extent(axis));
   kernel.reduced = body.reduced_size();
+  guard_index_type(program, kernel);
   kernel.kind = kind_of(body, target, program.facts);
   if (body.has_reduced_axis) guard_tree(program, body.reduced_size());
   if (!body.finals.empty()) guard_tree(program, body.parallel_size());

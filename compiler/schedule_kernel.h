@@ -17,6 +17,6 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 /// threads.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);
 /// True if every index of `program`'s kernels fits in 32 bits at its sizes.
-bool fits_32_bits(const Program& program);
+bool fits_32_bits(const Program& program, const Kernel& kernel);
 
 }  // namespace sinter

@@ -227,6 +227,9 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
   bool numbers_changed = false;
   bound.ids.resize(slots);
   bound.values.resize(slots);
+  // All numbers are looked at before any is taken: a call that throws leaves nothing half done.
+  for (std::size_t i = 0; i < slots; ++i)
+    if (!matched.arrays[i]) scalar_bits(interface, interface.slots[i], matched.numbers[i]);
   for (std::size_t i = 0; i < slots; ++i) {
     if (const ArrayData* array = matched.arrays[i]) {
       arrays_changed = arrays_changed || bound.ids[i] != array->id;

@@ -154,11 +154,12 @@ void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream)
   if (needs_more(tickets_, ticket_bytes)) {
     tickets_.reset();
     ++scratch_version_;
-    tickets_ = std::make_unique<DeviceMemory>(device, ticket_bytes, what("the tickets"));
+    auto tickets = std::make_unique<DeviceMemory>(device, ticket_bytes, what("the tickets"));
     check(device.driver,
-          device.driver.cuMemsetD32Async(tickets_->pointer, 0,
+          device.driver.cuMemsetD32Async(tickets->pointer, 0,
                                          static_cast<std::size_t>(layout.tickets), stream),
           "cuMemsetD32Async", [&] { return what("the tickets"); });
+    tickets_ = std::move(tickets);  // only now: tickets that are not 0 name no last block
   }
 }
 
@@ -167,7 +168,9 @@ std::string ContextState::after_last_run() const {
 }
 
 void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
-  if (stream_ && stream_->handle == stream->handle) [[likely]]
+  // One handle stands for each thread's own default stream.
+  const auto per_thread = reinterpret_cast<CUstream>(std::uintptr_t{2});
+  if (stream_ && stream_->handle == stream->handle && stream->handle != per_thread) [[likely]]
     return;
   const Driver& driver = executable->device.driver;
   if (stream_ && stream_->is_owned && !is_end_marked_) mark_end();

@@ -96,13 +96,16 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
     PreparedLaunch& launch = launches.launches()[i];
     if (!launch.changed) [[likely]]
       continue;
-    launch.changed = false;
-    if (launch.is_empty) continue;
+    if (launch.is_empty) {
+      launch.changed = false;
+      continue;
+    }
     const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
     check(device_.driver,
           device_.driver.cuGraphExecKernelNodeSetParams(exec_, nodes_[i], &parameters),
           "cuGraphExecKernelNodeSetParams",
           [&] { return "kernel " + launches.variant().program.kernels[i].name; });
+    launch.changed = false;
     ++patched_nodes_;
   }
 }

@@ -222,14 +222,15 @@ __device__ __forceinline__ unsigned char* shared_memory() {
 
 // True in exactly the block that arrives last; every block's workspace stores are visible to it.
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
-  __threadfence();
   __syncthreads();
   int is_last = 0;
   if (threadIdx.x == 0) {
+    // The barrier orders the stores of this block's threads before the fence, and the fence before
+    // the ticket; likewise the ticket before the loads of the last block's threads.
+    __threadfence();
     is_last = atomicAdd(ticket, 1u) + 1 == blocks;
     if (is_last) *ticket = 0;  // for the next launch
+    __threadfence();
   }
-  is_last = __syncthreads_or(is_last);
-  __threadfence();
-  return is_last != 0;
+  return __syncthreads_or(is_last) != 0;
 }

@@ -1,10 +1,12 @@
 // What graphs compile to, as text: kernels, boundaries with reasons, guards, and the emitted
 // source.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include "compiler/guards.h"
+#include "sinter/text.h"
 #include "tests/support/golden.h"
 
 namespace sinter::test {
@@ -48,6 +50,23 @@ TEST_P(Kernels, EmitTheSameTextTwice) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, Kernels, testing::ValuesIn(golden_graphs(kFolder)),
                          [](const auto& test) { return test.param.stem().string(); });
+
+/// No buffer is large, but what the kernel goes through is.
+TEST(KernelText, CountsBroadcastPlacesIn64Bits) {
+  const Graph graph = parse(R"(
+graph outer(a: f32[65536, 1], b: f32[1, 65536]) {
+  p = mul a, b
+  f = reshape p {shape = [4294967296]}
+  s = sum f {axes = [0]}
+  return s
+})",
+                            "outer.sinter");
+  const Program program = plan(graph, *find_target("sm_90"), {}, {});
+  ASSERT_EQ(program.kernels.size(), 1U);
+  const Kernel& kernel = program.kernels[0];
+  EXPECT_THAT(emit(program, kernel, kernel.schedule, "outer").text,
+              testing::HasSubstr("const long long column = "));
+}
 
 }  // namespace
 }  // namespace sinter::test

@@ -61,6 +61,21 @@ TEST_F(ExecutableCalls, SeeNewScalarsAndArrays) {
   EXPECT_THAT(download(y), ElementsAre(4, 7));
 }
 
+TEST_F(ExecutableCalls, LeaveNothingHalfDoneWhenTheyFail) {
+  Graph two("two");
+  const Tensor x = two.input("x", f32, {1});
+  two.output("y", x + two.scalar("rate", f32) + cast(two.scalar("steps", i32), f32));
+  Context calls = compile(two, device, {.tune = Tune::off}).context();
+  const Array one = upload({1});
+  const Array y = device.empty(f32, {1});
+  calls.run(stream, {{"x", one}, {"rate", 0.5F}, {"steps", 3}}, {{"y", y}});
+  EXPECT_THAT(download(y), ElementsAre(4.5F));
+  EXPECT_THROW(calls.run(stream, {{"x", one}, {"rate", 100.0F}, {"steps", 1.5}}, {{"y", y}}),
+               UserError);
+  calls.run(stream, {{"x", one}, {"rate", 100.0F}, {"steps", 3}}, {{"y", y}});
+  EXPECT_THAT(download(y), ElementsAre(104));
+}
+
 TEST_F(ExecutableCalls, RepeatPreparedBindings) {
   const Array y = device.empty(f32, {2});
   Bindings bindings = context.bind({{"x", upload({1, 2})}, {"scale", 2.0F}}, {{"y", y}});

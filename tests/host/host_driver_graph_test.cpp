@@ -79,7 +79,8 @@ extern "C" __global__ void affine(float* x, const float factor, const float term
   }
   CUgraphExec instantiate() {
     CUgraphExec exec = nullptr;
-    check(driver, driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), "cuGraphInstantiate", "a test");
+    check(driver, driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), "cuGraphInstantiate",
+          "a test");
     return exec;
   }
   float run(CUgraphExec exec) {

@@ -294,5 +294,26 @@ graph whole(x: f32[64] {range = [-3, 3]}, d: f64[64] {range = [-3, 3]}) {
                 -std::numeric_limits<double>::infinity());
 }
 
+/// Positions fit the type of indices, what is computed from them may not.
+TEST(Pointwise, NumbersFromPositionsAndSizesHave64Bits) {
+  run_and_check(R"(
+graph iotastep(x: i64[100000]) {
+  i = iota {extent = 100000, step = 100000, dtype = i64}
+  y = add i, x
+  return y
+}
+)");
+  run_and_check(R"(
+graph sizes(x: i64[n], y: f32[m], z: f32[8]) {
+  c = size {extent = n * m * 1000000, dtype = i64}
+  d = add x, c
+  e = iota {extent = 8, start = 2147483644, dtype = i64}
+  f = cast e {to = f32}
+  g = mul f, z
+  return d, g, h = y
+})",
+                {{"n", 65}, {"m", 77}});
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -180,5 +180,50 @@ graph empty(x: f32[rows, columns]) {
                 {{"rows", 3}, {"columns", 0}});
 }
 
+TEST(Reduction, OfTheResultsOfNoRows) {
+  const std::string_view sums = R"(
+graph z1(x: f32[n, 64]) {
+  a = sum x {axes = [1]}
+  b = exp a
+  s = sum b {axes = [0]}
+  m = max b {axes = [0]}
+  t = add s, 1.0
+  return s, t, m, b
+}
+)";
+  for (const std::int64_t n : {0, 1, 40}) run_and_check(sums, {{"n", n}});
+  const std::string_view mixed = R"(
+graph z2(x: f32[n, m]) {
+  a = max x {axes = [1], keep = true}
+  d = sub x, a
+  e = exp d
+  s = sum e {axes = [1], keep = true}
+  y = div e, s
+  c = sum y {axes = [0]}
+  q = sum c {axes = [0]}
+  g = argmax s {axis = 0}
+  return y, c, q, a
+}
+)";
+  run_and_check(mixed, {{"n", 5}, {"m", 0}});
+  run_and_check(mixed, {{"n", 5}, {"m", 3}});
+}
+
+TEST(Reduction, WideStatesOfManyColumnsFitSharedMemory) {
+  run_and_check(R"(
+graph boolcol(x: bool[4096, 256]) {
+  n = sum x {axes = [0]}
+  y = gt n, 7
+  return y
+}
+)");
+  run_and_check(R"(
+graph places(x: bf16[4096, 512]) {
+  a = argmax x {axis = 0}
+  return a
+})",
+                {}, {.candidates = false});
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -6,7 +6,7 @@
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel sgd_0
 extern "C" __global__ void __launch_bounds__(64)
 sgd_0(const float* __restrict__ gradient_in,
-      float* __restrict__ weight_io,
+      float* weight_io,
       const float lr) {
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   if (first >= 640) return;

@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(128)
 train_step_2(const float* __restrict__ x_in,
              const long long* __restrict__ label_in,
              const float* __restrict__ lp_in,
-             float* __restrict__ w_io,
+             float* w_io,
              const float lr) {
   using Shape = ColumnShape<8, 16, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 2048, 0};
