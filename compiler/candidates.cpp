@@ -255,16 +255,22 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
     // At least 1/8 of the accumulators per thread would not fit in registers for wide vectors.
     lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
     const std::int64_t held = tree.accumulators / lanes * vector;
-    const int threads = lanes * side_by_side;
+    // A thread keeps the parts of its group until the end: more groups, fewer parts for each.
+    int groups = 1;
+    while (tree.parts / groups * vector > 64 && groups < tree.parts &&
+           lanes * side_by_side * groups * 2 <= 1024)
+      groups *= 2;
+    if (tree.parts / groups * vector > 64) return;
+    const int threads = lanes * side_by_side * groups;
     const std::int64_t shared = 2 * std::int64_t{threads} * vector * state;
     if (held > 64 || threads > 1024 || threads < 32 || shared > target.shared_per_block_opt_in)
       return;
     list.add({.threads = threads,
               .vector = vector,
               .unroll = 1,
-              .threads_per_row = lanes,
+              .threads_per_row = lanes * groups,
               .rows_per_block = side_by_side,
-              .groups = 1});
+              .groups = groups});
   };
   const auto side = [&](int vector) {
     // No more columns side by side than there are.
@@ -279,6 +285,8 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
         if (wide >= 1 &&
             (outer * inner / (std::int64_t{wide} * vector) >= target.sm_count || wide <= 8))
           add(vector, lanes, wide);
+  if (tree.parts > 64)
+    for (const int wide : {8, 4, 2}) add(1, 16, wide);
   for (const int lanes : {128, 512}) {
     const int shared = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
     add(1, lanes, std::max(1, 32 / shared));

@@ -34,7 +34,7 @@ struct Effort {
 Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) {
   if (device.is_host) return {.rounds = kHostRounds, .launches = kHostLaunches, .sets = 2};
   const std::int64_t cold_bytes = 3 * device.target.l2_bytes;
-  const std::int64_t launches = (cold_bytes + set_bytes - 1) / set_bytes;
+  const std::int64_t launches = (cold_bytes + set_bytes - 1) / std::max<std::int64_t>(set_bytes, 1);
   Effort effort{.rounds = tune == Tune::wide ? 25 : 7,
                 .launches = static_cast<int>(std::clamp<std::int64_t>(launches, 4, 32))};
   // Large sets push one another out of L2: no more of them than that takes.
@@ -43,7 +43,7 @@ Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) 
 }
 
 std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
-                          std::int64_t set_bytes) {
+                          std::int64_t set_bytes, std::int64_t scratch_bytes) {
   if (request.sources.size() < 2) return "one candidate";
   if (evaluate(request.sources[0].grid, request.symbols) == 0) return "nothing to launch";
   if (device.is_host && set_bytes > kHostLargestSet)
@@ -53,9 +53,9 @@ std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
   std::size_t total = 0;
   check(device.driver, device.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo",
         [&] { return "before tuning of kernel " + request.sources[0].entry; });
-  if (static_cast<std::size_t>(set_bytes) > free / 2)
+  if (static_cast<std::size_t>(scratch_bytes) > free / 2)
     return fmt::format("not timed: its scratch data of {} MiB is more than half of the {} MiB free",
-                       set_bytes >> 20, free >> 20);
+                       scratch_bytes >> 20, free >> 20);
   return {};
 }
 
@@ -94,9 +94,11 @@ class Tuner {
           std::max(data_request.tickets, evaluate(source.tickets, request_.symbols));
     }
     const std::int64_t set_bytes = TuningData::bytes_per_set(data_request);
-    result_.summary = why_not_tuned(device_, request_, set_bytes);
-    if (!result_.summary.empty()) return;
     const Effort effort = effort_for(device_, set_bytes, tune);
+    // The sets, and what empties L2.
+    const std::int64_t scratch_bytes = set_bytes * effort.sets + 2 * device_.target.l2_bytes;
+    result_.summary = why_not_tuned(device_, request_, set_bytes, scratch_bytes);
+    if (!result_.summary.empty()) return;
     const Stream stream = Device(&device_).stream();
     TuningData data(device_, data_request, effort.sets, stream.state()->handle);
     drop_those_that_differ(data, stream.state()->handle);

@@ -225,5 +225,14 @@ graph places(x: bf16[4096, 512]) {
                 {}, {.candidates = false});
 }
 
+TEST(Reduction, ColumnsOfManyParts) {
+  run_and_check(R"(
+graph deep(x: bf16[600000, 3]) {
+  s = sum x {axes = [0]}
+  a = argmax x {axis = 0}
+  return s, a
+})");
+}
+
 }  // namespace
 }  // namespace sinter::test
