@@ -162,7 +162,8 @@ const Node& checked(const Node* node) {
 DType Tensor::dtype() const { return checked(node_).dtype; }
 std::span<const Extent> Tensor::shape() const { return checked(node_).shape; }
 Tensor Tensor::label(std::string_view name) const {
-  graph_->set_label(&checked(node_), name);
+  const Node& node = checked(node_);
+  graph_->set_label(&node, name);
   return *this;
 }
 
