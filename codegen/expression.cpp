@@ -21,16 +21,25 @@ std::string cast_text(DType from, DType to, const std::string& value) {
   if (is_integer(to))
     return is_floating(from) ? fmt::format("to_integer<{}>({})", type, value)
                              : fmt::format("static_cast<{}>({})", type, value);
-  if (is_half(to)) {
-    // Through double, which holds every i32 exactly: rounded once.
+  if (is_narrow(to)) {
+    // Through double, which holds every integer of 32 bits exactly: rounded once.
     std::string exact = value;
-    if (from == DType::i64) exact = fmt::format("to_odd({})", value);
-    if (from == DType::i32 || from == DType::boolean)
+    if (is_integer(from) && size_of(from) == 8)
+      exact = fmt::format("to_odd({})", value);
+    else if (!is_floating(from))
       exact = fmt::format("static_cast<double>({})", value);
     return fmt::format("rounded<{}>({})", name(to), exact);
   }
   if (compute_c_type(from) == type) return value;
   return fmt::format("static_cast<{}>({})", type, value);
+}
+
+/// The bits as they are in memory, read as another dtype.
+std::string bitcast_text(DType from, DType to, const std::string& value) {
+  const std::string bits =
+      is_narrow(from) ? fmt::format("to_memory<{}>({})", name(from), value) : value;
+  const std::string read = fmt::format("bits_as<{}>({})", info(to).c_name, bits);
+  return is_narrow(to) ? fmt::format("to_float({})", read) : read;
 }
 
 bool is_literal_text(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
@@ -39,6 +48,7 @@ bool is_literal_text(const Node& node) { return node.op == Op::constant || node.
 
 std::string op_text(const Node& node, std::span<const std::string> operands) {
   if (node.op == Op::cast) return cast_text(node.operand(0)->dtype, node.dtype, operands[0]);
+  if (node.op == Op::bitcast) return bitcast_text(node.operand(0)->dtype, node.dtype, operands[0]);
   const OpInfo& row = info(node.op);
   // The last operand has the type that the op works on: of `where` the first is the condition.
   const DType dtype = node.operands.back()->dtype;
@@ -54,7 +64,7 @@ std::string op_text(const Node& node, std::span<const std::string> operands) {
   std::string text =
       fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
                   fmt::arg("c", texts[2]), fmt::arg("f", suffix));
-  if (is_half(node.dtype)) text = fmt::format("rounded<{}>({})", name(node.dtype), text);
+  if (is_narrow(node.dtype)) text = fmt::format("rounded<{}>({})", name(node.dtype), text);
   return text;
 }
 

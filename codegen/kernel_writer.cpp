@@ -138,7 +138,8 @@ std::string KernelWriter::state_type(const BodyReduction& reduction) const {
 int KernelWriter::state_bytes(const BodyReduction& reduction) const {
   const int size = size_of(info(reduction.node->operand(0)->dtype).compute);
   switch (reduction.node->op) {
-    case Op::argmax: return 16;
+    case Op::argmax:
+    case Op::argmin: return 16;
     case Op::welford: return 3 * size;
     default: return size;
   }

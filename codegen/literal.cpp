@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ir/rounding.h"
+#include "ir/wide.h"
 
 namespace sinter {
 
@@ -48,8 +49,17 @@ std::string c_literal(const Literal& literal, DType dtype) {
     case DType::boolean: return as_real(literal) != 0 ? "true" : "false";
     case DType::i32: return integer_text(literal.integer, false);
     case DType::i64: return integer_text(literal.integer, true);
+    case DType::u32: return fmt::format("{}u", literal.integer);
+    case DType::u64: return fmt::format("{}ull", whole_text(literal));
+    case DType::i8:
+    case DType::i16:
+    case DType::u8:
+    case DType::u16: return fmt::format("static_cast<{}>({})", info(dtype).c_name, literal.integer);
     case DType::f64: return double_text(as_real(literal));
-    case DType::f32: return float_text(static_cast<float>(as_real(literal)));
+    case DType::f32:
+    case DType::c64: return float_text(static_cast<float>(as_real(literal)));
+    case DType::f8e4m3:
+    case DType::f8e5m2:
     case DType::f16:
     case DType::bf16: return float_text(static_cast<float>(round_to(dtype, as_real(literal))));
   }

@@ -34,17 +34,21 @@ bool is_reserved_word(std::string_view name) {
       "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "NULL", "INFINITY", "NAN", "EOF",
       "linux", "unix", "i386",
       // The prelude and what emitted kernels declare themselves
-      "f16", "bf16", "Vector", "Word", "Words", "Exchange", "RowShape", "RowReduction",
-      "ColumnShape", "ColumnReduction", "Shape", "Sum", "Max", "Min", "ArgMax", "Welford", "Ends",
-      "Unsigned", "Convert", "load", "load_some", "load_apart", "load_streaming", "store",
-      "store_some", "store_apart", "to_float", "to_f16", "to_bf16", "to_memory", "from_memory",
-      "rounded", "to_integer", "to_odd", "truncated", "wrapped_index", "opaque_value", "maximum",
-      "minimum", "wrapping_add", "wrapping_sub", "wrapping_mul", "wrapping_neg", "wrapping_abs",
-      "as_float", "as_double", "bits_of", "is_negative", "shared_memory", "block_barrier",
-      "warp_xor", "last_block", "join_parts", "join_lanes", "join_far_first", "load_workspace",
-      "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count",
-      "first", "row", "column", "along", "size", "inside", "workspace", "tickets", "within", "at",
-      "chunk", "live", "start", "outer", "wanted_row", "wanted_column", "Rows"};
+      "f16", "bf16", "f8e4m3", "f8e5m2", "c64", "Vector", "Word", "Words", "Exchange", "RowShape",
+      "RowReduction", "ColumnShape", "ColumnReduction", "Shape", "Sum", "Prod", "Max", "Min",
+      "ArgMax", "ArgMin", "Welford", "Ends", "Unsigned", "Convert", "load", "load_some",
+      "load_apart", "load_streaming", "store", "store_some", "store_apart", "to_float", "to_f16",
+      "to_bf16", "to_memory", "from_memory", "rounded", "to_integer", "to_odd", "truncated",
+      "wrapped_index", "opaque_value", "maximum", "minimum", "wrapping_add", "wrapping_sub",
+      "wrapping_mul", "wrapping_neg", "wrapping_abs", "as_float", "as_double", "bits_of", "bits_as",
+      "is_negative", "sign", "is_infinite", "is_finite", "larger_number", "smaller_number",
+      "floor_div", "floor_remainder", "truncated_remainder", "bitwise_not", "bitwise_and",
+      "bitwise_or", "bitwise_xor", "population_count", "leading_zeros", "shift_left", "shift_right",
+      "philox", "shared_memory", "block_barrier", "warp_xor", "last_block", "join_parts",
+      "join_lanes", "join_far_first", "load_workspace", "store_workspace", "exchange", "site", "k",
+      "u", "part", "tile", "i", "step", "count", "first", "row", "column", "along", "size",
+      "inside", "workspace", "tickets", "within", "at", "chunk", "live", "start", "outer",
+      "wanted_row", "wanted_column", "Rows"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");
@@ -52,11 +56,12 @@ bool is_reserved_word(std::string_view name) {
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
   static const std::unordered_set<std::string_view> functions = {
-      "exp",   "exp2",     "expm1", "log",   "log2",      "log10", "log1p", "sqrt",      "rsqrt",
-      "cbrt",  "fabs",     "abs",   "floor", "ceil",      "trunc", "rint",  "round",     "sin",
-      "cos",   "tan",      "asin",  "acos",  "atan",      "sinh",  "cosh",  "tanh",      "asinh",
-      "acosh", "atanh",    "erf",   "erfc",  "lgamma",    "pow",   "fmod",  "remainder", "atan2",
-      "hypot", "copysign", "fmin",  "fmax",  "nextafter", "fma",   "min",   "max"};
+      "exp",    "exp2",    "expm1",     "log",   "log2",      "log10", "log1p", "sqrt",
+      "rsqrt",  "cbrt",    "fabs",      "abs",   "floor",     "ceil",  "trunc", "rint",
+      "round",  "sin",     "cos",       "tan",   "asin",      "acos",  "atan",  "sinh",
+      "cosh",   "tanh",    "asinh",     "acosh", "atanh",     "erf",   "erfc",  "lgamma",
+      "erfinv", "digamma", "pow",       "fmod",  "remainder", "atan2", "hypot", "copysign",
+      "fmin",   "fmax",    "nextafter", "fma",   "min",       "max"};
   return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("__");
 }
 

@@ -39,7 +39,7 @@ std::string KernelWriter::operand_text(int value) {
       const auto place = static_cast<int>(attribute(*v.node, "index").integer);
       std::string& name = scalars_[place];
       if (name.empty()) name = names_.take(graph().inputs[static_cast<std::size_t>(place)].name);
-      return is_half(v.dtype) ? fmt::format("to_float({})", name) : name;
+      return is_narrow(v.dtype) ? fmt::format("to_float({})", name) : name;
     }
     default: break;
   }
@@ -54,7 +54,7 @@ std::string KernelWriter::value_expression(int value) {
     const bool is_position = v.node->op == Op::iota && attribute(*v.node, "step").integer == 1 &&
                              attribute(*v.node, "start").integer == 0;
     const std::string number = is_position ? text(v.at, true) : wide_text(v.at);
-    if (is_half(v.dtype))
+    if (is_narrow(v.dtype))
       return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
     return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);
   }
@@ -143,7 +143,7 @@ namespace {
 
 /// A loaded element as what is computed with.
 std::string computed(DType dtype, const std::string& element) {
-  return is_half(dtype) ? "to_float(" + element + ")" : element;
+  return is_narrow(dtype) ? "to_float(" + element + ")" : element;
 }
 
 }  // namespace
@@ -232,7 +232,7 @@ void KernelWriter::write_kept_element(int value) {
 }
 
 std::string KernelWriter::in_memory(DType dtype, const std::string& value) const {
-  return is_half(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+  return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
 }
 
 /// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
@@ -292,7 +292,7 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
     out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
                          texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
                          operand_text(reduction.operand),
-                         reduction.node->op == Op::argmax ? tile.index : "0"));
+                         gives_index(reduction.node->op) ? tile.index : "0"));
   }
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];

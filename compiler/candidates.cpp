@@ -233,7 +233,7 @@ class RowCandidates {
 std::int64_t widest_state(const Body& body) {
   std::int64_t widest = 8;
   for (const BodyReduction& reduction : body.reductions) {
-    if (reduction.node->op == Op::argmax) widest = std::max<std::int64_t>(widest, 16);
+    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
     if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
   }
   return widest;

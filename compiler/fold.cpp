@@ -18,15 +18,10 @@ Literal real_literal(double value) {
   return {.kind = Literal::Kind::real, .real = value};
 }
 
-Literal whole_literal(std::int64_t value, DType dtype) {
-  return {.kind = dtype == boolean ? Literal::Kind::boolean : Literal::Kind::integer,
-          .integer = value};
-}
-
 /// Of any kind, exactly.
 long double exact_real(const Literal& literal) {
   if (literal.kind == Literal::Kind::real) return literal.real;
-  return static_cast<long double>(literal.integer);
+  return static_cast<long double>(integer_of(literal));
 }
 
 using Literals = llvm::SmallVector<Literal, 3>;
@@ -46,13 +41,13 @@ Literal apply_reals(const OpInfo& row, const Literals& operands, DType dtype) {
   llvm::SmallVector<long double, 3> values;
   for (const Literal& operand : operands) values.push_back(exact_real(operand));
   if (is_floating(dtype)) return real_literal(evaluate(row, values, dtype));
-  return whole_literal(static_cast<std::int64_t>(row.host(values)), dtype);
+  return integer_literal(static_cast<std::int64_t>(row.host(values, dtype)), dtype);
 }
 
-Literal apply_integers(const OpInfo& row, const Literals& operands, DType dtype) {
-  llvm::SmallVector<std::int64_t, 3> values;
-  for (const Literal& operand : operands) values.push_back(operand.integer);
-  return whole_literal(wrap_to(dtype, row.host_integer(values)), dtype);
+Literal apply_integers(const OpInfo& row, const Literals& operands, DType taken, DType dtype) {
+  llvm::SmallVector<Wide, 3> values;
+  for (const Literal& operand : operands) values.push_back(integer_of(operand));
+  return integer_literal(wrap_to(dtype, row.host_integer(values, width_of(taken))), dtype);
 }
 
 std::optional<Literal> apply(const Node& node) {
@@ -64,7 +59,7 @@ std::optional<Literal> apply(const Node& node) {
   // The last operand tells, since the first one of a where is a condition.
   const bool reals = operands->back().kind == Literal::Kind::real;
   return reals ? apply_reals(row, *operands, node.dtype)
-               : apply_integers(row, *operands, node.dtype);
+               : apply_integers(row, *operands, node.operands.back()->dtype, node.dtype);
 }
 
 bool is_nonempty(std::span<const Extent> shape) {
@@ -74,6 +69,7 @@ bool is_nonempty(std::span<const Extent> shape) {
 
 /// Structural ops pass on what all their operands are.
 std::optional<Literal> pass_on(const Node& node) {
+  if (node.op == Op::bitcast) return std::nullopt;
   const std::optional<Literal> value = uniform_value(*node.operand(0));
   if (!value || node.op == Op::cast) return value;
   const bool reads_indices = node.op == Op::take || node.op == Op::take_along_axis;
@@ -98,7 +94,7 @@ std::optional<Literal> source(const Node& node) {
   if (node.op != Op::size) return std::nullopt;
   const Extent extent = attribute(node, "extent").extent;
   if (!extent.is_number()) return std::nullopt;
-  return cast_literal(whole_literal(extent.number(), i64), node.dtype);
+  return cast_literal(integer_literal(extent.number(), i64), node.dtype);
 }
 
 std::optional<Literal> known_value(const Node& node) {
@@ -120,20 +116,20 @@ std::optional<Literal> uniform_value(const Node& node) {
   if (node.op != Op::constant && node.op != Op::full) return std::nullopt;
   const Literal& literal = attribute(node, "value").literal;
   // A recorded `full` of a half keeps the number as it was written.
-  return is_half(node.dtype) ? cast_literal(literal, node.dtype) : literal;
+  return is_narrow(node.dtype) ? cast_literal(literal, node.dtype) : literal;
 }
 
 Literal cast_literal(const Literal& literal, DType to) {
   if (is_floating(to)) return real_literal(round_to(to, exact_real(literal)));
   if (literal.kind == Literal::Kind::real)
-    return whole_literal(cast_to_integer(to, literal.real), to);
-  return whole_literal(wrap_to(to, literal.integer), to);
+    return integer_literal(cast_to_integer(to, literal.real), to);
+  return integer_literal(wrap_to(to, integer_of(literal)), to);
 }
 
 const Node* make_uniform(GraphData& graph, std::span<const Extent> shape, const Literal& literal,
                          DType dtype, Location location) {
   const Attribute value = {.literal = literal};
-  if (shape.empty() && !is_half(dtype))
+  if (shape.empty() && !is_narrow(dtype))
     return graph.make({.op = Op::constant,
                        .dtype = dtype,
                        .operands = {},

@@ -1,5 +1,6 @@
 #include "compiler/lower.h"
 
+#include "compiler/fold.h"
 #include "compiler/guards.h"
 #include "compiler/lower_levels.h"
 #include "compiler/rewrite.h"
@@ -28,8 +29,7 @@ Literal extreme_literal(Op op, DType dtype) {
     const double infinity = std::numeric_limits<double>::infinity();
     return {.kind = Literal::Kind::real, .real = lowest ? -infinity : infinity};
   }
-  return {.kind = dtype == boolean ? Literal::Kind::boolean : Literal::Kind::integer,
-          .integer = lowest ? lowest_integer(dtype) : highest_integer(dtype)};
+  return integer_literal(lowest ? lowest_integer(dtype) : highest_integer(dtype), dtype);
 }
 
 /// What lowering a graph leaves behind beside nodes.
@@ -56,8 +56,12 @@ class Lowering {
       case Op::mean: return cast_to(node_.dtype, mean_of(accumulated()));
       case Op::var: return cast_to(node_.dtype, variance());
       case Op::welford: return cast_to(node_.dtype, squared_deviations());
-      case Op::argmax: return argmax().node();
-      default: return extreme().node();
+      case Op::prod: return cast_to(node_.dtype, product_of(accumulated()));
+      case Op::argmax:
+      case Op::argmin: return place().node();
+      case Op::any: return cast_to(boolean, extreme(Op::max));
+      case Op::all: return cast_to(boolean, extreme(Op::min));
+      default: return cast_to(node_.dtype, extreme(node_.op));
     }
   }
 
@@ -107,15 +111,29 @@ class Lowering {
     return reduce(Op::sum, x);
   }
 
-  Tensor extreme() {
+  Tensor product_of(Tensor x) {
     if (reduced_size(node_).is(0))
-      return filled(extreme_literal(node_.op, node_.dtype), node_.dtype);
-    return reduce(node_.op, operand());
+      return filled(cast_literal(Literal::of(1), x.dtype()), x.dtype());
+    return reduce(Op::prod, x);
   }
 
-  Tensor argmax() {
+  /// The operand in a dtype that threads can hand to one another: of 4 bytes or more.
+  Tensor comparable() {
+    const DType dtype = operand().dtype();
+    const bool is_small = !is_floating(dtype) && size_of(dtype) < 4;
+    return is_small ? cast(operand(operand()), i32) : operand();
+  }
+
+  Tensor extreme(Op op) {
+    if (reduced_size(node_).is(0)) return filled(extreme_literal(op, node_.dtype), node_.dtype);
+    return reduce(op, comparable());
+  }
+
+  Tensor place() {
     if (reduced_size(node_).is(1)) return zero(node_.dtype);
-    return tensor(graph_, &node_);
+    const Tensor x = comparable();
+    if (x.node() == node_.operand(0)) return tensor(graph_, &node_);
+    return record_reduction(node_.op, operand(x), reduced_axes(node_), {.keep = keep()});
   }
 
   Tensor divided(Tensor sum, Extent count) {

@@ -19,6 +19,7 @@ bool fits(When when, const Node& pattern, const Node& node) {
     case When::always: return true;
     case When::floats: return is_floating(node.dtype);
     case When::integers: return is_integer(node.dtype);
+    case When::has_sign: return !is_unsigned(node.dtype);
   }
   throw InternalError("rule: unknown condition");
 }

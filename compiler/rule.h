@@ -12,7 +12,7 @@
 namespace sinter {
 
 /// Which numbers a rule holds for.
-enum class When : std::uint8_t { always, floats, integers };
+enum class When : std::uint8_t { always, floats, integers, has_sign };
 
 /// `from` may be replaced by `to`, bit for bit: NaN, infinities, zeros of both signs and overflow
 /// included. Inputs of the pattern are wildcards; one that occurs again must be the same node.

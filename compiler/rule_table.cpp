@@ -37,7 +37,7 @@ RuleTable make_table() {
       {.name = "fma plus minus zero",   .from = fma(x, y, -0.0),                     .to = x * y},
 
       {.name = "abs of abs",            .from = abs(abs(x)),                         .to = abs(x)},
-      {.name = "abs of negative",       .from = abs(-x),                             .to = abs(x)},
+      {.name = "abs of negative",       .from = abs(-x),                             .to = abs(x),            .when = When::has_sign},
       {.name = "floor of floor",        .from = floor(floor(x)),                     .to = floor(x)},
 
       {.name = "maximum of same",       .from = maximum(x, x),                       .to = x},

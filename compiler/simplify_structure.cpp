@@ -20,7 +20,10 @@ Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
 /// True if every value of `from` is a value of `to`.
 bool holds_all(DType to, DType from) {
   if (to == from || from == boolean) return true;
-  if (!is_floating(from)) return (from == i32 && (to == i64 || to == f64));
+  if (to == c64 || from == c64) return from == f32;
+  if (is_integer(from) && is_integer(to))
+    return size_of(to) > size_of(from) && (is_signed(to) || is_unsigned(from));
+  if (is_integer(from)) return info(to).mantissa_bits >= 8 * size_of(from);
   if (!is_floating(to)) return false;
   return info(to).mantissa_bits >= info(from).mantissa_bits &&
          info(to).min_exponent <= info(from).min_exponent &&

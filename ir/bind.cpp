@@ -255,7 +255,7 @@ void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) 
                     fmt::format("axis {} of extent {} would be {}; give larger sizes", axis,
                                 to_string(node->shape[axis]), extent));
     if (node->op == Op::slice) check_slice(graph, *node, symbols);
-    if (node->op == Op::argmax || node->op == Op::take || node->op == Op::take_along_axis)
+    if (gives_index(node->op) || node->op == Op::take || node->op == Op::take_along_axis)
       check_not_empty(graph, *node, static_cast<std::size_t>(attribute(*node, "axis").integer),
                       symbols);
   }

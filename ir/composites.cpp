@@ -50,6 +50,29 @@ Tensor gelu(Operand x) {
   return x * 0.5 * twice_share;
 }
 
+Tensor trigamma(Operand x) {
+  const CalledAt place(x);
+  // Below 1/2 by reflection: trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2. From there up to 6
+  // and more by recurrence, trigamma(x) = trigamma(x + 1) + 1 / x^2, and then the asymptotic series
+  // (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12).
+  constexpr double kPi = 3.141592653589793;
+  const Tensor is_low = lt(x, 0.5);
+  Tensor z = where(is_low, 1.0 - x, x);
+  Tensor shifted;
+  for (int step = 0; step < 6; ++step) {
+    const Tensor term = reciprocal(z * z);
+    shifted = step == 0 ? term : shifted + term;
+    z = z + 1.0;
+  }
+  const Tensor r = reciprocal(z);
+  const Tensor s = r * r;
+  const Tensor tail = s * (1.0 / 6 + s * (-1.0 / 30 + s * (1.0 / 42 + s * (-1.0 / 30))));
+  const Tensor series = r * (1.0 + (r * 0.5 + tail));
+  const Tensor above = shifted + series;
+  const Tensor sine = sin((x - floor(x)) * kPi);
+  return where(is_low, square(kPi / sine) - above, above);
+}
+
 Tensor softmax(Operand x, int axis) {
   const CalledAt place(x);
   // The largest element is taken off so that exp never overflows.

@@ -58,8 +58,16 @@ bool same_bits(const Literal& a, const Literal& b) {
   return a.kind == b.kind && bits(a) == bits(b);
 }
 
+std::string whole_text(const Literal& literal) {
+  if (literal.kind == Literal::Kind::natural)
+    return fmt::format("{}", static_cast<std::uint64_t>(literal.integer));
+  if (literal.kind == Literal::Kind::real) return fmt::format("{}", literal.real);
+  return fmt::format("{}", literal.integer);
+}
+
 double as_real(const Literal& literal) {
-  return literal.kind == Literal::Kind::real ? literal.real : static_cast<double>(literal.integer);
+  return literal.kind == Literal::Kind::real ? literal.real
+                                             : static_cast<double>(integer_of(literal));
 }
 
 bool GraphData::Unique::isEqual(const Node& draft, const Node* node) {

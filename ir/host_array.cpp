@@ -1,6 +1,6 @@
 #include "ir/host_array.h"
 
-#include "ir/half.h"
+#include "ir/element.h"
 #include "ir/rounding.h"
 #include "ir/walk.h"
 #include "sinter/error.h"
@@ -13,22 +13,6 @@
 #include <fmt/format.h>
 
 namespace sinter {
-
-namespace {
-
-template <class T>
-T read(const std::byte* place) {
-  T value;
-  std::memcpy(&value, place, sizeof value);
-  return value;
-}
-
-template <class T>
-void write(std::byte* place, T value) {
-  std::memcpy(place, &value, sizeof value);
-}
-
-}  // namespace
 
 HostArray::HostArray(DType dtype, std::vector<std::int64_t> shape,
                      std::vector<std::int64_t> strides)
@@ -54,7 +38,8 @@ HostArray HostArray::of(DType dtype, std::vector<std::int64_t> shape,
     if (is_floating(dtype))
       result.set_real_at(static_cast<std::int64_t>(i), values[i]);
     else
-      result.set_integer_at(static_cast<std::int64_t>(i), cast_to_integer(dtype, values[i]));
+      result.set_integer_at(static_cast<std::int64_t>(i),
+                            to_stored(cast_to_integer(dtype, values[i])));
   }
   return result;
 }
@@ -81,46 +66,19 @@ std::int64_t HostArray::offset(std::span<const std::int64_t> index) const {
 }
 
 double HostArray::real_at(std::int64_t offset) const {
-  const std::byte* place = bytes_.data() + offset * size_of(dtype_);
-  switch (dtype_) {
-    case DType::f16: return f16_value(read<std::uint16_t>(place));
-    case DType::bf16: return bf16_value(read<std::uint16_t>(place));
-    case DType::f32: return read<float>(place);
-    case DType::f64: return read<double>(place);
-    default: return static_cast<double>(integer_at(offset));
-  }
+  return read_real(dtype_, bytes_.data() + offset * size_of(dtype_));
 }
 
 std::int64_t HostArray::integer_at(std::int64_t offset) const {
-  const std::byte* place = bytes_.data() + offset * size_of(dtype_);
-  switch (dtype_) {
-    case DType::boolean: return read<std::uint8_t>(place) != 0;
-    case DType::i32: return read<std::int32_t>(place);
-    case DType::i64: return read<std::int64_t>(place);
-    default: throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
-  }
+  return read_integer(dtype_, bytes_.data() + offset * size_of(dtype_));
 }
 
 void HostArray::set_real_at(std::int64_t offset, long double value) {
-  std::byte* place = bytes_.data() + offset * size_of(dtype_);
-  switch (dtype_) {
-    case DType::f16: return write(place, f16_bits(value));
-    case DType::bf16: return write(place, bf16_bits(value));
-    case DType::f32: return write(place, static_cast<float>(value));
-    case DType::f64: return write(place, static_cast<double>(value));
-    default: throw InternalError(fmt::format("an element of {} is no real", name(dtype_)));
-  }
+  write_real(dtype_, bytes_.data() + offset * size_of(dtype_), value);
 }
 
 void HostArray::set_integer_at(std::int64_t offset, std::int64_t value) {
-  std::byte* place = bytes_.data() + offset * size_of(dtype_);
-  const std::int64_t wrapped = wrap_to(dtype_, value);
-  switch (dtype_) {
-    case DType::boolean: return write(place, static_cast<std::uint8_t>(wrapped));
-    case DType::i32: return write(place, static_cast<std::int32_t>(wrapped));
-    case DType::i64: return write(place, wrapped);
-    default: throw InternalError(fmt::format("an element of {} is no integer", name(dtype_)));
-  }
+  write_integer(dtype_, bytes_.data() + offset * size_of(dtype_), from_stored(dtype_, value));
 }
 
 std::vector<std::int64_t> row_major(std::span<const std::int64_t> shape) {

@@ -39,7 +39,7 @@ class HostArray {
 
   /// The element at a place in the storage; any dtype as a real (bool as 0 or 1) …
   double real_at(std::int64_t offset) const;
-  /// … and integers and bool exactly.
+  /// … and integers and bool exactly, those of u64 as their 64 bits (`from_stored`).
   std::int64_t integer_at(std::int64_t offset) const;
   /// Stores `value`, rounded to the dtype. Of floating arrays.
   void set_real_at(std::int64_t offset, long double value);

@@ -72,17 +72,17 @@ void fill(Expected& result, const Literal& literal) {
   if (is_floating(result.dtype))
     std::ranges::fill(result.reals, round_to(result.dtype, as_real(literal)));
   else if (literal.kind == Literal::Kind::real)
-    std::ranges::fill(result.integers, cast_to_integer(result.dtype, literal.real));
+    std::ranges::fill(result.integers, to_stored(cast_to_integer(result.dtype, literal.real)));
   else
-    std::ranges::fill(result.integers, wrap_to(result.dtype, literal.integer));
+    std::ranges::fill(result.integers, to_stored(wrap_to(result.dtype, integer_of(literal))));
 }
 
 void fill_iota(Expected& result, const Node& node) {
   const auto start = static_cast<std::uint64_t>(attribute(node, "start").integer);
   const auto step = static_cast<std::uint64_t>(attribute(node, "step").integer);
   for (std::size_t i = 0; i < result.integers.size(); ++i)
-    result.integers[i] = wrap_to(
-        result.dtype, static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step));
+    result.integers[i] = to_stored(
+        wrap_to(result.dtype, static_cast<Wide>(start + static_cast<std::uint64_t>(i) * step)));
 }
 
 Expected interpret_source(const GraphData& graph, const HostArrays& inputs,
@@ -114,8 +114,9 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
     case OpKind::elementwise: return interpret_elementwise(application);
     case OpKind::reduction: return interpret_reduction(application);
     case OpKind::structural:
-      return application.node.op == Op::cast ? interpret_cast(application)
-                                             : interpret_structural(application);
+      if (application.node.op == Op::cast || application.node.op == Op::bitcast)
+        return interpret_cast(application);
+      return interpret_structural(application);
     case OpKind::source: return interpret_source(graph, inputs, application);
   }
   throw InternalError("interpret: unknown kind of op");

@@ -21,7 +21,7 @@ struct Expected {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::vector<double> reals;           ///< of floating dtypes
-  std::vector<std::int64_t> integers;  ///< of integers and bool
+  std::vector<std::int64_t> integers;  ///< of integers and bool, those of u64 as their 64 bits
   std::vector<double> bounds;          ///< absolute; empty: all 0
 
   std::int64_t size() const {
@@ -34,7 +34,8 @@ struct Expected {
   /// Element `i` of any dtype as a real; rounded for integers beyond 2^53.
   double real(std::int64_t i) const {
     const auto place = static_cast<std::size_t>(i);
-    return is_floating(dtype) ? reals[place] : static_cast<double>(integers[place]);
+    return is_floating(dtype) ? reals[place]
+                              : static_cast<double>(from_stored(dtype, integers[place]));
   }
 };
 

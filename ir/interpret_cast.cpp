@@ -2,6 +2,7 @@
 #include "ir/interpret_ops.h"
 #include "ir/rounding.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace sinter {
@@ -21,9 +22,31 @@ bool is_decided(DType to, long double value, long double bound) {
   return cast_to_integer(to, value - bound) == cast_to_integer(to, value + bound);
 }
 
+/// Through memory, as a device does it. What is not certain has no certain bits.
+Expected interpret_bitcast(const Application& application) {
+  const Expected& from = *application.operands[0];
+  const HostArray array = to_array(from);
+  HostArray same_bits(application.node.dtype, application.shape);
+  std::ranges::copy(array.bytes(), same_bits.bytes().begin());
+  Expected result = make_expected(application.node.dtype, application.shape, !from.bounds.empty());
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const bool has_payload = is_floating(from.dtype) && std::isnan(from.reals[place]);
+    if (is_floating(result.dtype))
+      result.reals[place] = same_bits.real_at(i);
+    else
+      result.integers[place] = same_bits.integer_at(i);
+    if (from.bound(i) == 0 && !has_payload) continue;
+    result.bounds.resize(static_cast<std::size_t>(result.size()));
+    result.bounds[place] = kUndecided;
+  }
+  return result;
+}
+
 }  // namespace
 
 Expected interpret_cast(const Application& application) {
+  if (application.node.op == Op::bitcast) return interpret_bitcast(application);
   const Expected& from = *application.operands[0];
   const DType to = application.node.dtype;
   Expected result = make_expected(to, application.shape, !from.bounds.empty());
@@ -36,12 +59,14 @@ Expected interpret_cast(const Application& application) {
         result.reals[place] = element.value;
         bound = element.bound;
       } else if (is_floating(from.dtype)) {
-        result.integers[place] = cast_to_integer(to, from.reals[place]);
+        result.integers[place] = to_stored(cast_to_integer(to, from.reals[place]));
         bound = is_decided(to, from.reals[place], bound) ? 0 : kUndecided;
       } else if (is_floating(to)) {
-        result.reals[place] = round_to(to, static_cast<long double>(from.integers[place]));
+        result.reals[place] =
+            round_to(to, static_cast<long double>(from_stored(from.dtype, from.integers[place])));
       } else {
-        result.integers[place] = wrap_to(to, from.integers[place]);
+        result.integers[place] =
+            to_stored(wrap_to(to, from_stored(from.dtype, from.integers[place])));
       }
       if (!result.bounds.empty()) result.bounds[place] = bound;
     }

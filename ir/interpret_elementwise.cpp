@@ -3,6 +3,7 @@
 #include "ir/interpret_ops.h"
 #include "ir/rounding.h"
 #include "ir/walk.h"
+#include "ir/wide.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -34,18 +35,59 @@ bool may_be_zero(const Arguments& x, std::size_t i) {
   return std::fabs(x.values[i]) <= x.bounds[i];
 }
 
-/// True if the formula is infinite somewhere inside the box, where no corner shows it.
+/// True if a number of the form `first` + n × `apart` lies in the box of operand 0.
+bool holds_one_of(const Arguments& x, long double first, long double apart) {
+  const long double low = x.values[0] - x.bounds[0];
+  const long double high = x.values[0] + x.bounds[0];
+  return std::floor((high - first) / apart) != std::floor((low - first) / apart) ||
+         std::fmod(low - first, apart) == 0;
+}
+
+/// True if the formula jumps or is infinite somewhere inside the box, where no corner shows it.
 bool has_pole(Op op, const Arguments& x) {
-  if (op == Op::div) return x.bounds[1] > 0 && may_be_zero(x, 1);
-  if (op == Op::pow) return x.bounds[0] > 0 && may_be_zero(x, 0) && x.values[1] - x.bounds[1] <= 0;
+  constexpr long double kPi = 3.14159265358979323846264338327950288L;
+  switch (op) {
+    case Op::div: return x.bounds[1] > 0 && may_be_zero(x, 1);
+    case Op::pow: return x.bounds[0] > 0 && may_be_zero(x, 0) && x.values[1] - x.bounds[1] <= 0;
+    case Op::tan: return x.bounds[0] > 0 && holds_one_of(x, kPi / 2, kPi);
+    case Op::lgamma:
+    case Op::digamma:
+      return x.bounds[0] > 0 && x.values[0] - x.bounds[0] <= 0 && holds_one_of(x, 0, 1);
+    case Op::atan2: return may_be_zero(x, 0) && may_be_zero(x, 1) && !x.is_exact();
+    default: return false;
+  }
+}
+
+/// True where a device's library promises nothing of its error.
+bool is_vague(Op op, const Arguments& x) {
+  const long double least = x.values[0] - x.bounds[0];
+  return (op == Op::lgamma && least < -2.25L) || (op == Op::digamma && least < -20);
+}
+
+/// True if the box spans a jump of an op that has jumps.
+bool may_jump(const OpInfo& row, const Arguments& x, const Interval& over) {
+  if (row.traits & Jumps) return over.low != over.high;
+  if (!(row.traits & Divides)) return false;
+  if (x.bounds[1] > 0 && may_be_zero(x, 1)) return true;
+  const long double a[] = {x.values[0] - x.bounds[0], x.values[0] + x.bounds[0]};
+  const long double b[] = {x.values[1] - x.bounds[1], x.values[1] + x.bounds[1]};
+  const long double whole = std::floor(a[0] / b[0]);
+  for (const long double dividend : a)
+    for (const long double divisor : b) {
+      const long double quotient = dividend / divisor;
+      // So near to a whole number that the quotient itself cannot tell.
+      const bool is_near =
+          std::fabs(quotient - std::round(quotient)) <= std::fabs(quotient) * 0x1p-60L;
+      if (is_near || std::floor(quotient) != whole) return true;
+    }
   return false;
 }
 
 /// The formula at one corner of the box. The library's fma of long doubles takes 0.4 µs, too much
 /// for eight corners; two roundings, allowed for, will do.
-Interval at_corner(const OpInfo& row, const Arguments& x) {
+Interval at_corner(const OpInfo& row, const Arguments& x, DType dtype) {
   if (row.op != Op::fma) {
-    const long double value = row.host(x.span());
+    const long double value = row.host(x.span(), dtype);
     return {.value = value, .low = value, .high = value};
   }
   const long double product = x.values[0] * x.values[1];
@@ -56,10 +98,16 @@ Interval at_corner(const OpInfo& row, const Arguments& x) {
 }
 
 /// The formula over the box of values that the operands may have. The ops of the table are monotone
-/// in each operand where they are continuous, or turn at 0 as abs does, so corners are enough.
-Interval over_box(const OpInfo& row, const Arguments& x, long double value) {
+/// in each operand where they are continuous, or convex as abs and lgamma are, so that they change
+/// most towards a corner; or they are waves, which are never steeper than 1.
+Interval over_box(const OpInfo& row, const Arguments& x, long double value, DType dtype) {
   Interval result{.value = value, .low = value, .high = value};
   if (x.is_exact()) return result;
+  if (row.traits & Waves) {
+    result.low = std::max(value - x.bounds[0], -1.0L);
+    result.high = std::min(value + x.bounds[0], 1.0L);
+    return result;
+  }
   Arguments corner = x;
   for (unsigned choice = 0; choice < (1U << x.count); ++choice) {
     bool is_new = true;
@@ -71,7 +119,7 @@ Interval over_box(const OpInfo& row, const Arguments& x, long double value) {
       if (!is_free && (choice >> i & 1)) is_new = false;
     }
     if (!is_new) continue;
-    const Interval there = at_corner(row, corner);
+    const Interval there = at_corner(row, corner, dtype);
     // A NaN on one side only; to_element makes it undecided.
     if (std::isnan(there.value) != std::isnan(value))
       return {.value = value, .low = there.value, .high = value};
@@ -89,9 +137,11 @@ void widen(Interval& interval) {
 }
 
 /// `value` rounded to `dtype`, and then off by up to `ulp` units of it. A device function gives its
-/// exact values (0 and infinities) exactly.
-long double off_by(DType dtype, long double value, int ulp) {
-  if (value == 0 || !std::isfinite(value)) return value;
+/// exact values (0 and infinities) exactly, unless it is an approximation around its roots.
+long double off_by(const OpInfo& row, DType dtype, long double value, int ulp) {
+  if (!std::isfinite(value)) return value;
+  if (row.traits & NearRoots && std::fabs(value) < 1) return value + ulp * ulp_at(dtype, 1);
+  if (value == 0) return value;
   const long double nearest = round_to(dtype, value);
   const long double center = std::isfinite(nearest) ? nearest : value;
   const long double unit = ulp_at(dtype, center);
@@ -99,20 +149,19 @@ long double off_by(DType dtype, long double value, int ulp) {
 }
 
 Element real_element(const OpInfo& row, const Arguments& x, DType dtype) {
-  const long double exact = row.host(x.span());
+  const long double exact = row.host(x.span(), dtype);
   const double value = round_result(row, x.span(), exact, dtype);
   const bool is_certain = x.is_exact() && row.ulp == 0;
   if (is_certain) return {.value = value, .bound = 0};
-  if (x.is_undecided() || has_pole(row.op, x)) return {.value = value, .bound = kUndecided};
-  Interval interval = over_box(row, x, exact);
-  // The ends of a jump are results of it, so they differ where it may be on either side.
-  if (row.op == Op::floor && interval.low != interval.high)
+  if (x.is_undecided() || is_vague(row.op, x) || has_pole(row.op, x))
     return {.value = value, .bound = kUndecided};
+  Interval interval = over_box(row, x, exact, dtype);
+  if (!x.is_exact() && may_jump(row, x, interval)) return {.value = value, .bound = kUndecided};
   widen(interval);
   const DType compute = info(dtype).compute;
   if (row.ulp > 0) {
-    interval.low = off_by(compute, interval.low, -row.ulp);
-    interval.high = off_by(compute, interval.high, row.ulp);
+    interval.low = off_by(row, compute, interval.low, -row.ulp);
+    interval.high = off_by(row, compute, interval.high, row.ulp);
   }
   Interval result = rounded(interval, compute);
   if (compute != dtype) result = rounded(result, dtype);
@@ -121,12 +170,25 @@ Element real_element(const OpInfo& row, const Arguments& x, DType dtype) {
 }
 
 struct Answer {
-  std::int64_t value;
+  Wide value;
   double bound;
 };
 
-Answer comparison(const OpInfo& row, const Arguments& x) {
-  const auto value = static_cast<std::int64_t>(row.host(x.span()));
+/// Of a rounded result both ends may still tell the same.
+Answer predicate(const OpInfo& row, const Arguments& x, DType dtype) {
+  const auto at = [&](long double value) {
+    return static_cast<std::int64_t>(row.host({&value, 1}, dtype));
+  };
+  const std::int64_t value = at(x.values[0]);
+  if (x.bounds[0] == 0) return {.value = value, .bound = 0};
+  const bool decided = std::isfinite(x.bounds[0]) && at(x.values[0] - x.bounds[0]) == value &&
+                       at(x.values[0] + x.bounds[0]) == value;
+  return {.value = value, .bound = decided ? 0 : kUndecided};
+}
+
+Answer comparison(const OpInfo& row, const Arguments& x, DType dtype) {
+  if (row.types == TypeRule::Predicate) return predicate(row, x, dtype);
+  const auto value = static_cast<std::int64_t>(row.host(x.span(), dtype));
   if (x.is_exact()) return {.value = value, .bound = 0};
   // A NaN is a NaN on the device too, unless it is undecided itself.
   const bool has_nan = std::isnan(x.values[0]) || std::isnan(x.values[1]);
@@ -139,17 +201,17 @@ Answer comparison(const OpInfo& row, const Arguments& x) {
 
 /// Integers are exact or undecided. A logical op is decided if its undecided operands do not
 /// matter.
-Answer integer_element(const OpInfo& row, std::span<const std::int64_t> values,
-                       std::span<const double> bounds, DType dtype) {
-  const std::int64_t value = wrap_to(dtype, row.host_integer(values));
+Answer integer_element(const OpInfo& row, std::span<const Wide> values,
+                       std::span<const double> bounds, DType dtype, int bits) {
+  const Wide value = wrap_to(dtype, row.host_integer(values, bits));
   if (std::ranges::all_of(bounds, [](double bound) { return bound == 0; }))
     return {.value = value, .bound = 0};
   if (row.types != TypeRule::Logical) return {.value = value, .bound = kUndecided};
-  std::array<std::int64_t, kMostOperands> other = {};
+  std::array<Wide, kMostOperands> other = {};
   for (unsigned choice = 0; choice < (1U << values.size()); ++choice) {
     for (std::size_t i = 0; i < values.size(); ++i)
       other[i] = bounds[i] == 0 ? values[i] : choice >> i & 1;
-    if (wrap_to(dtype, row.host_integer({other.data(), values.size()})) != value)
+    if (wrap_to(dtype, row.host_integer({other.data(), values.size()}, bits)) != value)
       return {.value = value, .bound = kUndecided};
   }
   return {.value = value, .bound = 0};
@@ -236,8 +298,8 @@ void compute_from_reals(const Application& application, Expected& result) {
       x.bounds[k] = operands[k]->bound(walk.offset(k));
     }
     if (!is_floating(result.dtype)) {
-      const Answer answer = comparison(row, x);
-      return store(result, i, answer.value, answer.bound);
+      const Answer answer = comparison(row, x, operands[0]->dtype);
+      return store(result, i, to_stored(answer.value), answer.bound);
     }
     const Element element = real_element(row, x, result.dtype);
     store(result, i, element.value, element.bound);
@@ -247,16 +309,20 @@ void compute_from_reals(const Application& application, Expected& result) {
 void compute_from_integers(const Application& application, Expected& result) {
   const OpInfo& row = info(application.node.op);
   const std::span<const Expected* const> operands = application.operands;
-  for_each_element(application, 30, [&](const Walk& walk, std::int64_t i) {
-    std::array<std::int64_t, kMostOperands> values = {};
+  const DType dtype = operands.back()->dtype;
+  const int bits = width_of(dtype);
+  const std::int64_t cost = row.op == Op::philox ? 100 : 40;
+  for_each_element(application, cost, [&](const Walk& walk, std::int64_t i) {
+    std::array<Wide, kMostOperands> values = {};
     std::array<double, kMostOperands> bounds = {};
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      values[k] = operands[k]->integers[static_cast<std::size_t>(walk.offset(k))];
+      values[k] =
+          from_stored(dtype, operands[k]->integers[static_cast<std::size_t>(walk.offset(k))]);
       bounds[k] = operands[k]->bound(walk.offset(k));
     }
     const Answer answer = integer_element(row, {values.data(), operands.size()},
-                                          {bounds.data(), operands.size()}, result.dtype);
-    store(result, i, answer.value, answer.bound);
+                                          {bounds.data(), operands.size()}, result.dtype, bits);
+    store(result, i, to_stored(answer.value), answer.bound);
   });
 }
 

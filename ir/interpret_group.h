@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/interpret_ops.h"
+#include "ir/wide.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,7 @@ struct ReducedView {
   std::size_t place(std::size_t i) const { return static_cast<std::size_t>(base + offsets[i]); }
   double real(std::size_t i) const { return from.reals[place(i)]; }
   std::int64_t integer(std::size_t i) const { return from.integers[place(i)]; }
+  Wide whole(std::size_t i) const { return from_stored(from.dtype, integer(i)); }
   double bound(std::size_t i) const { return from.bounds.empty() ? 0.0 : from.bounds[place(i)]; }
   /// The relative error of one rounding of the accumulator.
   long double unit() const { return std::ldexp(1.0L, -info(accumulator).mantissa_bits); }
@@ -49,6 +51,8 @@ inline Interval undecided(long double value) {
 
 /// The sum in the accumulator's dtype; +0 of nothing.
 Interval sum_of(const ReducedView& group);
+/// The product in the accumulator's dtype; 1 of nothing.
+Interval product_of(const ReducedView& group);
 /// The sum of squared deviations from the mean, in the accumulator's dtype; +0 of fewer than two.
 Interval deviations_of(const ReducedView& group);
 

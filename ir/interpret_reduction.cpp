@@ -88,59 +88,78 @@ Interval extreme_of(const ReducedView& group, long double sign) {
 }
 
 struct Whole {
-  std::int64_t value;
+  Wide value;
   double bound;
 };
 
-/// The place of the first NaN, else of the first largest element.
-std::size_t place_of_largest(const ReducedView& group) {
+/// The place of the first NaN, else of the first largest element; with `sign` -1, smallest.
+std::size_t place_of_largest(const ReducedView& group, int sign) {
   const bool real = is_floating(group.from.dtype);
   const auto is_nan = [&](std::size_t i) { return real && std::isnan(group.real(i)); };
   std::size_t best = 0;
   for (std::size_t i = 1; i < group.offsets.size() && !is_nan(best); ++i) {
-    const bool greater =
-        real ? group.real(i) > group.real(best) : group.integer(i) > group.integer(best);
+    const bool greater = real ? sign * group.real(i) > sign * group.real(best)
+                              : sign * group.whole(i) > sign * group.whole(best);
     if (greater || is_nan(i)) best = i;
   }
   return best;
 }
 
 /// True if element `i` cannot take the place of the largest one, `best`.
-bool stays_behind(const ReducedView& group, std::size_t i, std::size_t best) {
+bool stays_behind(const ReducedView& group, std::size_t i, std::size_t best, int sign) {
   const bool real = is_floating(group.from.dtype);
   if (real && std::isnan(group.real(best)) && std::isfinite(group.bound(best)))
     return i > best || std::isfinite(group.bound(i));
   const double reach = group.bound(i) + group.bound(best);
   if (reach == 0) return true;
   if (!real || std::isinf(reach)) return false;
-  const long double highest = static_cast<long double>(group.real(i)) + reach;
-  return i < best ? highest < group.real(best) : highest <= group.real(best);
+  const long double highest = sign * static_cast<long double>(group.real(i)) + reach;
+  const double leads = sign * group.real(best);
+  return i < best ? highest < leads : highest <= leads;
 }
 
-Whole argmax_of(const ReducedView& group) {
-  const std::size_t best = place_of_largest(group);
+Whole place_of(const ReducedView& group, int sign) {
+  const std::size_t best = place_of_largest(group, sign);
   double bound = std::isinf(group.bound(best)) ? kUndecided : 0;
   if (!group.from.bounds.empty())
     for (std::size_t i = 0; i < group.offsets.size(); ++i)
-      if (i != best && !stays_behind(group, i, best)) bound = kUndecided;
-  return {.value = static_cast<std::int64_t>(best), .bound = bound};
+      if (i != best && !stays_behind(group, i, best, sign)) bound = kUndecided;
+  return {.value = static_cast<Wide>(best), .bound = bound};
+}
+
+/// Undecided elements do not matter where others decide.
+Whole truth_of(const ReducedView& group, bool decisive) {
+  bool has_undecided = false;
+  for (std::size_t i = 0; i < group.offsets.size(); ++i) {
+    if (group.bound(i) != 0)
+      has_undecided = true;
+    else if ((group.integer(i) != 0) == decisive)
+      return {.value = decisive, .bound = 0};
+  }
+  return {.value = !decisive, .bound = has_undecided ? kUndecided : 0};
 }
 
 Whole reduce_integers(Op op, const ReducedView& group, DType dtype) {
-  if (op == Op::argmax) return argmax_of(group);
-  std::uint64_t sum = 0;
-  std::int64_t largest = lowest_integer(dtype);
-  std::int64_t smallest = highest_integer(dtype);
+  if (op == Op::argmax) return place_of(group, 1);
+  if (op == Op::argmin) return place_of(group, -1);
+  if (op == Op::any) return truth_of(group, true);
+  if (op == Op::all) return truth_of(group, false);
+  Wide sum = 0;
+  Wide product = 1;
+  Wide largest = lowest_integer(dtype);
+  Wide smallest = highest_integer(dtype);
   double bound = 0;
   for (std::size_t i = 0; i < group.offsets.size(); ++i) {
-    const std::int64_t x = group.integer(i);
-    sum += static_cast<std::uint64_t>(x);
+    const Wide x = group.whole(i);
+    sum += x;
+    product = wrap_to(dtype, wrapping_mul(product, x));
     largest = std::max(largest, x);
     smallest = std::min(smallest, x);
     bound = std::max(bound, group.bound(i));
   }
   switch (op) {
-    case Op::sum: return {.value = static_cast<std::int64_t>(sum), .bound = bound};
+    case Op::sum: return {.value = sum, .bound = bound};
+    case Op::prod: return {.value = product, .bound = bound};
     case Op::max: return {.value = largest, .bound = bound};
     case Op::min: return {.value = smallest, .bound = bound};
     default: throw InternalError("interpret: no such reduction of integers");
@@ -152,6 +171,7 @@ Interval reduce_reals(const Node& node, const ReducedView& group) {
   const auto count = static_cast<long double>(group.size());
   switch (node.op) {
     case Op::sum: return sum_of(group);
+    case Op::prod: return product_of(group);
     case Op::mean:
       return quotient(sum_of(group), round_to(group.accumulator, count), group.accumulator);
     case Op::var: {
@@ -210,9 +230,8 @@ Expected interpret_reduction(const Application& application) {
         result.reals[i] = element.value;
         result.bounds[i] = element.bound;
       } else {
-        const Whole whole =
-            node.op == Op::argmax ? argmax_of(group) : reduce_integers(node.op, group, node.dtype);
-        result.integers[i] = whole.value;
+        const Whole whole = reduce_integers(node.op, group, node.dtype);
+        result.integers[i] = to_stored(whole.value);
         result.bounds[i] = whole.bound;
       }
     }

@@ -55,7 +55,10 @@ class NamePool {
 };
 
 DType literal_dtype(const Node& constant) {
-  return is_floating(constant.dtype) ? f32 : constant.dtype == boolean ? boolean : i64;
+  if (is_floating(constant.dtype)) return f32;
+  if (constant.dtype == boolean) return boolean;
+  const bool is_natural = attribute(constant, "value").literal.kind == Literal::Kind::natural;
+  return is_natural ? u64 : i64;
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "ir/host_functions.h"
 #include "ir/node.h"
+#include "ir/record.h"
 #include "ir/reduced_axes.h"
 #include "sinter/error.h"
 #include "sinter/ops.h"
@@ -13,30 +15,6 @@
 namespace sinter {
 
 namespace {
-
-// The oracle's helpers. They stand apart from the prelude's on purpose: an oracle made from the
-// same text cannot catch a wrong formula.
-long double maximum(long double a, long double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::nanl("");
-  if (a == b) return std::signbit(a) ? b : a;
-  return a > b ? a : b;
-}
-long double minimum(long double a, long double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::nanl("");
-  if (a == b) return std::signbit(a) ? a : b;
-  return a < b ? a : b;
-}
-std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_sub(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_neg(std::int64_t a) { return wrapping_sub(0, a); }
-std::int64_t wrapping_abs(std::int64_t a) { return a < 0 ? wrapping_neg(a) : a; }
 
 AttributeKind kind_of(std::string_view text) {
   constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {
@@ -67,10 +45,11 @@ std::vector<AttributeInfo> parse_attributes(std::string_view text) {
   return result;
 }
 
-/// All reductions share these; argmax names its one axis `axis`.
+/// All reductions share these; argmax and argmin name their one axis `axis`.
 std::string_view reduction_attributes(Op op) {
   switch (op) {
-    case Op::argmax: return "axis:integer keep:boolean=false";
+    case Op::argmax:
+    case Op::argmin: return "axis:integer keep:boolean=false";
     case Op::var:
       return "axes:integers=[] correction:integer=0 keep:boolean=false order:integers=[]";
     default: return "axes:integers=[] keep:boolean=false order:integers=[]";
@@ -97,13 +76,15 @@ std::string_view reduction_attributes(Op op) {
   OpInfo{.op = Op::NAME, .kind = OpKind::elementwise, .name = #NAME, .arity = ARITY,                        \
          .types = TypeRule::TYPES, .traits = TRAITS, .inputs = Inputs::INPUTS,                              \
          .cuda = CUDA, .cuda_integer = CUDA_INTEGER,                                                        \
-         .host = [](std::span<const long double> operands) -> long double {                                 \
+         .host = [](std::span<const long double> operands, [[maybe_unused]] DType dtype) -> long double {   \
+           using namespace host_functions;                                                                  \
            OPERANDS##ARITY(long double) return static_cast<long double>(HOST); },                           \
-         .host_integer = [](std::span<const std::int64_t> operands) -> std::int64_t {                       \
-           OPERANDS##ARITY(std::int64_t) return static_cast<std::int64_t>(HOST_INTEGER); },                 \
+         .host_integer = [](std::span<const Wide> operands, [[maybe_unused]] int bits) -> Wide {            \
+           using namespace host_functions;                                                                  \
+           OPERANDS##ARITY(Wide) return static_cast<Wide>(HOST_INTEGER); },                                 \
          .vjp = [](std::span<const Tensor> operands, [[maybe_unused]] Tensor y, Tensor g) {                 \
            OPERANDS##ARITY(Tensor)                                                                          \
-           [[maybe_unused]] const Tensor zero = g * 0.0;                                                    \
+           [[maybe_unused]] const Tensor zero = zeros_like(g);                                                   \
            const Tensor cotangents[] = LIST VJP;                                                            \
            static_assert(std::size(cotangents) == ARITY, #NAME ": one cotangent per operand");              \
            return std::vector<Tensor>(std::begin(cotangents), std::end(cotangents)); },                     \
@@ -137,6 +118,56 @@ const std::vector<OpInfo>& table() {
 
 }  // namespace
 
+std::string_view describe(TypeRule rule) {
+  switch (rule) {
+    case TypeRule::Float: return "floating";
+    case TypeRule::Wide: return "f32 or f64";
+    case TypeRule::Number:
+    case TypeRule::Predicate: return "floating or integer";
+    case TypeRule::Integer:
+    case TypeRule::Bits: return "integer";
+    case TypeRule::Compare: return "any one";
+    case TypeRule::Logical: return "bool";
+    case TypeRule::Where: return "bool, then any one";
+    case TypeRule::Random: return "u64";
+  }
+  return {};
+}
+
+bool takes(TypeRule rule, DType dtype) {
+  const bool computes = dtype != c64;
+  switch (rule) {
+    case TypeRule::Float: return is_floating(dtype) && computes;
+    case TypeRule::Wide: return dtype == f32 || dtype == f64;
+    case TypeRule::Number:
+    case TypeRule::Predicate: return dtype != boolean && computes;
+    case TypeRule::Integer:
+    case TypeRule::Bits: return is_integer(dtype);
+    case TypeRule::Logical: return dtype == boolean;
+    case TypeRule::Compare: return computes;
+    case TypeRule::Where: return true;
+    case TypeRule::Random: return dtype == u64;
+  }
+  return false;
+}
+
+DType result_dtype(TypeRule rule, DType dtype) {
+  switch (rule) {
+    case TypeRule::Predicate:
+    case TypeRule::Compare:
+    case TypeRule::Logical: return boolean;
+    case TypeRule::Random: return u32;
+    default: return dtype;
+  }
+}
+
+DType reduction_result(Op op, DType dtype) {
+  if (gives_index(op)) return i64;
+  if (info(op).types == TypeRule::Logical) return boolean;
+  const bool adds_up = op == Op::sum || op == Op::prod;
+  return adds_up && !is_floating(dtype) ? info(dtype).accumulator : dtype;
+}
+
 bool AttributeInfo::required() const { return default_text.empty(); }
 
 const OpInfo& info(Op op) { return table()[static_cast<std::size_t>(op)]; }
@@ -161,13 +192,13 @@ const Attribute& attribute(const Node& node, std::string_view name) {
 }
 
 std::span<const std::int64_t> reduced_axes(const Node& node) {
-  if (node.op == Op::argmax) return {&node.attributes[0].integer, 1};
+  if (gives_index(node.op)) return {&node.attributes[0].integer, 1};
   return attribute(node, "axes").integers;
 }
 
 std::vector<std::int64_t> reduction_order(const Node& node) {
   const std::span<const std::int64_t> axes = reduced_axes(node);
-  if (node.op != Op::argmax) {
+  if (!gives_index(node.op)) {
     const std::span<const std::int64_t> order = attribute(node, "order").integers;
     if (!order.empty()) return {order.begin(), order.end()};
   }

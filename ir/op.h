@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/wide.h"
 #include "sinter/graph.h"
 
 namespace sinter {
@@ -25,23 +26,46 @@ enum class Op : std::uint8_t {
 
 enum class OpKind : std::uint8_t { elementwise, reduction, structural, source };
 
-/// Which dtypes an op takes and what it gives.
+/// Which dtypes an op takes and what it gives. Operands of different dtypes are cast to the one
+/// that they have in common (`common_dtype`) before the op sees them.
 enum class TypeRule : std::uint8_t {
-  Float,    ///< floating operands of one dtype, same result
-  Number,   ///< floating or integer operands of one dtype, same result
-  Compare,  ///< operands of one dtype, bool result
-  Logical,  ///< bool operands, bool result
-  Where,    ///< bool, then two operands of one dtype, which is the result's
+  Float,      ///< floating, same result; integers and bool are taken as f32
+  Wide,       ///< f32 or f64, same result
+  Number,     ///< floating or integer, same result
+  Integer,    ///< integer, same result
+  Bits,       ///< integer, same result; the ops of bool are the logical ones
+  Predicate,  ///< floating or integer, bool result
+  Compare,    ///< any, bool result
+  Logical,    ///< bool, same result; of other dtypes what is not 0 is true
+  Where,      ///< bool, then two operands of any one dtype, which is the result's
+  Random,     ///< u64, u32 result; other integers are cast
 };
 
-/// Algebra that holds for every value, the special ones included. A bit set.
-enum Traits : std::uint8_t { None = 0, Commutative = 1 };
+/// `floating or integer`, for messages and lists.
+std::string_view describe(TypeRule rule);
+/// True if an op of this rule computes with operands of `dtype`, once they are cast.
+bool takes(TypeRule rule, DType dtype);
+/// The result's dtype, of operands of `dtype`.
+DType result_dtype(TypeRule rule, DType dtype);
+
+/// Algebra that holds for every value, the special ones included, and the shape of the function
+/// where the oracle must know it. A bit set.
+enum Traits : std::uint8_t {
+  None = 0,
+  Commutative = 1,
+  Jumps = 2,      ///< constant or continuous between jumps, whose two sides differ
+  Divides = 4,    ///< jumps where the quotient of the operands is a whole number
+  Waves = 8,      ///< never steeper than 1, but neither rising nor falling throughout
+  NearRoots = 16  ///< its ulp is that of max(|result|, 1)
+};
 
 /// What property tests may feed an op.
 enum class Inputs : std::uint8_t {
   Any,       ///< any number
   Small,     ///< |x| <= 4
+  Unit,      ///< |x| <= 0.9
   Positive,  ///< x > 0, away from 0
+  AboveOne,  ///< x > 1, away from 1
   NonZero,   ///< away from 0
   Fraction,  ///< away from whole numbers
   Distinct,  ///< operands away from one another
@@ -74,8 +98,8 @@ struct OpInfo {
   Inputs inputs;
   std::string_view cuda;          ///< elementwise on floats; a format string
   std::string_view cuda_integer;  ///< elementwise on integers and bool
-  long double (*host)(std::span<const long double> operands);
-  std::int64_t (*host_integer)(std::span<const std::int64_t> operands);
+  long double (*host)(std::span<const long double> operands, DType dtype);
+  Wide (*host_integer)(std::span<const Wide> operands, int bits);  ///< to be wrapped; of `bits`
   std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);  ///< or null
   int ulp;
   std::string_view state;  ///< reductions: the prelude's accumulator; empty: simplified away
@@ -94,6 +118,11 @@ inline bool is_elementwise(Op op) { return info(op).kind == OpKind::elementwise;
 inline bool is_reduction(Op op) { return info(op).kind == OpKind::reduction; }
 inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
 inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
+
+/// True for the reductions along one axis that give a place on it.
+inline bool gives_index(Op op) { return op == Op::argmax || op == Op::argmin; }
+/// The dtype that a reduction of `dtype` gives.
+DType reduction_result(Op op, DType dtype);
 
 struct Attribute;
 struct Node;

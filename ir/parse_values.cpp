@@ -149,6 +149,14 @@ Literal Parser::literal(std::string_view what) {
   // The sign is part of an integer, so that the smallest one can be written.
   Lexer ahead = lexer_;
   const Token number = at("-") ? ahead.next() : token_;
+  std::uint64_t natural = 0;
+  const char* end = number.text.data() + number.text.size();
+  const bool is_natural = number.kind == TokenKind::integer && !at("-") &&
+                          std::from_chars(number.text.data(), end, natural).ec == std::errc();
+  if (is_natural) {
+    advance();
+    return integer_literal(natural);
+  }
   if (number.kind == TokenKind::integer)
     return {.kind = Literal::Kind::integer, .integer = integer(what), .real = 0};
   const double sign = accept("-") ? -1.0 : 1.0;

@@ -16,8 +16,8 @@ std::string real_text(double value, DType dtype) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   // A number of f32 is as short as f32 allows; it is rounded again when it is read.
-  std::string text =
-      dtype == f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  std::string text = dtype == f32 || dtype == c64 ? fmt::format("{}", static_cast<float>(value))
+                                                  : fmt::format("{}", value);
   if (text.find_first_of(".e") == text.npos) text += ".0";
   return text;
 }
@@ -85,7 +85,8 @@ std::string outputs_text(const GraphData& graph, const ValueNames& names) {
 std::string literal_text(const Literal& literal, DType dtype) {
   switch (literal.kind) {
     case Literal::Kind::boolean: return literal.integer ? "true" : "false";
-    case Literal::Kind::integer: return fmt::format("{}", literal.integer);
+    case Literal::Kind::integer:
+    case Literal::Kind::natural: return whole_text(literal);
     case Literal::Kind::real: break;
   }
   return real_text(literal.real, dtype);

@@ -1,5 +1,7 @@
 #include "ir/record.h"
 
+#include "ir/rounding.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -87,35 +89,38 @@ ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> o
   return result;
 }
 
+namespace {
+
+/// `literal` as a number of an integer dtype or bool.
+Literal whole_number(std::string_view op, const Literal& literal, DType dtype, Location location) {
+  const bool is_real = literal.kind == Literal::Kind::real;
+  const bool is_whole =
+      !is_real || (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p64);
+  if (!is_whole)
+    fail(op,
+         fmt::format("the number {} has no value in {}; cast the Tensor or write a whole number",
+                     literal.real, name(dtype)),
+         location);
+  const Wide value = is_real ? static_cast<Wide>(literal.real) : integer_of(literal);
+  if (value < lowest_integer(dtype) || value > highest_integer(dtype))
+    fail(op, fmt::format("the number {} has no value in {}", whole_text(literal), name(dtype)),
+         location);
+  return integer_literal(value, dtype);
+}
+
+}  // namespace
+
 const Node* constant(GraphData& graph, std::string_view op, const Literal& literal, DType dtype,
                      Location location) {
   Attribute value;
   if (is_floating(dtype)) {
     // One form per value: 1, 1.0 and true are the same constant of a floating dtype.
     double real = as_real(literal);
-    if (dtype == f32) real = static_cast<float>(real);
+    if (dtype == f32 || dtype == c64) real = static_cast<float>(real);
     if (std::isnan(real)) real = std::numeric_limits<double>::quiet_NaN();
     value.literal = {.kind = Literal::Kind::real, .integer = 0, .real = real};
   } else {
-    const bool fits =
-        literal.kind != Literal::Kind::real ||
-        (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p63);
-    if (!fits)
-      fail(op,
-           fmt::format("the number {} has no value in {}; cast the Tensor or write a whole number",
-                       literal.real, name(dtype)),
-           location);
-    const std::int64_t integer = literal.kind == Literal::Kind::real
-                                     ? static_cast<std::int64_t>(literal.real)
-                                     : literal.integer;
-    const bool in_range = dtype == i64 ||
-                          (dtype == i32 && integer == static_cast<std::int32_t>(integer)) ||
-                          (dtype == boolean && (integer == 0 || integer == 1));
-    if (!in_range)
-      fail(op, fmt::format("the number {} has no value in {}", integer, name(dtype)), location);
-    value.literal = {.kind = dtype == boolean ? Literal::Kind::boolean : Literal::Kind::integer,
-                     .integer = integer,
-                     .real = 0};
+    value.literal = whole_number(op, literal, dtype, location);
   }
   return graph.make(
       {.op = Op::constant, .dtype = dtype, .operands = {}, .shape = {}, .attributes = {&value, 1}},
@@ -124,71 +129,103 @@ const Node* constant(GraphData& graph, std::string_view op, const Literal& liter
 
 namespace {
 
-/// The dtype that all of `operands` but the numbers have.
+/// The dtype of a number that stands beside no Tensor.
+DType dtype_of(const Literal& literal) {
+  switch (literal.kind) {
+    case Literal::Kind::boolean: return boolean;
+    case Literal::Kind::integer: return i64;
+    case Literal::Kind::natural: return u64;
+    case Literal::Kind::real: break;
+  }
+  return f32;
+}
+
+/// The dtype that `operands` have in common. A number takes that of the Tensors, except that a real
+/// one beside integers makes f32 of them, and an integer beside bool i64.
 DType common_dtype(std::string_view op, OperandRefs operands) {
   const Node* first = nullptr;
+  DType common = boolean;
   for (const Operand* ref : operands) {
-    const Operand& operand = *ref;
-    if (operand.is_literal()) continue;
-    const Node* node = operand.tensor.node();
-    // A value that was itself recorded from numbers alone keeps its own dtype.
-    if (first && first->dtype != node->dtype)
+    if (ref->is_literal()) continue;
+    const Node* node = ref->tensor.node();
+    const std::optional<DType> both =
+        first ? sinter::common_dtype(common, node->dtype) : node->dtype;
+    if (!both)
       fail(op,
-           fmt::format("{} and {} have different dtypes; cast one of them", type_text(*first),
+           fmt::format("{} and {} have no dtype in common; cast one of them", type_text(*first),
                        type_text(*node)),
-           operand.location);
+           ref->location);
     if (!first) first = node;
+    common = *both;
   }
-  if (first) return first->dtype;
-  for (const Operand* operand : operands)
-    if (operand->literal.kind == Literal::Kind::real) return f32;
-  return operands[0]->literal.kind == Literal::Kind::boolean ? boolean : i64;
+  for (const Operand* ref : operands) {
+    if (!ref->is_literal()) continue;
+    const DType number = dtype_of(ref->literal);
+    const bool is_wider_kind =
+        number != boolean && !is_floating(common) && (common == boolean || is_floating(number));
+    if (is_wider_kind) common = *sinter::common_dtype(common, number);
+  }
+  return common;
+}
+
+/// The dtype in which an op of `rule` takes operands whose common one is `dtype`.
+DType taken_dtype(TypeRule rule, DType dtype) {
+  if (rule == TypeRule::Float && !is_floating(dtype)) return f32;
+  if (rule == TypeRule::Random && is_integer(dtype)) return u64;
+  if (rule == TypeRule::Logical && dtype != c64) return boolean;
+  return dtype;
 }
 
 void check_dtype(std::string_view op, TypeRule rule, DType dtype, Location location) {
-  const auto wants = [&](bool good, std::string_view what) {
-    if (!good)
-      fail(op, fmt::format("wants {} operands, not {}; cast them", what, name(dtype)), location);
-  };
-  switch (rule) {
-    case TypeRule::Float: return wants(is_floating(dtype), "floating");
-    case TypeRule::Number: return wants(dtype != boolean, "floating or integer");
-    case TypeRule::Logical: return wants(dtype == boolean, "bool");
-    case TypeRule::Compare:
-    case TypeRule::Where: return;
+  if (!takes(rule, dtype))
+    fail(op, fmt::format("wants {} operands, not {}; cast them", describe(rule), name(dtype)),
+         location);
+}
+
+/// An operand as a node of `dtype`; a number as one of the compute type.
+const Node* taken(GraphData& graph, std::string_view op, const Operand& operand, DType dtype) {
+  if (operand.is_literal()) {
+    const Literal& literal = operand.literal;
+    const Literal truth = {
+        .kind = Literal::Kind::boolean, .integer = as_real(literal) != 0, .real = 0};
+    return constant(graph, op, dtype == boolean ? truth : literal, info(dtype).compute,
+                    operand.location);
+  }
+  return operand.tensor.dtype() == dtype ? operand.tensor.node() : cast(operand, dtype).node();
+}
+
+/// Ops on the bits of bool are the logical ones.
+Op logical_op(Op op) {
+  switch (op) {
+    case Op::bitwise_not: return Op::logical_not;
+    case Op::bitwise_and: return Op::logical_and;
+    case Op::bitwise_or: return Op::logical_or;
+    case Op::bitwise_xor: return Op::logical_xor;
+    default: return op;
   }
 }
 
 }  // namespace
 
 Tensor record_elementwise(Op op, OperandRefs operands) {
-  const OpInfo& row = info(op);
-  GraphData& graph = graph_of(row.name, operands);
+  const std::string_view called = info(op).name;
+  GraphData& graph = graph_of(called, operands);
   const Location location = operands[0]->location;
 
   OperandRefs values = operands;
   llvm::SmallVector<const Node*, 3> nodes;
-  if (row.types == TypeRule::Where) {
-    const Operand& condition = *operands[0];
-    if (!condition.is_literal() && condition.tensor.dtype() != boolean)
-      fail(row.name,
-           fmt::format("the condition is {}; compare it with a number to get bool",
-                       type_text(*condition.tensor.node())),
-           condition.location);
-    nodes.push_back(condition.is_literal()
-                        ? constant(graph, row.name, condition.literal, boolean, location)
-                        : condition.tensor.node());
+  if (op == Op::where) {
+    nodes.push_back(taken(graph, called, *operands[0], boolean));
     values = operands.subspan(1);
   }
-  const DType dtype = common_dtype(row.name, values);
+  const DType common = common_dtype(called, values);
+  if (common == boolean) op = logical_op(op);
+  const OpInfo& row = info(op);
+  const DType dtype = taken_dtype(row.types, common);
   check_dtype(row.name, row.types, dtype, location);
-  for (const Operand* value : values)
-    nodes.push_back(value->is_literal() ? constant(graph, row.name, value->literal,
-                                                   info(dtype).compute, value->location)
-                                        : value->tensor.node());
+  for (const Operand* value : values) nodes.push_back(taken(graph, row.name, *value, dtype));
 
-  const DType result =
-      row.types == TypeRule::Compare || row.types == TypeRule::Logical ? boolean : dtype;
+  const DType result = result_dtype(row.types, dtype);
   // The usual case, that an operand already has the result's shape, shares it.
   const Node* widest = nodes[0];
   for (const Node* node : nodes)

@@ -64,6 +64,9 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
 /// `x`'s shape without `axes`, or with extent 1 there.
 ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep);
 
+/// x's shape and dtype, nothing but zeros.
+Tensor zeros_like(Tensor x);
+
 /// How many elements a slice takes.
 Extent slice_length(Extent begin, Extent end, std::int64_t step);
 

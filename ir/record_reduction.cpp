@@ -59,31 +59,30 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
   const OpInfo& row = info(op);
   GraphData& graph = graph_of(row.name, x);
   const Node* node = x.tensor.node();
-  if (row.types == TypeRule::Float && !is_floating(node->dtype))
-    fail(row.name, fmt::format("wants a floating operand, not {}; cast it", type_text(*node)),
-         x.location);
+  if (node->dtype == c64)
+    fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
+  if (row.types == TypeRule::Float && !is_floating(node->dtype)) node = cast(x, f32).node();
+  if (row.types == TypeRule::Logical) node = cast(x, boolean).node();
   const AxesVector checked = checked_axes(row.name, *node, axes, x.location);
-  if (op == Op::argmax && node->shape[static_cast<std::size_t>(checked[0])].is(0))
+  if (gives_index(op) && node->shape[static_cast<std::size_t>(checked[0])].is(0))
     fail(row.name,
-         fmt::format("axis {} of {} is empty and has no largest element", checked[0],
-                     type_text(*node)),
+         fmt::format("axis {} of {} is empty and has no {} element", checked[0], type_text(*node),
+                     op == Op::argmax ? "largest" : "smallest"),
          x.location);
   const ShapeVector shape = reduced_shape(*node, checked, options.keep);
   const AxesVector order = options.order
                                ? checked_order(row.name, *node, *options.order, checked, x.location)
                                : tree_order(*node, checked);
   llvm::SmallVector<Attribute, 4> attributes;
-  if (op == Op::argmax)
+  if (gives_index(op))
     attributes.push_back({.integer = checked[0]});
   else
     attributes.push_back({.integers = checked});
   if (options.correction) attributes.push_back({.integer = *options.correction});
   attributes.push_back({.integer = options.keep == Keep::yes});
-  if (op != Op::argmax) attributes.push_back({.integers = order});
-  DType dtype = node->dtype;
-  if (op == Op::argmax || (op == Op::sum && !is_floating(dtype))) dtype = i64;
+  if (!gives_index(op)) attributes.push_back({.integers = order});
   return tensor(graph, graph.make({.op = op,
-                                   .dtype = dtype,
+                                   .dtype = reduction_result(op, node->dtype),
                                    .operands = {&node, 1},
                                    .shape = shape,
                                    .attributes = attributes},
@@ -92,6 +91,15 @@ Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> a
 
 Tensor sum(Operand x, Axes axes, Keep kept) {
   return record_reduction(Op::sum, x, axes, {.keep = kept});
+}
+Tensor prod(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::prod, x, axes, {.keep = kept});
+}
+Tensor any(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::any, x, axes, {.keep = kept});
+}
+Tensor all(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::all, x, axes, {.keep = kept});
 }
 Tensor max(Operand x, Axes axes, Keep kept) {
   return record_reduction(Op::max, x, axes, {.keep = kept});
@@ -108,6 +116,16 @@ Tensor var(Operand x, Axes axes, int correction, Keep kept) {
 Tensor argmax(Operand x, int axis, Keep kept) {
   const std::int64_t axes[] = {axis};
   return record_reduction(Op::argmax, x, axes, {.keep = kept});
+}
+Tensor argmin(Operand x, int axis, Keep kept) {
+  const std::int64_t axes[] = {axis};
+  return record_reduction(Op::argmin, x, axes, {.keep = kept});
+}
+WithIndex max_with_index(Operand x, int axis, Keep kept) {
+  return {.value = max(x, {axis}, kept), .index = argmax(x, axis, kept)};
+}
+WithIndex min_with_index(Operand x, int axis, Keep kept) {
+  return {.value = min(x, {axis}, kept), .index = argmin(x, axis, kept)};
 }
 
 VarMean var_mean(Operand x, Axes axes, int correction, Keep kept) {

@@ -77,6 +77,19 @@ Tensor cast(Operand x, DType to) {
   return make(graph, Op::cast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
 }
 
+Tensor bitcast(Operand x, DType to) {
+  GraphData& graph = graph_of("bitcast", x);
+  const Node* node = x.tensor.node();
+  if (node->dtype == to) return x.tensor;
+  if (size_of(node->dtype) != size_of(to) || to == boolean || node->dtype == boolean)
+    fail("bitcast",
+         fmt::format("{} cannot be read as {}; both must have the same size and neither be bool",
+                     type_text(*node), name(to)),
+         x.location);
+  const Attribute attribute = {.dtype = to};
+  return make(graph, Op::bitcast, to, {&node, 1}, node->shape, {&attribute, 1}, x.location);
+}
+
 Tensor reshape(Operand x, Extents shape) {
   GraphData& graph = graph_of("reshape", x);
   const Node* node = x.tensor.node();
@@ -199,10 +212,10 @@ void check_indices(std::string_view op, const Operand& indices) {
   if (indices.is_literal())
     fail(op, "the indices are a number; use slice for one place", indices.location);
   if (!is_integer(indices.tensor.dtype()))
-    fail(op,
-         fmt::format("the indices are {}; they must be i32 or i64",
-                     type_text(*indices.tensor.node())),
-         indices.location);
+    fail(
+        op,
+        fmt::format("the indices are {}; they must be integers", type_text(*indices.tensor.node())),
+        indices.location);
 }
 
 }  // namespace
@@ -246,6 +259,13 @@ Tensor take_along_axis(Operand x, Operand indices, int axis) {
               x.location);
 }
 
+Tensor zeros_like(Tensor x) {
+  GraphData& graph = *x.graph();
+  const Literal zero = is_floating(x.dtype()) ? Literal::of(0.0) : integer_literal(0, x.dtype());
+  const Attribute attributes[] = {{.extents = x.shape()}, {.literal = zero}, {.dtype = x.dtype()}};
+  return make(graph, Op::full, x.dtype(), {}, x.shape(), attributes, graph.location(x.node()));
+}
+
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype, const char* file, int line) {
   const Location location{file, line};
   check_shape("full", shape, location);
@@ -266,7 +286,7 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, 
   const Location location{file, line};
   if (!is_integer(dtype))
     fail("iota",
-         fmt::format("the dtype is {}; it must be i32 or i64, cast the result", name(dtype)),
+         fmt::format("the dtype is {}; it must be an integer one, cast the result", name(dtype)),
          location);
   const Attribute attributes[] = {
       {.extent = extent}, {.integer = start}, {.integer = step}, {.dtype = dtype}};

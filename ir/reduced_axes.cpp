@@ -23,6 +23,15 @@ Tensor ReducedAxes::share(Tensor g) const {
   return is_it * spread(g) / spread(sum(is_it, axes_, keep));
 }
 
+Tensor ReducedAxes::others() const {
+  const Tensor is_zero = eq(x_, 0);
+  const Tensor zeros = spread(sum(cast(is_zero, x_.dtype()), axes_, keep));
+  const Tensor without = where(is_zero, 1, x_);
+  const Tensor product = spread(prod(without, axes_, keep));
+  // An element's own zero does not count; any other one makes the product 0.
+  return where(eq(zeros, cast(is_zero, x_.dtype())), product / without, 0);
+}
+
 Tensor ReducedAxes::count() const {
   Extent size = 1;
   for (const std::int64_t axis : axes_) size = size * x_.shape()[static_cast<std::size_t>(axis)];
@@ -32,10 +41,6 @@ Tensor ReducedAxes::count() const {
              : count;
 }
 
-Tensor ReducedAxes::zero() const {
-  GraphData& graph = *x_.graph();
-  const Node* zero = constant(graph, "vjp", Literal::of(0), x_.dtype(), graph.location(y_.node()));
-  return broadcast_to(tensor(graph, zero), x_.shape());
-}
+Tensor ReducedAxes::zero() const { return zeros_like(x_); }
 
 }  // namespace sinter

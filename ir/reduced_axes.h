@@ -19,6 +19,8 @@ class ReducedAxes {
   Tensor mean() const;
   /// g, spread, in equal parts over the elements of x that are equal to y.
   Tensor share(Tensor g) const;
+  /// The product of all elements that go into the same element of y, but for the one itself.
+  Tensor others() const;
   /// How many elements went into one of y, less `correction` (var), in x's dtype.
   Tensor count() const;
   /// x's shape, nothing but zeros.

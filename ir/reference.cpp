@@ -11,15 +11,12 @@ namespace sinter {
 
 namespace {
 
-std::string_view types_in_words(TypeRule rule) {
-  switch (rule) {
-    case TypeRule::Float: return "floating";
-    case TypeRule::Number: return "floating or integer";
-    case TypeRule::Compare: return "any one; gives bool";
-    case TypeRule::Logical: return "bool";
-    case TypeRule::Where: return "bool, then any one";
-  }
-  return "";
+std::string types_in_words(TypeRule rule) {
+  const bool tells = rule == TypeRule::Predicate || rule == TypeRule::Compare;
+  const std::string_view gives = rule == TypeRule::Random ? "; gives u32"
+                                 : tells                  ? "; gives bool"
+                                                          : "";
+  return std::string(describe(rule)) + std::string(gives);
 }
 
 std::string_view kind_in_words(AttributeKind kind) {
@@ -60,7 +57,9 @@ std::string row_text(const OpInfo& row) {
                          row.ulp, row.doc);
     case OpKind::reduction:
       return fmt::format("| `{}` | {} | {} | {} |\n", row.name,
-                         row.types == TypeRule::Float ? "floating" : "any",
+                         row.types == TypeRule::Float     ? "floating"
+                         : row.types == TypeRule::Logical ? "bool"
+                                                          : "any",
                          attributes_in_words(row), row.doc);
     case OpKind::structural:
     case OpKind::source: break;

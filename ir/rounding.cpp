@@ -1,5 +1,6 @@
 #include "ir/rounding.h"
 
+#include "ir/float8.h"
 #include "ir/half.h"
 #include "sinter/error.h"
 
@@ -38,9 +39,9 @@ double resolve_tie(const OpInfo& row, std::span<const long double> operands, lon
                    DType dtype) {
   const int mode = std::fegetround();
   std::fesetround(FE_DOWNWARD);
-  const long double below = row.host(operands);
+  const long double below = row.host(operands, dtype);
   std::fesetround(FE_UPWARD);
-  const long double above = row.host(operands);
+  const long double above = row.host(operands, dtype);
   std::fesetround(mode);
   if (below == above) return round_to(dtype, tie);
   const long double infinity = std::numeric_limits<long double>::infinity();
@@ -51,15 +52,18 @@ double resolve_tie(const OpInfo& row, std::span<const long double> operands, lon
 
 double round_to(DType dtype, long double value) {
   switch (dtype) {
+    case DType::f8e4m3: return round_to_f8(kF8e4m3, value);
+    case DType::f8e5m2: return round_to_f8(kF8e5m2, value);
     case DType::f16: return f16_value(f16_bits(value));
     case DType::bf16: return bf16_value(bf16_bits(value));
-    case DType::f32: return static_cast<float>(value);
+    case DType::f32:
+    case DType::c64: return static_cast<float>(value);
     default: return static_cast<double>(value);
   }
 }
 
 double round_as_op(DType dtype, long double value) {
-  if (!is_half(dtype)) return round_to(dtype, value);
+  if (!is_narrow(dtype)) return round_to(dtype, value);
   return round_to(dtype, round_to(info(dtype).compute, value));
 }
 
@@ -80,35 +84,35 @@ long double ulp_at(DType dtype, long double value) {
 }
 
 long double largest_finite(DType dtype) {
+  if (is_f8(dtype)) return dtype == f8e4m3 ? kF8e4m3.largest : kF8e5m2.largest;
   const DTypeInfo& row = info(dtype);
   return std::ldexp(2.0L - std::ldexp(1.0L, 1 - row.mantissa_bits), row.max_exponent);
 }
 
-std::int64_t wrap_to(DType dtype, std::int64_t value) {
+Wide wrap_to(DType dtype, Wide value) {
   if (dtype == boolean) return value != 0;
-  return dtype == i32 ? static_cast<std::int32_t>(value) : value;
+  const int unused = 128 - width_of(dtype);
+  const UnsignedWide shifted = static_cast<UnsignedWide>(value) << unused;
+  return is_signed(dtype) ? static_cast<Wide>(shifted) >> unused
+                          : static_cast<Wide>(shifted >> unused);
 }
 
-std::int64_t lowest_integer(DType dtype) {
-  if (dtype == boolean) return 0;
-  return dtype == i32 ? std::numeric_limits<std::int32_t>::min()
-                      : std::numeric_limits<std::int64_t>::min();
+Wide lowest_integer(DType dtype) {
+  return is_signed(dtype) ? -(Wide{1} << (width_of(dtype) - 1)) : 0;
 }
 
-std::int64_t highest_integer(DType dtype) {
-  if (dtype == boolean) return 1;
-  return dtype == i32 ? std::numeric_limits<std::int32_t>::max()
-                      : std::numeric_limits<std::int64_t>::max();
+Wide highest_integer(DType dtype) {
+  return (Wide{1} << (width_of(dtype) - (is_signed(dtype) ? 1 : 0))) - 1;
 }
 
-std::int64_t cast_to_integer(DType dtype, long double value) {
+Wide cast_to_integer(DType dtype, long double value) {
   if (dtype == boolean) return value != 0;
   if (std::isnan(value)) return 0;
   const long double whole = std::trunc(value);
-  // The ends have no fraction, and 2^63 is exact, so these comparisons are exact too.
+  // The ends have no fraction, and 2^63 and 2^64 are exact, so these comparisons are exact too.
   if (whole >= static_cast<long double>(highest_integer(dtype))) return highest_integer(dtype);
   if (whole <= static_cast<long double>(lowest_integer(dtype))) return lowest_integer(dtype);
-  return static_cast<std::int64_t>(whole);
+  return static_cast<Wide>(whole);
 }
 
 double round_result(const OpInfo& row, std::span<const long double> operands, long double result,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/op.h"
+#include "ir/wide.h"
 #include "sinter/dtype.h"
 
 #include <cstdint>
@@ -17,14 +18,16 @@ long double ulp_at(DType dtype, long double value);
 /// The largest finite number of floating `dtype`.
 long double largest_finite(DType dtype);
 
-/// `value` modulo 2^bits of the integer `dtype`; for bool whether it is not 0.
-std::int64_t wrap_to(DType dtype, std::int64_t value);
+/// The bits of an integer dtype.
+inline int width_of(DType dtype) { return dtype == boolean ? 1 : 8 * size_of(dtype); }
+/// `value` modulo 2^bits of the integer `dtype`, in its range; for bool whether it is not 0.
+Wide wrap_to(DType dtype, Wide value);
 /// `value` cast to an integer or bool: toward zero, NaN to 0, what is out of range to the nearest
 /// end. bool is whether it is not 0, true for NaN.
-std::int64_t cast_to_integer(DType dtype, long double value);
+Wide cast_to_integer(DType dtype, long double value);
 /// The ends of the range of an integer dtype or bool.
-std::int64_t lowest_integer(DType dtype);
-std::int64_t highest_integer(DType dtype);
+Wide lowest_integer(DType dtype);
+Wide highest_integer(DType dtype);
 
 /// `result`, the row's host formula at `operands`, rounded as an op of `dtype` does it. Correctly,
 /// even where a second rounding after long double's would show, if the row claims 0 ulp.
@@ -32,7 +35,7 @@ double round_result(const OpInfo& row, std::span<const long double> operands, lo
                     DType dtype);
 /// The row's value at `operands`, rounded so.
 inline double evaluate(const OpInfo& row, std::span<const long double> operands, DType dtype) {
-  return round_result(row, operands, row.host(operands), dtype);
+  return round_result(row, operands, row.host(operands, dtype), dtype);
 }
 
 }  // namespace sinter

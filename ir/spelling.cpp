@@ -54,9 +54,9 @@ Results record_reduction_row(const Call& call) {
   const bool has_correction = call.spelling.row->op == Op::var;
   ReductionOptions options{.keep = call.keep()};
   if (has_correction) options.correction = call.small("correction");
-  if (call.spelling.row->op == Op::argmax) {
+  if (gives_index(call.spelling.row->op)) {
     const std::int64_t axes[] = {call.integer("axis")};
-    return {record_reduction(Op::argmax, call.operands[0], axes, options)};
+    return {record_reduction(call.spelling.row->op, call.operands[0], axes, options)};
   }
   const WrittenAttribute& order = call.argument("order");
   if (order.given) options.order = order.integers;
@@ -69,6 +69,7 @@ Results record_reduction_row(const Call& call) {
 struct RowRecorder { Op op; int operands; Results (*record)(const Call&); };
 const RowRecorder kRowRecorders[] = {
     {Op::cast,            1, [](const Call& c) -> Results { return {cast(c.operands[0], c.argument("to").dtype)}; }},
+    {Op::bitcast,         1, [](const Call& c) -> Results { return {bitcast(c.operands[0], c.argument("to").dtype)}; }},
     {Op::reshape,         1, [](const Call& c) -> Results { return {reshape(c.operands[0], c.argument("shape").extents)}; }},
     {Op::permute,         1, [](const Call& c) -> Results { return {permute(c.operands[0], c.argument("axes").integers)}; }},
     {Op::broadcast_to,    1, [](const Call& c) -> Results { return {broadcast_to(c.operands[0], c.argument("shape").extents)}; }},

@@ -76,7 +76,8 @@ std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_
   const Node& from = *node.operand(operand);
   if (is_elementwise(node.op)) return broadcast_index(index, from.shape);
   switch (node.op) {
-    case Op::cast: return {index.begin(), index.end()};
+    case Op::cast:
+    case Op::bitcast: return {index.begin(), index.end()};
     case Op::broadcast_to: return broadcast_index(index, from.shape);
     case Op::reshape: return space.delinearize(space.linearize(index, node.shape), from.shape);
     case Op::permute: return permute_index(node, index);
@@ -139,7 +140,7 @@ llvm::SmallVector<std::int64_t, 6> tree_order(const Node& operand,
                                               std::span<const std::int64_t> axes) {
   if (axes.size() < 2) return {};
   // Arithmetic results are row-major by definition; most reductions end here.
-  if (is_elementwise(operand.op) || operand.op == Op::cast) return {};
+  if (is_elementwise(operand.op) || operand.op == Op::cast || operand.op == Op::bitcast) return {};
   IndexSpace space;
   const std::optional<ViewOfInput> view = view_of_input(space, operand);
   if (!view) return {};

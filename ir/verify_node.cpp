@@ -1,5 +1,7 @@
 #include "ir/verify_node.h"
 
+#include "ir/rounding.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,23 +24,13 @@ void require_operands(const Node& node, std::size_t count) {
   require_same("the number of operands", node.operands.size(), count);
 }
 
-bool takes(TypeRule rule, DType dtype) {
-  switch (rule) {
-    case TypeRule::Float: return is_floating(dtype);
-    case TypeRule::Number: return dtype != boolean;
-    case TypeRule::Logical: return dtype == boolean;
-    case TypeRule::Compare:
-    case TypeRule::Where: return true;
-  }
-  return false;
-}
-
 /// The dtype that the operands have: of those that are no numbers, else of the result.
 DType operand_dtype(const Node& node, std::span<const Node* const> values) {
   for (const Node* value : values)
     if (!is_constant(*value)) return value->dtype;
-  const TypeRule rule = info(node.op).types;
-  return rule == TypeRule::Compare || rule == TypeRule::Logical ? values[0]->dtype : node.dtype;
+  const bool tells =
+      result_dtype(info(node.op).types, node.dtype) != node.dtype || node.dtype == boolean;
+  return tells ? values[0]->dtype : node.dtype;
 }
 
 std::int64_t checked_axis(const Node& node, const Node& x) {
@@ -65,19 +57,18 @@ void verify_elementwise(const Node& node) {
     require(value->dtype == dtype || is_compute, "operand %{} is {}, expected {}", value->id,
             name(value->dtype), name(dtype));
   }
-  const bool gives_bool = row.types == TypeRule::Compare || row.types == TypeRule::Logical;
-  require_dtype("the dtype", node.dtype, gives_bool ? boolean : dtype);
+  require_dtype("the dtype", node.dtype, result_dtype(row.types, dtype));
   require_shape(node, broadcast_shapes(row.name, node.operands, {}));
 }
 
 void verify_reduction(const Node& node) {
   require_operands(node, 1);
   const Node& x = *node.operand(0);
-  require(info(node.op).types != TypeRule::Float || is_floating(x.dtype), "the op does not take {}",
-          name(x.dtype));
-  const bool gives_integer = node.op == Op::argmax || (node.op == Op::sum && !is_floating(x.dtype));
-  require_dtype("the dtype", node.dtype, gives_integer ? i64 : x.dtype);
-  if (node.op == Op::argmax) checked_axis(node, x);
+  const TypeRule rule = info(node.op).types;
+  require((rule == TypeRule::Number && x.dtype != c64) || takes(rule, x.dtype),
+          "the op does not take {}", name(x.dtype));
+  require_dtype("the dtype", node.dtype, reduction_result(node.op, x.dtype));
+  if (gives_index(node.op)) checked_axis(node, x);
 
   const std::span<const std::int64_t> axes = reduced_axes(node);
   std::int64_t last = -1;
@@ -87,7 +78,7 @@ void verify_reduction(const Node& node) {
              to_string(x.shape));
     last = axis;
   }
-  if (node.op != Op::argmax) {
+  if (!gives_index(node.op)) {
     const std::span<const std::int64_t> order = attribute(node, "order").integers;
     AxesVector sorted(order.begin(), order.end());
     std::ranges::sort(sorted);
@@ -184,17 +175,21 @@ void verify_take(const Node& node, const Node& x) {
 
 void verify_literal(const Literal& literal, DType dtype) {
   using Kind = Literal::Kind;
+  const bool is_large = literal.kind == Kind::natural && dtype == u64 && literal.integer < 0;
   const Kind kind = is_floating(dtype) ? Kind::real
                     : dtype == boolean ? Kind::boolean
+                    : is_large         ? Kind::natural
                                        : Kind::integer;
   require(literal.kind == kind, "the literal is not of the kind of {}", name(dtype));
   require(kind == Kind::real ? literal.integer == 0 : literal.real == 0,
           "the literal has two values");
-  const bool is_rounded = dtype != f32 || std::isnan(literal.real) ||
+  const bool is_single = dtype == f32 || dtype == c64;
+  const bool is_rounded = !is_single || std::isnan(literal.real) ||
                           literal.real == static_cast<double>(static_cast<float>(literal.real));
   require(is_rounded, "the literal {} is no value of f32", literal.real);
-  const bool fits = dtype != i32 || literal.integer == static_cast<std::int32_t>(literal.integer);
-  require(fits, "the literal {} is no value of i32", literal.integer);
+  const bool fits =
+      is_floating(dtype) || wrap_to(dtype, integer_of(literal)) == integer_of(literal);
+  require(fits, "the literal {} is no value of {}", whole_text(literal), name(dtype));
 }
 
 }  // namespace
@@ -202,13 +197,17 @@ void verify_literal(const Literal& literal, DType dtype) {
 void verify_structural(const Node& node) {
   require(!node.operands.empty(), "there is no operand");
   const Node& x = *node.operand(0);
-  require_dtype("the dtype", node.dtype,
-                node.op == Op::cast ? attribute(node, "to").dtype : x.dtype);
+  const bool is_cast = node.op == Op::cast || node.op == Op::bitcast;
+  require_dtype("the dtype", node.dtype, is_cast ? attribute(node, "to").dtype : x.dtype);
+  if (node.op == Op::bitcast)
+    require(size_of(node.dtype) == size_of(x.dtype), "{} and {} differ in size", name(node.dtype),
+            name(x.dtype));
   if (node.op == Op::concat) return verify_concat(node);
   if (node.op == Op::take || node.op == Op::take_along_axis) return verify_take(node, x);
   require_operands(node, 1);
   switch (node.op) {
-    case Op::cast: return require_shape(node, x.shape);
+    case Op::cast:
+    case Op::bitcast: return require_shape(node, x.shape);
     case Op::permute: return verify_permute(node, x);
     case Op::broadcast_to: return verify_broadcast(node, x);
     case Op::slice: return verify_slice(node, x);

@@ -7,8 +7,9 @@
 #include <cstring>
 #include <limits>
 
-#include "ir/half.h"
+#include "ir/element.h"
 #include "ir/node.h"
+#include "ir/rounding.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -22,16 +23,9 @@ std::string names_of(const Interface& interface, int first, int count) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::uint64_t bits_of_real(DType dtype, double value) {
-  if (dtype == DType::f64) return std::bit_cast<std::uint64_t>(value);
-  if (dtype == DType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return dtype == DType::f16 ? f16_bits(value) : bf16_bits(value);
-}
-
 std::string text_of(const Literal& number) {
   if (number.kind == Literal::Kind::boolean) return number.integer ? "true" : "false";
-  if (number.kind == Literal::Kind::integer) return fmt::format("{}", number.integer);
-  return fmt::format("{}", number.real);
+  return whole_text(number);
 }
 
 /// Arrays for arrays, numbers for scalars.
@@ -62,21 +56,28 @@ void fail_binding(const Interface& interface, const std::string& message) {
 }
 
 std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Literal& number) {
-  if (is_floating(slot.dtype)) return bits_of_real(slot.dtype, as_real(number));
+  std::uint64_t bits = 0;
+  auto* const place = reinterpret_cast<std::byte*>(&bits);
+  if (is_floating(slot.dtype)) {
+    write_real(slot.dtype, place, as_real(number));
+    return bits;
+  }
   const auto fail = [&](std::string_view wanted) {
     fail_binding(interface, fmt::format("{} is {} but bound to {}; bind {}", to_string(slot),
                                         name(slot.dtype), text_of(number), wanted));
   };
-  const double real = as_real(number);
-  std::int64_t integer = number.integer;
-  if (number.kind == Literal::Kind::real) {
-    if (std::trunc(real) != real || std::fabs(real) > 0x1p62) fail("a whole number");
-    integer = static_cast<std::int64_t>(real);
-  }
-  if (slot.dtype == DType::boolean && integer != 0 && integer != 1) fail("true or false");
-  const auto narrowed = static_cast<std::int32_t>(integer);
-  if (slot.dtype == DType::i32 && narrowed != integer) fail("a number of 32 bits");
-  return static_cast<std::uint64_t>(integer);
+  const bool is_real = number.kind == Literal::Kind::real;
+  if (is_real && (std::trunc(number.real) != number.real || std::fabs(number.real) > 0x1p62))
+    fail("a whole number");
+  const Wide integer = is_real ? static_cast<Wide>(number.real) : integer_of(number);
+  if (integer < lowest_integer(slot.dtype) || integer > highest_integer(slot.dtype))
+    fail(slot.dtype == boolean
+             ? "true or false"
+             : fmt::format("a number from {} to {}",
+                           whole_text(integer_literal(lowest_integer(slot.dtype))),
+                           whole_text(integer_literal(highest_integer(slot.dtype)))));
+  write_integer(slot.dtype, place, integer);
+  return bits;
 }
 
 Matcher::Matcher(const Interface& interface)

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <random>
 
+#include "ir/element.h"
 #include "ir/extent.h"
-#include "ir/half.h"
 #include "ir/node.h"
+#include "ir/rounding.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -35,44 +36,25 @@ NumberRange range_of(const Program& program, const Buffer& buffer) {
           input.high.value_or(std::max(range.high, input.low.value_or(range.high)))};
 }
 
-template <class Element, class Encode>
-std::vector<std::byte> pattern(std::int64_t bytes, Encode encode) {
+std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRange range) {
+  std::mt19937_64 random(0x5eed);  // the same numbers in every run
+  std::uniform_real_distribution<double> real(range.low, range.high);
   std::vector<std::byte> result(static_cast<std::size_t>(bytes));
-  for (std::size_t i = 0; i + sizeof(Element) <= result.size(); i += sizeof(Element)) {
-    const Element element = encode();
-    std::memcpy(result.data() + i, &element, sizeof(Element));
+  const auto size = static_cast<std::size_t>(size_of(dtype));
+  for (std::size_t i = 0; i + size <= result.size(); i += size) {
+    std::byte* const place = result.data() + i;
+    if (is_floating(dtype))
+      write_real(dtype, place, real(random));
+    else
+      write_integer(dtype, place,
+                    dtype == boolean ? static_cast<Wide>(random() & 1)
+                                     : cast_to_integer(dtype, std::floor(real(random))));
   }
   return result;
 }
 
-std::vector<std::byte> random_pattern(DType dtype, std::int64_t bytes, NumberRange range) {
-  std::mt19937_64 random(0x5eed);  // the same numbers in every run
-  std::uniform_real_distribution<double> real(range.low, range.high);
-  const auto whole = [&] { return static_cast<std::int64_t>(std::floor(real(random))); };
-  switch (dtype) {
-    case DType::boolean: return pattern<std::uint8_t>(bytes, [&] { return random() & 1; });
-    case DType::i32:
-      return pattern<std::int32_t>(bytes, [&] { return static_cast<std::int32_t>(whole()); });
-    case DType::i64: return pattern<std::int64_t>(bytes, whole);
-    case DType::f16: return pattern<std::uint16_t>(bytes, [&] { return f16_bits(real(random)); });
-    case DType::bf16: return pattern<std::uint16_t>(bytes, [&] { return bf16_bits(real(random)); });
-    case DType::f32: return pattern<float>(bytes, [&] { return static_cast<float>(real(random)); });
-    case DType::f64: return pattern<double>(bytes, [&] { return real(random); });
-  }
-  return {};
-}
-
 bool is_nan(DType dtype, const std::byte* element) {
-  std::uint16_t half = 0;
-  float single = 0;
-  double real = 0;
-  switch (dtype) {
-    case DType::f16: std::memcpy(&half, element, 2); return std::isnan(f16_value(half));
-    case DType::bf16: std::memcpy(&half, element, 2); return std::isnan(bf16_value(half));
-    case DType::f32: std::memcpy(&single, element, 4); return std::isnan(single);
-    case DType::f64: std::memcpy(&real, element, 8); return std::isnan(real);
-    default: return false;
-  }
+  return is_floating(dtype) && std::isnan(read_real(dtype, element));
 }
 
 bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::size_t bytes) {

@@ -23,6 +23,13 @@ __device__ __forceinline__ double opaque_value(double value) {
   return value;
 }
 
+__device__ __forceinline__ int ones_of(unsigned long long bits) {
+  return __popcll(static_cast<long long>(bits));
+}
+__device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
+  return __clzll(static_cast<long long>(bits));
+}
+
 /// Towards zero; the value must be in range.
 template <class To, class T>
 __device__ __forceinline__ To truncated(T value) {

@@ -45,6 +45,13 @@ __device__ __forceinline__ T opaque_value(T value) {
   return value;
 }
 
+__device__ __forceinline__ int ones_of(unsigned long long bits) {
+  return __builtin_popcountll(bits);
+}
+__device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
+  return bits == 0 ? 64 : __builtin_clzll(bits);
+}
+
 /// Towards zero; the value must be in range. GCC takes float(int(x)) for trunc(x) where operations
 /// do not trap, but trunc(-0.5f) is -0.
 template <class To, class T>
@@ -219,10 +226,12 @@ SINTER_UNARY(sin) SINTER_UNARY(cos) SINTER_UNARY(tan)
 SINTER_UNARY(asin) SINTER_UNARY(acos) SINTER_UNARY(atan)
 SINTER_UNARY(sinh) SINTER_UNARY(cosh) SINTER_UNARY(tanh)
 SINTER_UNARY(asinh) SINTER_UNARY(acosh) SINTER_UNARY(atanh)
-SINTER_UNARY(erf) SINTER_UNARY(erfc) SINTER_UNARY(lgamma)
+SINTER_UNARY(erf) SINTER_UNARY(erfc)
 SINTER_BINARY(pow) SINTER_BINARY(fmod) SINTER_BINARY(remainder) SINTER_BINARY(atan2)
 SINTER_BINARY(hypot) SINTER_BINARY(copysign) SINTER_BINARY(fmin) SINTER_BINARY(fmax)
 SINTER_BINARY(nextafter)
+float lgammaf_r(float, int*);
+double lgamma_r(double, int*);
 float fmaf(float, float, float);
 double fma(double, double, double);
 long double sqrtl(long double);
@@ -231,6 +240,15 @@ long double sqrtl(long double);
 #undef SINTER_UNARY
 #undef SINTER_BINARY
 
+// Without the global variable that lgamma writes the sign to.
+__device__ __forceinline__ float lgammaf(float value) {
+  int sign;
+  return lgammaf_r(value, &sign);
+}
+__device__ __forceinline__ double lgamma(double value) {
+  int sign;
+  return lgamma_r(value, &sign);
+}
 __device__ __forceinline__ float rsqrtf(float value) {
   return static_cast<float>(1.0 / sqrt(static_cast<double>(value)));
 }

@@ -2,16 +2,23 @@
 // NaN-propagating extremes, saturating casts.
 #pragma once
 
-template <class T>
-struct Unsigned;
-template <>
-struct Unsigned<int> {
+// The unsigned type that wraps as T should: not the smallest ones, which C++ computes with as int.
+template <class T, int kBytes = sizeof(T)>
+struct Unsigned {
   using Type = unsigned;
 };
-template <>
-struct Unsigned<long long> {
+template <class T>
+struct Unsigned<T, 8> {
   using Type = unsigned long long;
 };
+template <class T>
+__device__ constexpr bool is_signed_type() {
+  return static_cast<T>(-1) < static_cast<T>(0);
+}
+template <class T>
+__device__ constexpr int bits_of_type() {
+  return static_cast<int>(8 * sizeof(T));
+}
 
 template <class T>
 __device__ __forceinline__ T wrapping_add(T a, T b) {
@@ -30,15 +37,21 @@ __device__ __forceinline__ T wrapping_mul(T a, T b) {
 }
 template <class T>
 __device__ __forceinline__ T wrapping_neg(T a) {
-  return wrapping_sub(T(0), a);
+  return wrapping_sub(static_cast<T>(0), a);
 }
 template <class T>
 __device__ __forceinline__ T wrapping_abs(T a) {
-  return a < 0 ? wrapping_neg(a) : a;
+  if constexpr (is_signed_type<T>()) return a < 0 ? wrapping_neg(a) : a;
+  return a;
 }
 
 __device__ __forceinline__ bool is_negative(float value) { return (bits_of(value) >> 31) != 0; }
 __device__ __forceinline__ bool is_negative(double value) { return (bits_of(value) >> 63) != 0; }
+template <class T>
+__device__ __forceinline__ bool is_negative(T value) {
+  if constexpr (is_signed_type<T>()) return value < 0;
+  return false;
+}
 
 // NaN if either is NaN; -0 is below +0.
 template <class T>
@@ -61,14 +74,26 @@ __device__ __forceinline__ float minimum(float a, float b) { return minimum_of_f
 #endif
 __device__ __forceinline__ double maximum(double a, double b) { return maximum_of_floats(a, b); }
 __device__ __forceinline__ double minimum(double a, double b) { return minimum_of_floats(a, b); }
-__device__ __forceinline__ int maximum(int a, int b) { return a > b ? a : b; }
-__device__ __forceinline__ int minimum(int a, int b) { return a < b ? a : b; }
-__device__ __forceinline__ long long maximum(long long a, long long b) { return a > b ? a : b; }
-__device__ __forceinline__ long long minimum(long long a, long long b) { return a < b ? a : b; }
+template <class T>
+__device__ __forceinline__ T maximum(T a, T b) {
+  return a > b ? a : b;
+}
+template <class T>
+__device__ __forceinline__ T minimum(T a, T b) {
+  return a < b ? a : b;
+}
 
 // The ends of each type: what an empty maximum or minimum gives.
 template <class T>
-struct Ends;
+struct Ends {
+  static __device__ __forceinline__ T highest() {
+    using U = typename Unsigned<T>::Type;
+    const int unused = static_cast<int>(8 * sizeof(U)) - bits_of_type<T>();
+    const U all = ~static_cast<U>(0) >> unused;
+    return static_cast<T>(is_signed_type<T>() ? all >> 1 : all);
+  }
+  static __device__ __forceinline__ T lowest() { return static_cast<T>(~highest()); }
+};
 template <>
 struct Ends<float> {
   static __device__ __forceinline__ float lowest() { return as_float(0xff800000u); }
@@ -79,25 +104,15 @@ struct Ends<double> {
   static __device__ __forceinline__ double lowest() { return as_double(0xfff0000000000000ull); }
   static __device__ __forceinline__ double highest() { return as_double(0x7ff0000000000000ull); }
 };
-template <>
-struct Ends<int> {
-  static __device__ __forceinline__ int lowest() { return -2147483647 - 1; }
-  static __device__ __forceinline__ int highest() { return 2147483647; }
-};
-template <>
-struct Ends<long long> {
-  static __device__ __forceinline__ long long lowest() { return -9223372036854775807ll - 1; }
-  static __device__ __forceinline__ long long highest() { return 9223372036854775807ll; }
-};
-
 /// Towards zero; NaN gives 0, what is out of range the nearest end.
 template <class To, class T>
 __device__ __forceinline__ To to_integer(T value) {
   if (value != value) return 0;
-  // 2^(bits - 1) is a float, the largest integer is not: compare with the former.
-  const T limit = sizeof(To) == 4 ? T(2147483648.0) : T(9223372036854775808.0);
-  if (value >= limit) return Ends<To>::highest();
-  if (value < -limit) return Ends<To>::lowest();
+  // 2^bits is a float, the largest integer is not: compare with the former.
+  constexpr int kBits = bits_of_type<To>() - (is_signed_type<To>() ? 1 : 0);
+  constexpr T kLimit = static_cast<T>(1ull << (kBits - 1)) * 2;
+  if (value >= kLimit) return Ends<To>::highest();
+  if (is_signed_type<To>() ? value < -kLimit : value < 0) return Ends<To>::lowest();
   return truncated<To>(value);
 }
 

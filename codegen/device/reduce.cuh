@@ -1,10 +1,10 @@
-// The reduction tree of the numerics contract, dealt out to the threads of a block. Whoever computes
-// which part of it, the order of additions is the same: accumulators of a part are joined far first (a
-// with a + half), then the parts.
+// The reduction tree of the numerics contract, dealt out to the threads of a block. Whoever
+// computes which part of it, the order of additions is the same: accumulators of a part are joined
+// far first (a with a + half), then the parts.
 #pragma once
 
-/// Shared memory in which threads of a block hand values over. Two halves in turn, so that one barrier
-/// per use is enough.
+/// Shared memory in which threads of a block hand values over. Two halves in turn, so that one
+/// barrier per use is enough.
 struct Exchange {
   unsigned char* memory;
   int half_bytes;
@@ -52,9 +52,7 @@ struct RowShape {
   static_assert(kPerThread * kLanes * kChunks == Accumulators, "accumulators are dealt out evenly");
 
   /// This thread's place among those of its row.
-  static __device__ __forceinline__ int thread() {
-    return static_cast<int>(threadIdx.x) % Threads;
-  }
+  static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x) % Threads; }
   static __device__ __forceinline__ int group() { return thread() / kLanes; }
   static __device__ __forceinline__ int lane() { return thread() % kLanes; }
 
@@ -142,8 +140,8 @@ struct RowReduction {
   }
 };
 
-/// How the rows of a column block are dealt out: `Columns` threads side by side, each with a vector of
-/// `Vector` columns, and Lanes × Groups of them along the reduced axis.
+/// How the rows of a column block are dealt out: `Columns` threads side by side, each with a vector
+/// of `Vector` columns, and Lanes × Groups of them along the reduced axis.
 template <int Columns, int Lanes, int Groups, int Accumulators, int Vector>
 struct ColumnShape {
   static constexpr int kColumns = Columns;
@@ -153,9 +151,7 @@ struct ColumnShape {
   static constexpr int kPerThread = Accumulators / Lanes;
   static_assert(kPerThread * Lanes == Accumulators, "accumulators are dealt out evenly");
 
-  static __device__ __forceinline__ int column() {
-    return static_cast<int>(threadIdx.x) % Columns;
-  }
+  static __device__ __forceinline__ int column() { return static_cast<int>(threadIdx.x) % Columns; }
   static __device__ __forceinline__ int along() { return static_cast<int>(threadIdx.x) / Columns; }
   static __device__ __forceinline__ int group() { return along() / Lanes; }
   static __device__ __forceinline__ int lane() { return along() % Lanes; }

@@ -45,27 +45,51 @@ struct Min {
   __device__ __forceinline__ T result() const { return value; }
 };
 
-/// The first NaN, else the first of the largest. Compares by value: -0 equals +0.
 template <class T>
-struct ArgMax {
+struct Prod {
+  static constexpr bool kCommutes = true;
+  T value;
+  static __device__ __forceinline__ Prod identity() { return {static_cast<T>(1)}; }
+  __device__ __forceinline__ void add(T element, long long) { value = product(value, element); }
+  static __device__ __forceinline__ Prod join(Prod a, Prod b) {
+    return {product(a.value, b.value)};
+  }
+  __device__ __forceinline__ T result() const { return value; }
+
+  static __device__ __forceinline__ float product(float a, float b) { return a * b; }
+  static __device__ __forceinline__ double product(double a, double b) { return a * b; }
+  template <class Integer>
+  static __device__ __forceinline__ Integer product(Integer a, Integer b) {
+    return wrapping_mul(a, b);
+  }
+};
+
+/// The first NaN, else the first of those that win. Compares by value: -0 equals +0.
+template <class T, bool kLargest>
+struct ArgExtreme {
   static constexpr bool kCommutes = true;
   T value;
   long long index;
-  static __device__ __forceinline__ ArgMax identity() {
-    return {Ends<T>::lowest(), Ends<long long>::highest()};
+  static __device__ __forceinline__ ArgExtreme identity() {
+    return {kLargest ? Ends<T>::lowest() : Ends<T>::highest(), Ends<long long>::highest()};
   }
   __device__ __forceinline__ void add(T element, long long at) {
     *this = join(*this, {element, at});
   }
-  static __device__ __forceinline__ ArgMax join(ArgMax a, ArgMax b) {
+  static __device__ __forceinline__ ArgExtreme join(ArgExtreme a, ArgExtreme b) {
     const bool a_is_nan = a.value != a.value;
     const bool b_is_nan = b.value != b.value;
     const bool ties = a_is_nan ? b_is_nan : a.value == b.value;
-    const bool a_wins = ties ? a.index < b.index : a_is_nan || (!b_is_nan && a.value > b.value);
+    const bool a_leads = kLargest ? a.value > b.value : a.value < b.value;
+    const bool a_wins = ties ? a.index < b.index : a_is_nan || (!b_is_nan && a_leads);
     return a_wins ? a : b;
   }
   __device__ __forceinline__ long long result() const { return index; }
 };
+template <class T>
+using ArgMax = ArgExtreme<T, true>;
+template <class T>
+using ArgMin = ArgExtreme<T, false>;
 
 /// Sum of squared deviations from the mean: Welford's update, and Chan's formula for the join.
 template <class T>

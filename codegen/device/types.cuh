@@ -54,13 +54,22 @@ __device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
 // A value of a half type is computed with as the float that it is equal to.
 __device__ __forceinline__ float from_memory(f16 value) { return to_float(value); }
 __device__ __forceinline__ float from_memory(bf16 value) { return to_float(value); }
+__device__ __forceinline__ float from_memory(f8e4m3 value) { return to_float(value); }
+__device__ __forceinline__ float from_memory(f8e5m2 value) { return to_float(value); }
+__device__ __forceinline__ float from_memory(c64 value) { return to_float(value); }
 template <class T>
 __device__ __forceinline__ T from_memory(T value) {
   return value;
 }
 
+// From what is computed with to what memory holds.
 template <class To>
-struct Convert;  // from what is computed with to what memory holds
+struct Convert {
+  template <class T>
+  static __device__ __forceinline__ To from(T value) {
+    return value;
+  }
+};
 template <>
 struct Convert<f16> {
   template <class T>
@@ -75,12 +84,30 @@ struct Convert<bf16> {
     return to_bf16(value);
   }
 };
+template <>
+struct Convert<f8e4m3> {
+  template <class T>
+  static __device__ __forceinline__ f8e4m3 from(T value) {
+    return {Float8E4M3::encode(float_rounded_to_odd(value))};
+  }
+};
+template <>
+struct Convert<f8e5m2> {
+  template <class T>
+  static __device__ __forceinline__ f8e5m2 from(T value) {
+    return {Float8E5M2::encode(float_rounded_to_odd(value))};
+  }
+};
+template <>
+struct Convert<c64> {
+  template <class T>
+  static __device__ __forceinline__ c64 from(T value) {
+    return {static_cast<float>(value), 0.0f};
+  }
+};
 template <class To, class T>
 __device__ __forceinline__ To to_memory(T value) {
-  if constexpr (sizeof(To) == 2)
-    return Convert<To>::from(value);
-  else
-    return value;
+  return Convert<To>::from(value);
 }
 
 /// `value` as a double that rounds to every narrower type as `value` itself does: what 53 bits
@@ -89,6 +116,11 @@ __device__ __forceinline__ double to_odd(long long value) {
   const bool is_wide = value > (1ll << 53) || value < -(1ll << 53);
   const long long low = value & 2047;
   return static_cast<double>(is_wide && low != 0 ? (value - low) | 2048 : value);
+}
+__device__ __forceinline__ double to_odd(unsigned long long value) {
+  const bool is_wide = value > (1ull << 53);
+  const unsigned long long low = value & 4095;
+  return static_cast<double>(is_wide && low != 0 ? (value - low) | 4096 : value);
 }
 
 /// `value` rounded to a half type, as the float that the result is equal to.

@@ -93,7 +93,8 @@ class Recorder {
     const unsigned choice = static_cast<unsigned>(below(100));
     if (choice < 50) return add_elementwise();
     if (choice < 60)
-      return keep(cast(pick(), pick<DType>({f32, f32, f16, bf16, i32, i64, boolean})));
+      return keep(cast(pick(), pick<DType>({f32, f32, f16, bf16, i32, i64, boolean, i8, u16, u32,
+                                            u64, f8e4m3, f8e5m2, f64})));
     if (choice < 78) return add_reduction();
     if (choice < 95) return add_view();
     if (choice < 98) return add_gather();
@@ -107,9 +108,11 @@ class Recorder {
     if (op.kind != OpKind::elementwise) return add_elementwise();
     Tensor x = pick();
     DType dtype = x.node()->dtype;
-    if (op.types == TypeRule::Float && !is_floating(dtype)) x = cast(x, dtype = f32);
-    if (op.types == TypeRule::Number && dtype == boolean) x = cast(x, dtype = i32);
-    if (op.types == TypeRule::Logical && dtype != boolean) x = cast(x, dtype = boolean);
+    if (!takes(op.types, dtype)) {
+      for (const DType other : {f32, i32, u64, boolean})
+        if (takes(op.types, other)) dtype = other;
+      x = cast(x, dtype);
+    }
     if (is_floating(dtype) && chance(70)) x = into_domain(x, op.inputs);
     std::vector<Operand> operands;
     operands.push_back(x);
@@ -125,7 +128,7 @@ class Recorder {
   Operand other(std::span<const Operand> operands, DType dtype, Inputs inputs) {
     if (chance(25) && dtype != boolean)
       return {is_floating(dtype) ? Literal::of(pick({0.5, 2.0, -1.0, 0.1, 1e-3, 0.0}))
-                                 : Literal::of(pick({0, 1, 3, -2})),
+                                 : Literal::of(pick({0, 1, 3, is_unsigned(dtype) ? 2 : -2})),
               Location{}};
     Tensor y = partner(operands);
     if (y.node()->dtype != dtype) y = cast(y, dtype);
@@ -135,7 +138,9 @@ class Recorder {
   Tensor into_domain(Tensor x, Inputs inputs) {
     switch (inputs) {
       case Inputs::Small: return minimum(maximum(x, -4), 4);
+      case Inputs::Unit: return minimum(maximum(x, -0.875), 0.875);
       case Inputs::Positive: return abs(x) + 0.5;
+      case Inputs::AboveOne: return abs(x) + 1.125;
       default: return x;
     }
   }
@@ -170,15 +175,21 @@ class Recorder {
       if (chance(50)) axes.push_back(axis);
     if (axes.empty()) axes.push_back(rank - 1);
     const Keep keeps = chance(50) ? Keep::yes : Keep::no;
-    switch (below(is_floating(x.node()->dtype) ? 7 : 4)) {
+    switch (below(is_floating(x.node()->dtype) ? 11 : 8)) {
       case 0: return keep(sum(x, axes, keeps));
       case 1: return keep(max(x, axes, keeps));
       case 2: return keep(min(x, axes, keeps));
       case 3:
         return elements(x.node()->shape) > 0 ? keep(argmax(x, static_cast<int>(axes[0]), keeps))
                                              : void();
-      case 4: return keep(mean(x, axes, keeps));
-      case 5: return keep(var(x, axes, static_cast<int>(below(2)), keeps));
+      case 4: return keep(prod(x, axes, keeps));
+      case 5: return keep(any(x, axes, keeps));
+      case 6: return keep(all(x, axes, keeps));
+      case 7:
+        return elements(x.node()->shape) > 0 ? keep(argmin(x, static_cast<int>(axes[0]), keeps))
+                                             : void();
+      case 8: return keep(mean(x, axes, keeps));
+      case 9: return keep(var(x, axes, static_cast<int>(below(2)), keeps));
       default: return keep(softmax(cast(x, f32), static_cast<int>(axes[0])));
     }
   }

@@ -166,14 +166,21 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
   if (spelling.name == "iota") return "iota {extent = n, start = 3, step = -2, dtype = i32}";
   if (spelling.name == "size") return "size {extent = n * 2, dtype = f32}";
+  if (spelling.name == "bitcast") return "bitcast x {to = i32}";
   if (spelling.name == "argmax") return "argmax x {axis = 0, keep = true}";
+  if (spelling.name == "argmin") return "argmin x {axis = 0, keep = true}";
+  if (spelling.name == "any" || spelling.name == "all")
+    return std::string(spelling.name) + " b {axes = [0, 1], keep = true}";
   if (spelling.row && spelling.row->kind == OpKind::reduction)
     return std::string(spelling.name) + " x {axes = [0, 1], keep = true}";
   if (spelling.row && spelling.row->types == TypeRule::Where) return "where b, x, w";
-  const bool is_logical = spelling.row && spelling.row->types == TypeRule::Logical;
+  std::string_view a = "x";
+  std::string_view b = "w";
+  if (spelling.row && !takes(spelling.row->types, f32))
+    a = b = takes(spelling.row->types, boolean) ? "b" : "k";
   std::string text(spelling.name);
   for (int i = 0; i < spelling.operands; ++i)
-    text += std::string(i == 0 ? " " : ", ") + (is_logical ? "b" : i == 1 ? "w" : "x");
+    text += std::string(i == 0 ? " " : ", ") + std::string(i == 1 ? b : a);
   return text;
 }
 
@@ -182,7 +189,8 @@ TEST(ParseTest, EverySpellingRoundTrips) {
     const Spelling& spelling = *find_spelling(name);
     const std::string results = spelling.results == 2 ? "y, z" : "y";
     const std::string text =
-        "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], v: f32[n]) "
+        "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], k: i32[6, 4], "
+        "v: f32[n]) "
         "{\n  " +
         results + " = " + statement_for(spelling) + "\n  return " + results + "\n}\n";
     SCOPED_TRACE(text);

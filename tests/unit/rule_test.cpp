@@ -20,7 +20,8 @@ void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
 
 namespace {
 
-constexpr DType kAllDTypes[] = {f32, f64, f16, bf16, i32, i64, boolean};
+constexpr DType kAllDTypes[] = {f32, f64, f16, bf16, i32, i64,    boolean, i8,
+                                i16, u8,  u16, u32,  u64, f8e4m3, f8e5m2};
 
 std::vector<double> special_values(DType dtype) {
   if (dtype == boolean) return {0, 1};
@@ -88,6 +89,9 @@ class Instance {
                                  number_dtype(pattern), {}));
     std::vector<Operand> operands;
     for (const Node* operand : pattern.operands) operands.push_back(build(*operand));
+    // A pattern is of one dtype: what would be cast is no instance of it.
+    if (!takes(info(pattern.op).types, operands.back().tensor.dtype()))
+      throw UserError("the op does not take the dtype");
     return record_elementwise(pattern.op, operands);
   }
   DType number_dtype(const Node& pattern) const { return input_dtype(pattern); }
@@ -101,15 +105,17 @@ class Instance {
 bool applies(When when, DType dtype) {
   if (when == When::floats) return is_floating(dtype);
   if (when == When::integers) return is_integer(dtype);
+  if (when == When::has_sign) return !is_unsigned(dtype);
   return true;
 }
 
 /// True for numbers that the dtype does not have, which the rule does not match then.
 bool has_numbers(const Node& pattern, DType dtype) {
   if (const std::optional<Literal> number = uniform_value(pattern))
-    return is_floating(dtype) || number->kind != Literal::Kind::real ||
-           (dtype != boolean && std::isfinite(number->real) &&
-            !(number->real == 0 && std::signbit(number->real)));
+    return number->kind != Literal::Kind::real || (is_f8(dtype) && std::isfinite(number->real)) ||
+           (is_floating(dtype) && !is_f8(dtype)) ||
+           (is_integer(dtype) && std::isfinite(number->real) &&
+            !(std::signbit(number->real) && (number->real == 0 || is_unsigned(dtype))));
   return std::ranges::all_of(pattern.operands,
                              [&](const Node* operand) { return has_numbers(*operand, dtype); });
 }

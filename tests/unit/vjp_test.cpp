@@ -25,7 +25,9 @@ double sample(Inputs inputs, std::mt19937_64& random) {
   switch (inputs) {
     case Inputs::Any: return between(-2, 2);
     case Inputs::Small: return between(-4, 4);
+    case Inputs::Unit: return between(-0.9, 0.9);
     case Inputs::Positive: return between(0.5, 3);
+    case Inputs::AboveOne: return between(1.25, 4);
     case Inputs::NonZero: return sign * between(0.5, 3);
     case Inputs::Fraction: return std::floor(between(-4, 4)) + between(0.1, 0.9);
     case Inputs::Distinct: return between(-2, 2);
@@ -118,7 +120,8 @@ TEST_P(VjpTest, IsTheCentralDifferenceTimesTheCotangent) {
   }
 }
 
-/// A reduction of x[3, 4, 5] over axes 0 and 2, or 1 alone for argmax, times a cotangent, summed.
+/// A reduction of x[3, 4, 5] over axes 0 and 2, or 1 alone for argmax and argmin, times a
+/// cotangent, summed.
 struct RecordedReduction {
   Graph graph{"vjp"};
   Tensor loss;
@@ -132,7 +135,7 @@ RecordedReduction record_reduction_of(Op op, const Values& x, Keep kept) {
   const Tensor operand = graph.input("x", f64, {3, 4, 5});
   result.inputs.emplace("x", HostArray::of(f64, {3, 4, 5}, x));
   std::vector<std::int64_t> axes = {0, 2};
-  if (op == Op::argmax) axes = {1};
+  if (gives_index(op)) axes = {1};
   ReductionOptions options{.keep = kept};
   if (op == Op::var) options.correction = 1;
   const Tensor y = record_reduction(op, operand, axes, options);
@@ -184,7 +187,8 @@ TEST(ReductionVjp, EqualLargestElementsShareTheCotangent) {
 std::vector<Op> ops_of(OpKind kind) {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
-    if (row.kind == kind) ops.push_back(row.op);
+    if (row.kind == kind && (takes(row.types, f64) || row.types == TypeRule::Logical))
+      ops.push_back(row.op);
   return ops;
 }
 

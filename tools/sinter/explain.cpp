@@ -56,13 +56,6 @@ Json to_json(const Explanation& explanation) {
             {"unfused_bytes", explanation.unfused_bytes}}}};
 }
 
-/// `1.25 × the minimum`; nothing where there is no minimum.
-std::string times_minimum(std::int64_t bytes, std::int64_t minimum) {
-  if (minimum == 0) return "";
-  return fmt::format(" ({:.3g} times the minimum)",
-                     static_cast<double>(bytes) / static_cast<double>(minimum));
-}
-
 void print_kernel(const KernelExplanation& kernel, const Target& target) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);

@@ -3,8 +3,10 @@
 // Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
+#include "tools/sinter/corpus.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
+#include "tools/sinter/ops.h"
 #include "tools/sinter/run.h"
 
 #include <algorithm>
@@ -45,6 +47,13 @@ void add_arch(CLI::App& command, std::string& arch) {
       ->capture_default_str();
 }
 
+CLI::Validator not_negative() {
+  return {[](const std::string& text) {
+            return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
+          },
+          ""};
+}
+
 void add_dump(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<DumpArguments>();
   CLI::App& command = *app.add_subcommand("dump", "Show what one stage makes of a graph");
@@ -82,11 +91,7 @@ void add_run(CLI::App& app, Command& chosen) {
       ->check(CLI::IsMember({"host", "cuda"}));
   command.add_option("--seed", arguments->seed, "Of the random inputs")
       ->type_name("NUMBER")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
-          },
-          ""))
+      ->check(not_negative())
       ->capture_default_str();
   command.add_flag("--check", arguments->check,
                    "Judge the results by the oracle, and compare fused with unfused bits");
@@ -113,6 +118,53 @@ void add_explain(CLI::App& app, Command& chosen) {
     chosen = [arguments] {
       settle(arguments->graph);
       explain(*arguments);
+      return true;
+    };
+  });
+}
+
+void add_corpus(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<CorpusArguments>();
+  CLI::App& command =
+      *app.add_subcommand("corpus", "Say how far every graph of a folder comes, and what it costs");
+  command
+      .add_option("DIR", arguments->directory, "A folder with .sinter files, also in its folders")
+      ->type_name("")
+      ->required();
+  command.add_option("--stage", arguments->stage, "The last stage to go through")
+      ->type_name("STAGE")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(kCorpusStages), std::end(kCorpusStages))))
+      ->capture_default_str();
+  add_arch(command, arguments->arch);
+  command.add_option("--only", arguments->only, "Only files with this in their name")
+      ->type_name("TEXT");
+  command.add_option("--jobs", arguments->jobs, "Files at a time; 0: one per core")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+  command
+      .add_option("--limit-elements", arguments->limit_elements,
+                  "Stage run: leaves out graphs that have a larger value")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+  command.add_flag("--nvrtc", arguments->nvrtc, "Stage run: also compile by NVRTC");
+  command.add_flag("--unfused", arguments->unfused, "Stage run: one kernel per node only");
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter corpus patterns --stage run --only softmax");
+  command.final_callback(
+      [arguments, &chosen] { chosen = [arguments] { return corpus(*arguments); }; });
+}
+
+void add_ops(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<OpsArguments>();
+  CLI::App& command = *app.add_subcommand("ops", "List the ops that graphs are made of");
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter ops");
+  command.final_callback([arguments, &chosen] {
+    chosen = [arguments] {
+      ops(*arguments);
       return true;
     };
   });
@@ -166,6 +218,8 @@ int parse_and_run(int count, char** words) {
   add_dump(app, chosen);
   add_run(app, chosen);
   add_explain(app, chosen);
+  add_corpus(app, chosen);
+  add_ops(app, chosen);
   try {
     check_command(app, count, words);
     app.parse(count, words);

@@ -4,6 +4,8 @@
 #include "runtime/host_driver/host_driver.h"
 
 #include <map>
+#include <mutex>
+#include <optional>
 
 namespace sinter::command {
 
@@ -86,6 +88,24 @@ class Memory {
   std::vector<Array> outputs_;           ///< in the order of the graph
 };
 
+/// The turn of one run on the host device. Its counters belong to the process, and so does a
+/// failure, after which the device refuses all work: it ends with the turn.
+class HostTurn {
+ public:
+  HostTurn() : lock_(mutex()) {}
+  ~HostTurn() { host::clear_error(); }
+  HostTurn(const HostTurn&) = delete;
+  HostTurn& operator=(const HostTurn&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  std::lock_guard<std::mutex> lock_;
+};
+
 std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) {
   std::vector<Size> sizes;
   for (const ExtentAtom* symbol : graph.extents->symbols())
@@ -99,11 +119,14 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   Options options = options_from_environment({.tune = Tune::off});
   options.fuse = request.fuse;
   options.count = request.device.is_host();
+  options.target = request.target;
   const Executable executable = compile(graph, request.device, options);
+  executable.prepare(named_sizes(graph.data(), request.symbols));
+  std::optional<HostTurn> turn;
+  if (request.device.is_host()) turn.emplace();
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();
   // Everything that is not the run itself comes before it and is not counted.
-  executable.prepare(named_sizes(graph.data(), request.symbols));
   if (request.device.is_host()) host::reset_counters();
   context.run(memory.stream(), memory.input_bindings(), memory.output_bindings());
   memory.stream().synchronize();

@@ -32,9 +32,11 @@ struct RunRequest {
   Device device;
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
+  std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
 };
 
 /// Compiles `graph` and runs it once on `inputs` (and scalars, of rank 0). Throws what these throw.
+/// Any number of threads may call it; on the host device they compile at once and run in turn.
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request);
 
 }  // namespace sinter::command

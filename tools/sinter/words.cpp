@@ -17,4 +17,10 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
+std::string times_minimum(std::int64_t bytes, std::int64_t minimum) {
+  if (minimum == 0) return "";
+  return fmt::format(" ({:.3g} times the minimum)",
+                     static_cast<double>(bytes) / static_cast<double>(minimum));
+}
+
 }  // namespace sinter::command

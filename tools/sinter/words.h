@@ -11,5 +11,7 @@ namespace sinter::command {
 std::string counted(std::int64_t number, std::string_view what);
 /// `512 B`, `4 KiB`, `1.5 MiB`: four digits at most.
 std::string bytes_text(std::int64_t bytes);
+/// ` (1.25 times the minimum)`; nothing where there is no minimum.
+std::string times_minimum(std::int64_t bytes, std::int64_t minimum);
 
 }  // namespace sinter::command

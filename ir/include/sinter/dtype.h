@@ -2,22 +2,51 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace sinter {
 
-/// The type of one element of a Tensor or Array.
-enum class DType : std::uint8_t { boolean, i32, i64, f16, bf16, f32, f64 };
+/// The type of one element of a Tensor or Array. f8e4m3 has no infinity and both f8 types saturate:
+/// what is beyond their largest number, infinities included, becomes that number. c64 is for
+/// storage only: it is cast to from real numbers, moved and written, but not computed with.
+enum class DType : std::uint8_t {
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f8e4m3,
+  f8e5m2,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64
+};
 
 inline constexpr DType boolean = DType::boolean;
+inline constexpr DType i8 = DType::i8;
+inline constexpr DType i16 = DType::i16;
 inline constexpr DType i32 = DType::i32;
 inline constexpr DType i64 = DType::i64;
+inline constexpr DType u8 = DType::u8;
+inline constexpr DType u16 = DType::u16;
+inline constexpr DType u32 = DType::u32;
+inline constexpr DType u64 = DType::u64;
+inline constexpr DType f8e4m3 = DType::f8e4m3;
+inline constexpr DType f8e5m2 = DType::f8e5m2;
 inline constexpr DType f16 = DType::f16;
 inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
+inline constexpr DType c64 = DType::c64;
 
-enum class DTypeKind : std::uint8_t { boolean, integer, floating };
+enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating };
 
 /// One row per dtype: everything that is known of it.
 struct DTypeInfo {
@@ -35,13 +64,22 @@ struct DTypeInfo {
 
 // clang-format off
 inline constexpr DTypeInfo kDTypes[] = {
-    {DType::boolean, "bool", "bool",      1, DTypeKind::boolean,  DType::boolean, DType::i64,  0,     0,    0},
-    {DType::i32,     "i32",  "int",       4, DTypeKind::integer,  DType::i32,     DType::i64,  0,     0,    0},
-    {DType::i64,     "i64",  "long long", 8, DTypeKind::integer,  DType::i64,     DType::i64,  0,     0,    0},
-    {DType::f16,     "f16",  "f16",       2, DTypeKind::floating, DType::f32,     DType::f32, 11,   -14,   15},
-    {DType::bf16,    "bf16", "bf16",      2, DTypeKind::floating, DType::f32,     DType::f32,  8,  -126,  127},
-    {DType::f32,     "f32",  "float",     4, DTypeKind::floating, DType::f32,     DType::f32, 24,  -126,  127},
-    {DType::f64,     "f64",  "double",    8, DTypeKind::floating, DType::f64,     DType::f64, 53, -1022, 1023},
+    {DType::boolean, "bool",   "bool",               1, DTypeKind::boolean,          DType::boolean, DType::i64,  0,     0,    0},
+    {DType::i8,      "i8",     "signed char",        1, DTypeKind::signed_integer,   DType::i8,      DType::i64,  0,     0,    0},
+    {DType::i16,     "i16",    "short",              2, DTypeKind::signed_integer,   DType::i16,     DType::i64,  0,     0,    0},
+    {DType::i32,     "i32",    "int",                4, DTypeKind::signed_integer,   DType::i32,     DType::i64,  0,     0,    0},
+    {DType::i64,     "i64",    "long long",          8, DTypeKind::signed_integer,   DType::i64,     DType::i64,  0,     0,    0},
+    {DType::u8,      "u8",     "unsigned char",      1, DTypeKind::unsigned_integer, DType::u8,      DType::u64,  0,     0,    0},
+    {DType::u16,     "u16",    "unsigned short",     2, DTypeKind::unsigned_integer, DType::u16,     DType::u64,  0,     0,    0},
+    {DType::u32,     "u32",    "unsigned",           4, DTypeKind::unsigned_integer, DType::u32,     DType::u64,  0,     0,    0},
+    {DType::u64,     "u64",    "unsigned long long", 8, DTypeKind::unsigned_integer, DType::u64,     DType::u64,  0,     0,    0},
+    {DType::f8e4m3,  "f8e4m3", "f8e4m3",             1, DTypeKind::floating,         DType::f32,     DType::f32,  4,    -6,    8},
+    {DType::f8e5m2,  "f8e5m2", "f8e5m2",             1, DTypeKind::floating,         DType::f32,     DType::f32,  3,   -14,   15},
+    {DType::f16,     "f16",    "f16",                2, DTypeKind::floating,         DType::f32,     DType::f32, 11,   -14,   15},
+    {DType::bf16,    "bf16",   "bf16",               2, DTypeKind::floating,         DType::f32,     DType::f32,  8,  -126,  127},
+    {DType::f32,     "f32",    "float",              4, DTypeKind::floating,         DType::f32,     DType::f32, 24,  -126,  127},
+    {DType::f64,     "f64",    "double",             8, DTypeKind::floating,         DType::f64,     DType::f64, 53, -1022, 1023},
+    {DType::c64,     "c64",    "c64",                8, DTypeKind::floating,         DType::f32,     DType::f32, 24,  -126,  127},
 };
 // clang-format on
 
@@ -49,8 +87,17 @@ constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<int>(d
 constexpr std::string_view name(DType dtype) { return info(dtype).name; }
 constexpr int size_of(DType dtype) { return info(dtype).size; }
 constexpr bool is_floating(DType dtype) { return info(dtype).kind == DTypeKind::floating; }
-constexpr bool is_integer(DType dtype) { return info(dtype).kind == DTypeKind::integer; }
-/// True for f16 and bf16, which compute in f32 and round once per op.
-constexpr bool is_half(DType dtype) { return is_floating(dtype) && size_of(dtype) == 2; }
+constexpr bool is_signed(DType dtype) { return info(dtype).kind == DTypeKind::signed_integer; }
+constexpr bool is_unsigned(DType dtype) { return info(dtype).kind == DTypeKind::unsigned_integer; }
+constexpr bool is_integer(DType dtype) { return is_signed(dtype) || is_unsigned(dtype); }
+constexpr bool is_f8(DType dtype) { return is_floating(dtype) && size_of(dtype) == 1; }
+/// True for f16, bf16, the f8 types and c64: they compute in f32 and round once per op.
+constexpr bool is_narrow(DType dtype) { return info(dtype).compute != dtype; }
+
+/// The dtype that operands of `a` and `b` have in common: of one kind the wider; of a signed and an
+/// unsigned integer the smallest signed one that holds both; beside a floating dtype integers and
+/// bool take that one; f16 and bf16 meet in f32. nullopt where there is none: u64 beside a signed
+/// integer, two f8 types, c64 beside anything else.
+std::optional<DType> common_dtype(DType a, DType b);
 
 }  // namespace sinter

@@ -49,19 +49,22 @@ concept Arithmetic = std::integral<Number> || std::floating_point<Number>;
 
 /// A number, written as the user wrote it; it takes the op's compute type when it is recorded.
 struct Literal {
-  enum class Kind : std::uint8_t { boolean, integer, real };
+  /// `natural` is an integer of 2^63 or more.
+  enum class Kind : std::uint8_t { boolean, integer, natural, real };
   template <Arithmetic Number>
   static constexpr Literal of(Number value) {
     if constexpr (std::same_as<Number, bool>)
       return {.kind = Kind::boolean, .integer = value};
     else if constexpr (std::integral<Number>)
-      return {.kind = Kind::integer, .integer = static_cast<std::int64_t>(value)};
+      return {
+          .kind = value > 0 && static_cast<std::int64_t>(value) < 0 ? Kind::natural : Kind::integer,
+          .integer = static_cast<std::int64_t>(value)};
     else
       return {.kind = Kind::real, .real = static_cast<double>(value)};
   }
 
   Kind kind = Kind::real;
-  std::int64_t integer = 0;  ///< of a boolean or integer
+  std::int64_t integer = 0;  ///< of a boolean or integer; the 64 bits of a natural
   double real = 0;           ///< of a real
 };
 

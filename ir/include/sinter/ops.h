@@ -11,7 +11,8 @@ namespace sinter {
 enum class Keep : bool { no, yes };
 inline constexpr Keep keep = Keep::yes;
 
-// Elementwise: numpy broadcasting; a number takes the compute type of the other operands.
+// Elementwise: numpy broadcasting; operands are cast to the dtype that they have in common, which a
+// number takes too (ir/README.md, "Dtypes").
 // clang-format off
 #define UNARY(NAME, ...) Tensor NAME(Operand a);
 #define BINARY(NAME, ...) Tensor NAME(Operand a, Operand b);
@@ -28,14 +29,30 @@ inline Tensor operator<(Operand a, Operand b) { return lt(a, b); }
 inline Tensor operator<=(Operand a, Operand b) { return le(a, b); }
 inline Tensor operator>(Operand a, Operand b) { return gt(a, b); }
 inline Tensor operator>=(Operand a, Operand b) { return ge(a, b); }
+inline Tensor operator&(Operand a, Operand b) { return bitwise_and(a, b); }
+inline Tensor operator|(Operand a, Operand b) { return bitwise_or(a, b); }
+inline Tensor operator^(Operand a, Operand b) { return bitwise_xor(a, b); }
+inline Tensor operator~(Operand a) { return bitwise_not(a); }
 
 // Reductions over `axes` (negative ones count from the end; none: all axes).
-Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);  // integers and bool give i64
+Tensor sum(Operand x, Axes axes = {}, Keep keep = Keep::no);   // integers and bool give 64 bits
+Tensor prod(Operand x, Axes axes = {}, Keep keep = Keep::no);  // likewise
 Tensor max(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor min(Operand x, Axes axes = {}, Keep keep = Keep::no);
+Tensor any(Operand x, Axes axes = {}, Keep keep = Keep::no);  // bool
+Tensor all(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
 Tensor argmax(Operand x, int axis, Keep keep = Keep::no);  // i64
+Tensor argmin(Operand x, int axis, Keep keep = Keep::no);  // i64
+
+/// The extreme along an axis and its first place; NaN and its place if there is one.
+struct WithIndex {
+  Tensor value;
+  Tensor index;
+};
+WithIndex max_with_index(Operand x, int axis, Keep keep = Keep::no);
+WithIndex min_with_index(Operand x, int axis, Keep keep = Keep::no);
 
 /// Variance and mean over the same axes; the variance never uses E[x²] − E[x]².
 struct VarMean {
@@ -46,6 +63,7 @@ VarMean var_mean(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep
 
 // Structural ops: index maps, no arithmetic.
 Tensor cast(Operand x, DType to);
+Tensor bitcast(Operand x, DType to);       // of the same size
 Tensor reshape(Operand x, Extents shape);  // one extent may be -1
 Tensor permute(Operand x, Axes axes);
 Tensor broadcast_to(Operand x, Extents shape);
@@ -67,6 +85,7 @@ Tensor iota(Graph& graph, Extent extent, std::int64_t start = 0, std::int64_t st
             DType dtype = i64, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Composites: functions written in ops.
+Tensor trigamma(Operand x);  // derivative of digamma
 Tensor reciprocal(Operand x);
 Tensor square(Operand x);
 Tensor relu(Operand x);

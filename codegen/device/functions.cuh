@@ -1,0 +1,169 @@
+// Functions of the op table that neither CUDA's library nor the C library has as the table means
+// them: division that rounds down, numbers that win over NaN, bits and shifts.
+#pragma once
+
+__device__ __forceinline__ float copy_sign(float magnitude, float sign) {
+  return copysignf(magnitude, sign);
+}
+__device__ __forceinline__ double copy_sign(double magnitude, double sign) {
+  return copysign(magnitude, sign);
+}
+__device__ __forceinline__ float division_rest(float a, float b) { return fmodf(a, b); }
+__device__ __forceinline__ double division_rest(double a, double b) { return fmod(a, b); }
+__device__ __forceinline__ float rounded_down(float a) { return floorf(a); }
+__device__ __forceinline__ double rounded_down(double a) { return floor(a); }
+
+template <class T>
+__device__ __forceinline__ T sign(T a) {
+  return a > 0 ? static_cast<T>(1) : a < 0 ? static_cast<T>(-1) : a;
+}
+template <class T>
+__device__ __forceinline__ bool is_infinite(T a) {
+  return a == Ends<T>::highest() || a == Ends<T>::lowest();
+}
+template <class T>
+__device__ __forceinline__ bool is_finite(T a) {
+  return a - a == 0;
+}
+template <class T>
+__device__ __forceinline__ T larger_number(T a, T b) {
+  if (a != a) return b;
+  return b != b ? a : maximum(a, b);
+}
+template <class T>
+__device__ __forceinline__ T smaller_number(T a, T b) {
+  if (a != a) return b;
+  return b != b ? a : minimum(a, b);
+}
+
+// By way of the exact rest, so that a quotient just below a whole number is not taken for it.
+template <class T>
+__device__ __forceinline__ T floor_div_of_floats(T a, T b) {
+  const T rest = division_rest(a, b);
+  if (b == 0 || rest != rest) return a / b;
+  T quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient = quotient - 1;
+  if (quotient == 0) return copy_sign(static_cast<T>(0), a / b);
+  const T below = rounded_down(quotient);
+  return quotient - below > static_cast<T>(0.5) ? below + 1 : below;
+}
+template <class T>
+__device__ __forceinline__ T floor_remainder_of_floats(T a, T b) {
+  const T rest = division_rest(a, b);
+  if (rest == 0) return copy_sign(static_cast<T>(0), b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+__device__ __forceinline__ float floor_div(float a, float b) { return floor_div_of_floats(a, b); }
+__device__ __forceinline__ double floor_div(double a, double b) {
+  return floor_div_of_floats(a, b);
+}
+__device__ __forceinline__ float floor_remainder(float a, float b) {
+  return floor_remainder_of_floats(a, b);
+}
+__device__ __forceinline__ double floor_remainder(double a, double b) {
+  return floor_remainder_of_floats(a, b);
+}
+
+// Division of integers: 0 where the divisor is; the smallest number divided by -1 is itself.
+template <class T>
+__device__ __forceinline__ T truncated_quotient(T a, T b) {
+  if (b == 0) return 0;
+  if (is_signed_type<T>() && b == static_cast<T>(-1)) return wrapping_neg(a);
+  return static_cast<T>(a / b);
+}
+template <class T>
+__device__ __forceinline__ T truncated_remainder(T a, T b) {
+  if (b == 0 || (is_signed_type<T>() && b == static_cast<T>(-1))) return 0;
+  return static_cast<T>(a % b);
+}
+template <class T>
+__device__ __forceinline__ T floor_div(T a, T b) {
+  const T quotient = truncated_quotient(a, b);
+  const bool rounds = truncated_remainder(a, b) != 0 && is_negative(a) != is_negative(b);
+  return rounds ? static_cast<T>(quotient - 1) : quotient;
+}
+template <class T>
+__device__ __forceinline__ T floor_remainder(T a, T b) {
+  const T rest = truncated_remainder(a, b);
+  return rest != 0 && is_negative(a) != is_negative(b) ? static_cast<T>(rest + b) : rest;
+}
+
+template <class T>
+__device__ __forceinline__ T bitwise_not(T a) {
+  return static_cast<T>(~a);
+}
+template <class T>
+__device__ __forceinline__ T bitwise_and(T a, T b) {
+  return static_cast<T>(a & b);
+}
+template <class T>
+__device__ __forceinline__ T bitwise_or(T a, T b) {
+  return static_cast<T>(a | b);
+}
+template <class T>
+__device__ __forceinline__ T bitwise_xor(T a, T b) {
+  return static_cast<T>(a ^ b);
+}
+template <class T>
+__device__ __forceinline__ unsigned long long zero_extended(T a) {
+  const auto all = static_cast<unsigned long long>(a);
+  return all & (~0ull >> (64 - bits_of_type<T>()));
+}
+template <class T>
+__device__ __forceinline__ T population_count(T a) {
+  return static_cast<T>(ones_of(zero_extended(a)));
+}
+template <class T>
+__device__ __forceinline__ T leading_zeros(T a) {
+  return static_cast<T>(leading_zeros_of(zero_extended(a)) - (64 - bits_of_type<T>()));
+}
+// Shifts by less than 0, or by the width and more, move every bit out.
+template <class T>
+__device__ __forceinline__ bool shifts_all(T by) {
+  return is_negative(by) || zero_extended(by) >= static_cast<unsigned>(bits_of_type<T>());
+}
+template <class T>
+__device__ __forceinline__ T shift_left(T a, T by) {
+  return shifts_all(by) ? static_cast<T>(0) : static_cast<T>(zero_extended(a) << by);
+}
+template <class T>
+__device__ __forceinline__ T shift_right(T a, T by) {
+  const T all_gone = is_negative(a) ? static_cast<T>(-1) : static_cast<T>(0);
+  return shifts_all(by) ? all_gone : static_cast<T>(a >> by);
+}
+
+template <class To, class From>
+__device__ __forceinline__ To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "the same bits");
+  union Bits {
+    From from;
+    To to;
+    __device__ __forceinline__ Bits() {}
+  } bits;
+  bits.from = from;
+  return bits.to;
+}
+
+/// Word index % 4 of Philox 4x32-10 with the key `seed` and the counter (index / 4, offset).
+/// Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
+__device__ __forceinline__ unsigned philox(unsigned long long seed, unsigned long long offset,
+                                           unsigned long long index) {
+  const unsigned long long block = index >> 2;
+  unsigned word[4] = {static_cast<unsigned>(block), static_cast<unsigned>(block >> 32),
+                      static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)};
+  unsigned key[2] = {static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32)};
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned long long first = 0xd2511f53ull * word[0];
+    const unsigned long long second = 0xcd9e8d57ull * word[2];
+    word[0] = static_cast<unsigned>(second >> 32) ^ word[1] ^ key[0];
+    word[1] = static_cast<unsigned>(second);
+    word[2] = static_cast<unsigned>(first >> 32) ^ word[3] ^ key[1];
+    word[3] = static_cast<unsigned>(first);
+    key[0] += 0x9e3779b9u;
+    key[1] += 0xbb67ae85u;
+  }
+  const unsigned low = index & 1 ? word[1] : word[0];
+  const unsigned high = index & 1 ? word[3] : word[2];
+  return index & 2 ? high : low;
+}

@@ -1,0 +1,101 @@
+#include "tools/sinter/corpus.h"
+
+#include "tools/sinter/arguments.h"
+#include "tools/sinter/corpus_report.h"
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstdio>
+#include <filesystem>
+#include <future>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sinter::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The .sinter files of the folder and of those in it, by name.
+std::vector<CorpusFile> find_files(const CorpusArguments& arguments) {
+  std::vector<CorpusFile> files;
+  try {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(arguments.directory)) {
+      if (!entry.is_regular_file() || entry.path().extension() != ".sinter") continue;
+      std::string name = entry.path().lexically_relative(arguments.directory).generic_string();
+      if (name.find(arguments.only) == std::string::npos) continue;
+      files.push_back({.path = entry.path().string(), .name = std::move(name)});
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw UsageError(
+        fmt::format("{} cannot be read: {}", arguments.directory, error.code().message()));
+  }
+  if (files.empty())
+    throw UsageError(fmt::format(
+        "{} holds no .sinter file{}", arguments.directory,
+        arguments.only.empty() ? "" : fmt::format(" with {} in its name", arguments.only)));
+  std::ranges::sort(files, {}, &CorpusFile::name);
+  return files;
+}
+
+CorpusRequest request_of(const CorpusArguments& arguments) {
+  const auto* stage = std::ranges::find(kCorpusStages, arguments.stage);
+  return {.last = static_cast<CorpusStage>(stage - std::begin(kCorpusStages)),
+          .target = &target_of(arguments.arch),
+          .limit_elements = arguments.limit_elements,
+          .nvrtc = arguments.nvrtc,
+          .unfused_only = arguments.unfused};
+}
+
+/// The reports in the order of the files, made by `threads` threads. `ready` is called with each as
+/// soon as it and all before it are there.
+std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
+                                      const CorpusRequest& request, std::size_t threads,
+                                      const std::invocable<const FileReport&> auto& ready) {
+  std::vector<std::promise<FileReport>> promises(files.size());
+  std::vector<std::future<FileReport>> made;
+  for (std::promise<FileReport>& promise : promises) made.push_back(promise.get_future());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++)
+      promises[i].set_value(report_on(files[i], request));
+  };
+  std::vector<std::jthread> workers;  // joined before what they use is gone
+  for (std::size_t i = 0; i < std::min(threads, files.size()); ++i) workers.emplace_back(work);
+  std::vector<FileReport> reports;
+  for (std::future<FileReport>& report : made) {
+    reports.push_back(report.get());
+    ready(reports.back());
+  }
+  return reports;
+}
+
+}  // namespace
+
+bool corpus(const CorpusArguments& arguments) {
+  const CorpusRequest request = request_of(arguments);
+  const std::vector<CorpusFile> files = find_files(arguments);
+  std::size_t name_width = 0;
+  for (const CorpusFile& file : files) name_width = std::max(name_width, file.name.size());
+  const std::size_t threads = arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
+                                                 : std::thread::hardware_concurrency();
+
+  const std::vector<FileReport> reports = report_on_all(
+      files, request, std::max<std::size_t>(threads, 1), [&](const FileReport& report) {
+        if (arguments.json) return;
+        fmt::print("{}\n", line_of(report, name_width));
+        std::fflush(stdout);  // whoever waits for hundreds of files wants to see them
+      });
+  if (arguments.json)
+    fmt::print("{}\n", corpus_json(reports));
+  else
+    fmt::print("{}", totals_text(reports));
+  return std::ranges::all_of(reports, &std::string::empty, &FileReport::error);
+}
+
+}  // namespace sinter::command
