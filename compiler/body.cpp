@@ -13,8 +13,16 @@ namespace sinter {
 bool is_free(const Node& node) { return is_source(node.op) && node.op != Op::input; }
 
 bool is_view(const Node& node) {
-  return node.op == Op::reshape || node.op == Op::permute || node.op == Op::broadcast_to ||
-         node.op == Op::slice;
+  switch (node.op) {
+    case Op::reshape:
+    case Op::permute:
+    case Op::broadcast_to:
+    case Op::slice:
+    case Op::flip:
+    case Op::as_strided:
+    case Op::unfold: return true;
+    default: return false;
+  }
 }
 
 Extent Body::parallel_size() const {

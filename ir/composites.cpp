@@ -1,35 +1,7 @@
 // Composites: functions written in ops. Gradient and fusion come free.
-#include "ir/node.h"
-#include "sinter/ops.h"
+#include "ir/composite.h"
 
 namespace sinter {
-
-namespace {
-
-/// While it lives, what is recorded gets the place of the user's call and not of the lines below.
-class CalledAt {
- public:
-  explicit CalledAt(const Operand& x)
-      : graph_(x.tensor.graph()),
-        first_(graph_ ? graph_->nodes.size() : 0),
-        location_(x.location) {}
-  CalledAt(const CalledAt&) = delete;
-  CalledAt& operator=(const CalledAt&) = delete;
-  ~CalledAt() {
-    if (graph_) graph_->set_locations(first_, location_);
-  }
-
- private:
-  GraphData* graph_;
-  std::size_t first_;
-  Location location_;
-};
-
-Operand number(double value, const Operand& beside) {
-  return {Literal{.kind = Literal::Kind::real, .integer = 0, .real = value}, beside.location};
-}
-
-}  // namespace
 
 Tensor reciprocal(Operand x) { return div(number(1.0, x), x); }
 Tensor square(Operand x) { return mul(x, x); }

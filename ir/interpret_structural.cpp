@@ -54,6 +54,31 @@ void slice(Expected& result, const Expected& from, std::size_t axis, std::int64_
   copy_strided(result, from, base, strides);
 }
 
+void flip(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
+  if (result.size() == 0) return;
+  Numbers strides = row_major(from.shape);
+  std::int64_t base = 0;
+  for (const std::int64_t axis : axes) {
+    const auto place = static_cast<std::size_t>(axis);
+    base += (from.shape[place] - 1) * strides[place];
+    strides[place] = -strides[place];
+  }
+  copy_strided(result, from, base, strides);
+}
+
+void unfold(Expected& result, const Expected& from, std::size_t axis, std::int64_t step) {
+  Numbers strides = row_major(from.shape);
+  strides.push_back(strides[axis]);
+  strides[axis] *= step;
+  copy_strided(result, from, 0, strides);
+}
+
+Numbers evaluate_all(std::span<const Extent> extents, std::span<const std::int64_t> symbols) {
+  Numbers numbers;
+  for (const Extent extent : extents) numbers.push_back(evaluate(extent, symbols));
+  return numbers;
+}
+
 void concat(Expected& result, std::span<const Expected* const> parts, std::size_t axis) {
   const Numbers strides = row_major(result.shape);
   std::int64_t begin = 0;
@@ -128,6 +153,12 @@ Expected interpret_structural(const Application& application) {
       slice(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
             attribute(node, "step").integer);
       break;
+    case Op::flip: flip(result, x, attribute(node, "axes").integers); break;
+    case Op::as_strided:
+      copy_strided(result, x, evaluate(attribute(node, "offset").extent, application.symbols),
+                   evaluate_all(attribute(node, "strides").extents, application.symbols));
+      break;
+    case Op::unfold: unfold(result, x, axis(), attribute(node, "step").integer); break;
     case Op::concat: concat(result, operands, axis()); break;
     case Op::take: take(result, x, *operands[1], axis()); break;
     case Op::take_along_axis: take_along_axis(result, x, *operands[1], axis()); break;

@@ -70,6 +70,22 @@ Tensor zeros_like(Tensor x);
 /// How many elements a slice takes.
 Extent slice_length(Extent begin, Extent end, std::int64_t step);
 
+/// Places of a slice, counted from the front and cut off at the ends.
+struct SliceBounds {
+  Extent begin;
+  Extent end;
+};
+SliceBounds slice_bounds(Extent extent, Extent begin, Extent end);
+
+/// x's shape with the windows of `axis`, and their elements as a last axis.
+ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, std::int64_t step);
+
+/// One more than the last element that an as_strided reads; 0 where it reads none.
+Extent strided_end(std::span<const Extent> shape, std::span<const Extent> strides, Extent offset);
+
+/// Throws the user's error where `shape` has a rank or size that no array has.
+void check_shape(std::string_view op, std::span<const Extent> shape, Location location);
+
 /// `extent` as a number of rank 0.
 Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location);
 

@@ -26,14 +26,6 @@ void check_rank(std::string_view op, std::size_t rank, Location location) {
     fail(op, fmt::format("the result has rank {}, more than {}", rank, kMaxRank), location);
 }
 
-void check_shape(std::string_view op, std::span<const Extent> shape, Location location) {
-  check_rank(op, shape.size(), location);
-  for (const Extent extent : shape)
-    if (provably_negative(extent))
-      fail(op, fmt::format("{} has a negative extent", to_string(shape)), location);
-  check_size(op, shape, location);
-}
-
 /// Replaces the one -1 in `shape` by what is left of `total`.
 ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Location location) {
   ShapeVector result(shape.begin(), shape.end());
@@ -68,6 +60,14 @@ ShapeVector complete_shape(const Node& x, std::span<const Extent> shape, Locatio
 }
 
 }  // namespace
+
+void check_shape(std::string_view op, std::span<const Extent> shape, Location location) {
+  check_rank(op, shape.size(), location);
+  for (const Extent extent : shape)
+    if (provably_negative(extent))
+      fail(op, fmt::format("{} has a negative extent", to_string(shape)), location);
+  check_size(op, shape, location);
+}
 
 Tensor cast(Operand x, DType to) {
   GraphData& graph = graph_of("cast", x);
@@ -146,12 +146,7 @@ Extent slice_length(Extent begin, Extent end, std::int64_t step) {
   return provably_negative(length) ? Extent(0) : length;
 }
 
-Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
-  GraphData& graph = graph_of("slice", x);
-  const Node* node = x.tensor.node();
-  const std::int64_t checked = checked_axis("slice", axis, *node, x.location);
-  const Extent extent = node->shape[static_cast<std::size_t>(checked)];
-  if (step < 1) fail("slice", fmt::format("step {} must be at least 1", step), x.location);
+SliceBounds slice_bounds(Extent extent, Extent begin, Extent end) {
   const auto from_front = [&](Extent place) {
     const Extent result = place.is_number() && place.number() < 0 ? extent + place : place;
     // As in Python, places beyond the ends are the ends; of symbols only numbers can be compared.
@@ -160,8 +155,16 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
       return extent;
     return result;
   };
-  const Extent first = from_front(begin);
-  const Extent last = from_front(end);
+  return {.begin = from_front(begin), .end = from_front(end)};
+}
+
+Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
+  GraphData& graph = graph_of("slice", x);
+  const Node* node = x.tensor.node();
+  const std::int64_t checked = checked_axis("slice", axis, *node, x.location);
+  const Extent extent = node->shape[static_cast<std::size_t>(checked)];
+  if (step < 1) fail("slice", fmt::format("step {} must be at least 1", step), x.location);
+  const auto [first, last] = slice_bounds(extent, begin, end);
   const Extent length = slice_length(first, last, step);
   if (first.is(0) && length == extent) return x.tensor;
   ShapeVector shape(node->shape.begin(), node->shape.end());

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/record.h"
+#include "ir/spelling_groups.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -21,8 +22,10 @@ void read_default(const AttributeInfo& info, WrittenAttribute& argument) {
       return;
     case AttributeKind::integers:
     case AttributeKind::extents: return;  // the only default of a list is the empty one
+    case AttributeKind::extent: argument.extent = std::stoll(std::string(text)); return;
     case AttributeKind::literal:
-    case AttributeKind::extent: break;
+      argument.literal = Literal::of(std::stod(std::string(text)));
+      return;
   }
   throw InternalError(fmt::format("op table: attribute {} cannot have a default", info.name));
 }
@@ -74,6 +77,9 @@ const RowRecorder kRowRecorders[] = {
     {Op::permute,         1, [](const Call& c) -> Results { return {permute(c.operands[0], c.argument("axes").integers)}; }},
     {Op::broadcast_to,    1, [](const Call& c) -> Results { return {broadcast_to(c.operands[0], c.argument("shape").extents)}; }},
     {Op::slice,           1, [](const Call& c) -> Results { return {slice(c.operands[0], c.small("axis"), c.argument("begin").extent, c.argument("end").extent, c.small("step"))}; }},
+    {Op::flip,            1, [](const Call& c) -> Results { return {flip(c.operands[0], c.argument("axes").integers)}; }},
+    {Op::as_strided,      1, [](const Call& c) -> Results { return {as_strided(c.operands[0], c.argument("shape").extents, c.argument("strides").extents, c.argument("offset").extent)}; }},
+    {Op::unfold,          1, [](const Call& c) -> Results { return {unfold(c.operands[0], c.small("axis"), c.integer("size"), c.integer("step"))}; }},
     {Op::concat,         -1, [](const Call& c) -> Results { return {concat(c.operands, c.small("axis"))}; }},
     {Op::take,            2, [](const Call& c) -> Results { return {take(c.operands[0], c.operands[1], c.small("axis"))}; }},
     {Op::take_along_axis, 2, [](const Call& c) -> Results { return {take_along_axis(c.operands[0], c.operands[1], c.small("axis"))}; }},
@@ -96,6 +102,12 @@ Results copy(const Call& call) {
 std::vector<Spelling> composites() {
   return {
       {"copy",        nullptr, 1, 1, {},      copy},
+      {"max_with_index", nullptr, 1, 2, {kAxis, kKeep}, [](const Call& c) -> Results {
+         const WithIndex both = max_with_index(c.operands[0], c.small("axis"), c.keep());
+         return {both.value, both.index}; }},
+      {"min_with_index", nullptr, 1, 2, {kAxis, kKeep}, [](const Call& c) -> Results {
+         const WithIndex both = min_with_index(c.operands[0], c.small("axis"), c.keep());
+         return {both.value, both.index}; }},
       {"reciprocal",  nullptr, 1, 1, {},      [](const Call& c) -> Results { return {reciprocal(c.operands[0])}; }},
       {"square",      nullptr, 1, 1, {},      [](const Call& c) -> Results { return {square(c.operands[0])}; }},
       {"relu",        nullptr, 1, 1, {},      [](const Call& c) -> Results { return {relu(c.operands[0])}; }},
@@ -112,6 +124,8 @@ std::vector<Spelling> composites() {
 
 std::vector<Spelling> make_spellings() {
   std::vector<Spelling> result = composites();
+  for (std::vector<Spelling> (*group)() : {view_spellings})
+    for (Spelling& spelling : group()) result.push_back(std::move(spelling));
   for (const OpInfo& row : op_table()) {
     Spelling spelling{.name = row.name,
                       .row = &row,

@@ -34,6 +34,30 @@ std::vector<Index> slice_index(IndexSpace& space, const Node& node, std::span<co
   return result;
 }
 
+std::vector<Index> flip_index(IndexSpace& space, const Node& node, std::span<const Index> index) {
+  std::vector<Index> result(index.begin(), index.end());
+  for (const std::int64_t axis : attribute(node, "axes").integers) {
+    Index& place = result[static_cast<std::size_t>(axis)];
+    place = space.add(space.scale(place, -1),
+                      constant_index(node.shape[static_cast<std::size_t>(axis)] - Extent(1)));
+  }
+  return result;
+}
+
+std::vector<Index> as_strided_index(IndexSpace& space, const Node& node,
+                                    std::span<const Index> index) {
+  const Index place = space.add(address(space, index, attribute(node, "strides").extents),
+                                constant_index(attribute(node, "offset").extent));
+  return space.delinearize(place, node.operand(0)->shape);
+}
+
+std::vector<Index> unfold_index(IndexSpace& space, const Node& node, std::span<const Index> index) {
+  std::vector<Index> result(index.begin(), index.end() - 1);
+  Index& place = result[static_cast<std::size_t>(attribute(node, "axis").integer)];
+  place = space.add(space.scale(place, attribute(node, "step").integer), index.back());
+  return result;
+}
+
 std::vector<Index> concat_index(IndexSpace& space, const Node& node, std::size_t operand,
                                 std::span<const Index> index) {
   const Piece piece = concat_piece(node, operand);
@@ -82,6 +106,9 @@ std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_
     case Op::reshape: return space.delinearize(space.linearize(index, node.shape), from.shape);
     case Op::permute: return permute_index(node, index);
     case Op::slice: return slice_index(space, node, index);
+    case Op::flip: return flip_index(space, node, index);
+    case Op::as_strided: return as_strided_index(space, node, index);
+    case Op::unfold: return unfold_index(space, node, index);
     case Op::concat: return concat_index(space, node, operand, index);
     case Op::take: return take_index(space, node, operand, index);
     case Op::take_along_axis: return take_along_axis_index(space, node, operand, index);
@@ -127,9 +154,10 @@ std::optional<ViewOfInput> view_of_input(IndexSpace& space, const Node& node) {
   constexpr int kLongest = 32;
   for (int length = 0; at->op != Op::input; ++length) {
     if (length == kLongest) return std::nullopt;
-    const bool is_view = at->op == Op::reshape || at->op == Op::permute || at->op == Op::slice ||
-                         at->op == Op::broadcast_to;
-    if (!is_view) return std::nullopt;
+    // What runs backwards, or is in several windows, has no order of its own.
+    const bool has_order = at->op == Op::reshape || at->op == Op::permute || at->op == Op::slice ||
+                           at->op == Op::broadcast_to;
+    if (!has_order) return std::nullopt;
     index = operand_index(space, *at, 0, index);
     at = at->operand(0);
   }

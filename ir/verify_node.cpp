@@ -138,6 +138,31 @@ void verify_slice(const Node& node, const Node& x) {
   require_shape(node, shape);
 }
 
+void verify_flip(const Node& node, const Node& x) {
+  std::int64_t last = -1;
+  for (const std::int64_t axis : attribute(node, "axes").integers) {
+    require(axis > last && axis < x.rank(), "axis {} is out of order or of range", axis);
+    last = axis;
+  }
+  require_shape(node, x.shape);
+}
+
+void verify_unfold(const Node& node, const Node& x) {
+  const auto axis = static_cast<std::size_t>(checked_axis(node, x));
+  require_shape(node, unfolded_shape(x, axis, attribute(node, "size").integer,
+                                     attribute(node, "step").integer));
+}
+
+void verify_as_strided(const Node& node, const Node& x) {
+  require_shape(node, attribute(node, "shape").extents);
+  require_same("the number of strides", attribute(node, "strides").extents.size(),
+               node.shape.size());
+  const Extent end =
+      strided_end(node.shape, attribute(node, "strides").extents, attribute(node, "offset").extent);
+  require(!provably_less(product(x.shape), end), "it reaches beyond the operand's {} elements",
+          to_string(product(x.shape)));
+}
+
 void verify_concat(const Node& node) {
   require(node.operands.size() >= 2, "concat has fewer than two operands");
   const Node& first = *node.operand(0);
@@ -211,6 +236,9 @@ void verify_structural(const Node& node) {
     case Op::permute: return verify_permute(node, x);
     case Op::broadcast_to: return verify_broadcast(node, x);
     case Op::slice: return verify_slice(node, x);
+    case Op::flip: return verify_flip(node, x);
+    case Op::as_strided: return verify_as_strided(node, x);
+    case Op::unfold: return verify_unfold(node, x);
     case Op::reshape:
       require_shape(node, attribute(node, "shape").extents);
       if (product(node.shape) != product(x.shape))

@@ -240,10 +240,10 @@ TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
   EXPECT_EQ(run_with(0.5),
             "counts: scalar n is i32 but bound to 0.5; bind a whole number (compiled "
             "at model.cpp:9)");
-  EXPECT_EQ(
-      run_with(std::int64_t{1} << 40),
-      "counts: scalar n is i32 but bound to 1099511627776; bind a number of 32 bits (compiled "
-      "at model.cpp:9)");
+  EXPECT_EQ(run_with(std::int64_t{1} << 40),
+            "counts: scalar n is i32 but bound to 1099511627776; bind a number from -2147483648 to "
+            "2147483647 (compiled "
+            "at model.cpp:9)");
 }
 
 TEST_F(BadBinding, AFailedCallLeavesTheContextUsable) {

@@ -68,6 +68,13 @@ Tensor reshape(Operand x, Extents shape);  // one extent may be -1
 Tensor permute(Operand x, Axes axes);
 Tensor broadcast_to(Operand x, Extents shape);
 Tensor slice(Operand x, int axis, Extent begin, Extent end, int step = 1);
+Tensor flip(Operand x, Axes axes);
+/// Element offset + index · strides of x's elements in row-major order. Elements may be read more
+/// than once.
+Tensor as_strided(Operand x, Extents shape, Extents strides, Extent offset = 0);
+/// Windows of `size` elements, `step` apart along `axis`: their number takes the place of the
+/// extent, and a new last axis of extent `size` holds each window.
+Tensor unfold(Operand x, int axis, std::int64_t size, std::int64_t step);
 Tensor concat(std::span<const Operand> parts, int axis);
 Tensor concat(std::initializer_list<Operand> parts, int axis);
 /// x's slices along `axis` at `indices`: shape x[:axis] + indices + x[axis+1:]. Negative indices

@@ -12,3 +12,4 @@
 #include "sinter/report.h"
 #include "sinter/shape.h"
 #include "sinter/text.h"
+#include "sinter/views.h"

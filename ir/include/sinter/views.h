@@ -1,0 +1,79 @@
+// Views, joins, padding, indexing, windows and random numbers: functions written in ops.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sinter/ops.h"
+
+namespace sinter {
+
+// --- Views. Negative axes and places count from the end. ---------------------------------------
+
+Tensor squeeze(Operand x, int axis);    // drops an axis of extent 1
+Tensor unsqueeze(Operand x, int axis);  // a new axis of extent 1 in front of `axis`; -1: the last
+Tensor transpose(Operand x, int a, int b);
+/// Slice `index` of `axis`, without the axis.
+Tensor select(Operand x, int axis, Extent index);
+/// Pieces of `size` elements along `axis`; the last may be shorter. The extent must be a number.
+std::vector<Tensor> split(Operand x, std::int64_t size, int axis = 0);
+Tensor stack(std::span<const Operand> parts, int axis = 0);
+Tensor stack(std::initializer_list<Operand> parts, int axis = 0);
+/// The whole array `repeats[i]` times along axis i; more repeats than axes make new ones in front.
+Tensor tile(Operand x, Axes repeats);
+/// Each element `times` times in a row along `axis`.
+Tensor repeat(Operand x, std::int64_t times, int axis);
+/// Elements moved by `shift` places along `axis`; what leaves at one end comes back at the other.
+Tensor roll(Operand x, std::int64_t shift, int axis);
+
+// --- Padding: `low[i]` elements in front of and `high[i]` behind axis i; negative ones cut. ------
+
+Tensor pad(Operand x, Axes low, Axes high, double value = 0);
+Tensor pad_edge(Operand x, Axes low, Axes high);  // repeats the first and last element
+Tensor pad_reflect(Operand x, Axes low,
+                   Axes high);  // mirrors without the edge; less than an extent
+
+// --- Writing into a part: the rest of x stays. ---------------------------------------------------
+
+Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step = 1);
+Tensor select_scatter(Operand x, Operand source, int axis, Extent index);
+
+// --- Masks and indexing. Negative indices wrap, others are clamped. ------------------------------
+
+Tensor tril(Operand x, std::int64_t diagonal = 0);  // of the last two axes: 0 above the diagonal
+Tensor triu(Operand x, std::int64_t diagonal = 0);
+/// 1 where the index is the place on a new last axis of extent `classes`, else 0.
+Tensor one_hot(Operand indices, Extent classes, DType dtype);
+/// Rows of `weight` [n, …] at `indices`.
+Tensor embedding(Operand weight, Operand indices);
+/// Numpy's x[…, i, j, …]: indices along `axes`, broadcast with one another. Their axes stand where
+/// the indexed ones did if those are neighbours, else in front.
+Tensor index(Operand x, std::span<const Operand> indices, Axes axes);
+Tensor index(Operand x, std::initializer_list<Operand> indices, Axes axes);
+
+// --- Windows over the last axes: one number per axis in `window`, `stride` and `padding`. --------
+
+/// Means of windows; padding counts as zeros (count_include_pad).
+Tensor avg_pool(Operand x, Axes window, Axes stride, Axes padding);
+Tensor max_pool(Operand x, Axes window, Axes stride, Axes padding);
+/// x [n, c, h, w] at the places of `grid` [n, y, x, 2]: (x, y) in [-1, 1] from edge to edge of the
+/// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border.
+enum class Border : bool { zeros, nearest };
+Tensor grid_sample(Operand x, Operand grid, Border border = Border::zeros);
+
+// --- Random numbers by Philox 4x32-10: a function of seed, offset and element alone. -------------
+
+/// 32 random bits per element. `seed` is an integer Tensor of rank 0, such as a scalar that differs
+/// from call to call; `offset` likewise, or a number.
+Tensor random_bits(Operand seed, Extents shape, Operand offset = 0);
+/// In [0, 1), all multiples of 2^-24 (f32), 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16) alike.
+Tensor random_uniform(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
+/// Mean 0, deviation 1, by Box and Muller's transform.
+Tensor random_normal(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
+/// True with the given probability.
+Tensor random_bernoulli(Operand seed, Extents shape, double probability, Operand offset = 0);
+/// x with each element 0 with the given probability, and the others scaled to keep the mean.
+Tensor dropout(Operand x, Operand seed, double probability, Operand offset = 0);
+
+}  // namespace sinter

@@ -1,0 +1,197 @@
+// Masks and advanced indexing, written in take.
+#include "ir/composite.h"
+#include "ir/record.h"
+#include "sinter/views.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+Tensor places(GraphData& data, Extent extent, Location location) {
+  const Attribute attributes[] = {
+      {.extent = extent}, {.integer = 0}, {.integer = 1}, {.dtype = i64}};
+  return tensor(data, data.make({.op = Op::iota,
+                                 .dtype = i64,
+                                 .operands = {},
+                                 .shape = {&extent, 1},
+                                 .attributes = attributes},
+                                location));
+}
+
+/// x where `keep` holds of (row, column) of the last two axes, else 0.
+Tensor triangle(std::string_view op, const Operand& x, std::int64_t diagonal, bool lower) {
+  const CalledAt place(x);
+  GraphData& data = graph_of(op, x);
+  const std::span<const Extent> shape = x.tensor.node()->shape;
+  if (shape.size() < 2)
+    fail(op, fmt::format("{} has fewer than two axes", type_text(*x.tensor.node())), x.location);
+  const Tensor row = unsqueeze(places(data, shape[shape.size() - 2], x.location), 1);
+  const Tensor last = row + diagonal;
+  const Tensor column = places(data, shape.back(), x.location);
+  const Tensor keep = lower ? le(column, last) : ge(column, last);
+  return where(keep, x, 0);
+}
+
+}  // namespace
+
+Tensor tril(Operand x, std::int64_t diagonal) { return triangle("tril", x, diagonal, true); }
+Tensor triu(Operand x, std::int64_t diagonal) { return triangle("triu", x, diagonal, false); }
+
+Tensor one_hot(Operand indices, Extent classes, DType dtype) {
+  const CalledAt place(indices);
+  GraphData& data = graph_of("one_hot", indices);
+  const Tensor index = unsqueeze(cast(indices, i64), -1);
+  const Tensor classes_in_order = places(data, classes, indices.location);
+  return cast(eq(index, classes_in_order), dtype);
+}
+
+Tensor embedding(Operand weight, Operand indices) { return take(weight, indices, 0); }
+
+namespace {
+
+/// `indices` into `extent` with negative ones wrapped and all of them inside.
+Tensor resolved(Tensor indices, Extent extent, Location location) {
+  GraphData& data = *indices.graph();
+  const Tensor size = record_size(data, extent, i64, location);
+  const Tensor wide = cast(indices, i64);
+  const Tensor is_from_end = lt(wide, 0);
+  const Tensor wrapped = where(is_from_end, wide + size, wide);
+  const Tensor last = size - 1;
+  return minimum(maximum(wrapped, 0), last);
+}
+
+/// Whether `axes` are neighbours, in any order; the first place of them.
+bool are_neighbours(const AxesVector& axes, std::int64_t& first) {
+  const auto [low, high] = std::ranges::minmax(axes);
+  first = low;
+  return high - low + 1 == static_cast<std::int64_t>(axes.size());
+}
+
+}  // namespace
+
+Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
+  const CalledAt place(x);
+  graph_of("index", x);
+  const Node& node = *x.tensor.node();
+  if (indices.empty() || indices.size() != axes.size())
+    fail("index",
+         fmt::format("{} index Tensors for {} axes; give one for each", indices.size(),
+                     axes.size()),
+         x.location);
+  AxesVector checked;
+  for (const std::int64_t axis : axes) {
+    checked.push_back(checked_axis("index", axis, node, x.location));
+    if (std::ranges::count(checked, checked.back()) > 1)
+      fail("index", fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
+           x.location);
+  }
+  for (const Operand& i : indices)
+    if (i.is_literal() || !is_integer(i.tensor.dtype()))
+      fail("index",
+           i.is_literal() ? std::string("an index is a number; use select")
+                          : fmt::format("the indices are {}; they must be integers",
+                                        type_text(*i.tensor.node())),
+           x.location);
+  if (indices.size() == 1) return take(x, indices[0], static_cast<int>(checked[0]));
+
+  // The indexed axes side by side and merged, the indices as places along the merged axis.
+  std::int64_t first = 0;
+  if (!are_neighbours(checked, first)) first = 0;
+  AxesVector order;
+  ShapeVector merged;
+  Extent all = 1;
+  for (std::int64_t axis = 0; axis < node.rank(); ++axis) {
+    if (static_cast<std::int64_t>(order.size()) == first && merged.size() == order.size()) {
+      order.append(checked.begin(), checked.end());
+      for (const std::int64_t indexed : checked)
+        all = all * node.shape[static_cast<std::size_t>(indexed)];
+      merged.push_back(all);
+    }
+    if (std::ranges::find(checked, axis) != checked.end()) continue;
+    order.push_back(axis);
+    merged.push_back(node.shape[static_cast<std::size_t>(axis)]);
+  }
+  const Tensor neighbours = permute(x, std::span<const std::int64_t>(order));
+  const Tensor flat = reshape(neighbours, std::span<const Extent>(merged));
+  Tensor position;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Extent extent = node.shape[static_cast<std::size_t>(checked[i])];
+    const Tensor inside = resolved(indices[i].tensor, extent, x.location);
+    if (i == 0) {
+      position = inside;
+      continue;
+    }
+    const Tensor size = record_size(*x.tensor.graph(), extent, i64, x.location);
+    const Tensor scaled = position * size;
+    position = scaled + inside;
+  }
+  return take(flat, position, static_cast<int>(first));
+}
+
+Tensor index(Operand x, std::initializer_list<Operand> indices, Axes axes) {
+  return index(x, std::span<const Operand>(indices.begin(), indices.size()), axes);
+}
+
+namespace {
+
+/// Where along an axis of `extent` pixels a coordinate in [-1, 1] lies.
+Tensor pixel_of(Tensor coordinate, Tensor extent, Border border) {
+  const Tensor scaled = (coordinate + 1.0) * extent;
+  const Tensor place = (scaled - 1.0) * 0.5;
+  if (border == Border::zeros) return place;
+  return minimum(maximum(place, 0.0), extent - 1.0);
+}
+
+}  // namespace
+
+Tensor grid_sample(Operand x, Operand grid, Border border) {
+  const CalledAt place(x);
+  GraphData& data = graph_of("grid_sample", x);
+  const std::span<const Extent> shape = x.tensor.node()->shape;
+  const std::span<const Extent> points =
+      grid.is_literal() ? std::span<const Extent>() : grid.tensor.node()->shape;
+  if (shape.size() != 4 || points.size() != 4 || !points[3].is(2) || points[0] != shape[0])
+    fail("grid_sample",
+         fmt::format("x is {} and the grid {}; they must be [n, c, h, w] and [n, y, x, 2]",
+                     type_text(*x.tensor.node()), to_string(points)),
+         x.location);
+  const DType dtype = grid.tensor.dtype();
+  const Tensor height = record_size(data, shape[2], info(dtype).compute, x.location);
+  const Tensor width = record_size(data, shape[3], info(dtype).compute, x.location);
+  const Tensor column = pixel_of(select(grid, 3, 0), width, border);
+  const Tensor row = pixel_of(select(grid, 3, 1), height, border);
+  const Tensor left = floor(column);
+  const Tensor top = floor(row);
+  const Tensor batch = reshape(places(data, shape[0], x.location), {shape[0], 1, 1});
+  Tensor result;
+  for (int corner = 0; corner < 4; ++corner) {
+    const Tensor at_x = corner % 2 == 0 ? left : left + 1.0;
+    const Tensor at_y = corner < 2 ? top : top + 1.0;
+    const Tensor apart_x = abs(column - at_x);
+    const Tensor apart_y = abs(row - at_y);
+    const Tensor share_x = 1.0 - apart_x;
+    const Tensor share_y = 1.0 - apart_y;
+    Tensor share = share_x * share_y;
+    if (border == Border::zeros) {
+      const Tensor right_of_begin = ge(at_x, 0.0);
+      const Tensor in_row = logical_and(right_of_begin, lt(at_x, width));
+      const Tensor below_begin = ge(at_y, 0.0);
+      const Tensor in_column = logical_and(below_begin, lt(at_y, height));
+      const Tensor inside = logical_and(in_row, in_column);
+      share = where(inside, share, 0.0);
+    }
+    const Tensor index_y = cast(maximum(at_y, 0.0), i64);
+    const Tensor index_x = cast(maximum(at_x, 0.0), i64);
+    const Tensor pixels = index(x, {batch, index_y, index_x}, {0, 2, 3});  // [n, y, x, c]
+    const Tensor weight = unsqueeze(share, 1);
+    const Tensor part = permute(pixels, {0, 3, 1, 2}) * weight;
+    result = corner == 0 ? part : result + part;
+  }
+  return result;
+}
+
+}  // namespace sinter
