@@ -162,8 +162,9 @@ std::string KernelWriter::head_comment() const {
     text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
   const Traffic& traffic = source.traffic;
-  text += fmt::format("// reads {}{} bytes, writes {}\n", traffic.is_bound ? "at most " : "",
-                      to_string(traffic.bytes_read), to_string(traffic.bytes_written));
+  text += fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",
+                      to_string(traffic.bytes_read), traffic.writes_are_bound ? "at most " : "",
+                      to_string(traffic.bytes_written));
   text += fmt::format("// reproduce: sinter dump FILE --stage source --arch {} --kernel {}\n",
                       program.arch, kernel.name);
   return text;

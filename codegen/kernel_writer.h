@@ -72,6 +72,17 @@ class KernelWriter {
   void write_row_values(int stage, bool is_final = false);
   /// Stores of row values, or of final ones; `condition` says which thread writes.
   void write_row_stores(const std::string& condition, bool is_final = false);
+  /// Statements for `value` and all that it is made of, as single elements in a scope of their own:
+  /// `inside` is called with how the value is written there.
+  void write_in_scope(int value, const std::function<void(const std::string&)>& inside);
+  /// The parameter that the one store of this kernel writes to.
+  std::string result_parameter() { return buffer_name(kernel.stores[0].buffer, true); }
+  /// True if the store of this kernel goes to where `value` is loaded from.
+  bool is_in_place(int value) const;
+  /// Counts what `value` is made of as loaded once more.
+  void count_loads_of(int value);
+  /// Counts what all values load, each once, and what is stored.
+  void count_everything();
   /// Declares the array that keeps `value` between passes.
   void declare_kept(int value, int parts, int tiles);
   /// From now on the result of a reduction is written as `text`.
@@ -111,6 +122,7 @@ class KernelWriter {
   LoadForm load_form(const Value& value);
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
+  std::vector<bool> needed_for(int value) const;
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   void write_kept_element(int value);

@@ -28,6 +28,7 @@ struct Argument {
 /// What the launch is predicted to move, for concrete sizes: evaluate the extents.
 struct Traffic {
   bool is_bound = false;  ///< no more than this, maybe less: addresses or conditions depend on data
+  bool writes_are_bound = false;  ///< of the written bytes too
   Extent bytes_read = 0;
   Extent bytes_written = 0;
 };

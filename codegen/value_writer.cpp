@@ -194,6 +194,74 @@ void KernelWriter::write_vector_load(int value, const std::string& count,
     out.line(fmt::format("{} = {};", name, call));
 }
 
+namespace {
+
+bool reads_through(const Index& index, const IndexAtom& atom) {
+  return std::ranges::any_of(index.terms, [&](const IndexTerm& term) {
+    return term.atom == &atom || reads_through(term.atom->numerator, atom);
+  });
+}
+
+/// True if the address of `value`, or whether it is read, depends on what `atom` reads.
+bool reads_through(const Value& value, const IndexAtom& atom) {
+  return reads_through(value.at, atom) ||
+         std::ranges::any_of(value.conditions, [&](const Condition& condition) {
+           return reads_through(condition.at, atom);
+         });
+}
+
+}  // namespace
+
+std::vector<bool> KernelWriter::needed_for(int value) const {
+  std::vector<bool> needed(body.values.size(), false);
+  const auto need = [&](int root) { needed[static_cast<std::size_t>(root)] = true; };
+  need(value);
+  for (std::size_t i = body.values.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const int operand : body.values[i].operands) need(operand);
+    for (const auto& [atom, source] : body.indirect)
+      if (reads_through(body.values[i], *atom)) need(source);
+  }
+  return needed;
+}
+
+void KernelWriter::write_in_scope(int value,
+                                  const std::function<void(const std::string&)>& inside) {
+  const std::vector<bool> needed = needed_for(value);
+  const std::vector<std::string> before = texts_;
+  const Traffic traffic = source.traffic;
+  in_tile_ = true;
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value::Kind kind = body.values[i].kind;
+    const bool is_plain = kind == Value::Kind::literal || kind == Value::Kind::scalar;
+    if (needed[i] && texts_[i].empty() && !is_plain) write_scalar(static_cast<int>(i));
+  }
+  inside(operand_text(value));
+  texts_ = before;
+  source.traffic = traffic;
+  for (const std::string& name : tile_names_) names_.release(name);
+  tile_names_.clear();
+  in_tile_ = false;
+}
+
+bool KernelWriter::is_in_place(int value) const {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  return v.kind == Value::Kind::load && v.conditions.empty() &&
+         program.buffer_of.lookup(v.node) == kernel.stores[0].buffer && v.at == body.stores[0].at;
+}
+
+void KernelWriter::count_loads_of(int value) {
+  const std::vector<bool> needed = needed_for(value);
+  for (std::size_t i = 0; i < body.values.size(); ++i)
+    if (needed[i] && body.values[i].kind == Value::Kind::load) count_load(body.values[i]);
+}
+
+void KernelWriter::count_everything() {
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) count_load(value);
+  for (const BodyStore& store : body.stores) count_store(store);
+}
+
 // --- tiles --------------------------------------------------------------------------------------
 
 void KernelWriter::declare_kept(int value, int parts, int tiles) {

@@ -65,7 +65,10 @@ Touched touched_elements(const Body& body, const Value& value) {
     result.elements = result.elements * positions.count();
     result.is_exact = result.is_exact && positions.is_exact;
   }
-  if (is_affine(value.at)) return result;
+  if (value.may_repeat) result.is_exact = false;
+  if (is_affine(value.at) && !value.may_repeat) return result;
+  // Under a condition, parts of the view are never read that the positions above stand for.
+  if (!value.conditions.empty()) result.is_exact = false;
   const Extent all = product(value.node->shape);
   if (all != result.elements && !provably_nonnegative(all - result.elements)) result.elements = all;
   return result;

@@ -63,6 +63,14 @@ Extent reduced_extent(const Node& reduction) {
   return result;
 }
 
+/// True for views that may have one element in several places, windows that overlap say. What is
+/// broadcast is not meant: the axis does not occur in its address.
+bool repeats_elements(const Node& node) {
+  if (node.op == Op::as_strided) return true;
+  return node.op == Op::unfold &&
+         attribute(node, "step").integer < attribute(node, "size").integer;
+}
+
 class Builder {
  public:
   Builder(const BodyRequest& request, const std::function<std::string(const Node*)>& names)
@@ -78,6 +86,8 @@ class Builder {
 
  private:
   void choose_space() {
+    for (const Node* node : request_.nodes)
+      if (node->op == Op::scatter) return add_scatter_space(*node);
     for (const Node* node : request_.nodes)
       if (is_reduction(node->op)) {
         // The first recorded one; a reduction of its results over the rows comes later.
@@ -100,6 +110,21 @@ class Builder {
     row_ = position_in(parallel);
     // The order of elements in memory of the primary operand: what stores of its size follow.
     element_ = body_.space.linearize(operand_position(reduction), reduction.operand(0)->shape);
+  }
+
+  /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
+  /// order of the indices, and nobody else may read them before it ends.
+  void add_scatter_space(const Node& node) {
+    if (request_.stores.size() != 1 || request_.stores[0] != &node)
+      throw Refusal{
+          fmt::format("{} writes its rows in the order of its indices, which no other "
+                      "result of a kernel follows",
+                      names_(&node))};
+    for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
+      body_.space.add_axis(extent);
+    body_.parallel_axes = 2;
+    row_ = position_in(node.shape);
+    scatter_ = &node;
   }
 
   Index position_in(std::span<const Extent> shape) {
@@ -130,7 +155,18 @@ class Builder {
 
   // --- stores -----------------------------------------------------------------------------------
 
+  void add_scatter() {
+    const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
+    const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
+    const int base = evaluate(*scatter_->operand(0), at);
+    const int index = evaluate(*scatter_->operand(1), along);
+    const int source = evaluate(*scatter_->operand(2), from);
+    body_.scatter = BodyScatter{.node = scatter_, .base = base, .index = index, .source = source};
+    body_.stores.push_back({.node = scatter_, .value = base, .at = row_});
+  }
+
   void add_store(const Node* node) {
+    if (node == scatter_) return add_scatter();
     const std::vector<Index> at = store_position(*node);
     const int value = evaluate(*node, at);
     BodyStore store{.node = node,
@@ -206,7 +242,14 @@ class Builder {
         node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied));
     if (stored_elsewhere) return load(node, at);
     if (is_reduction(node.op)) return reduced(node, at);
-    if (is_view(node)) return evaluate(*node.operand(0), operand_index(body_.space, node, 0, at));
+    if (node.op == Op::scatter)
+      throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
+    if (is_view(node)) {
+      const bool outer = std::exchange(may_repeat_, may_repeat_ || repeats_elements(node));
+      const int value = evaluate(*node.operand(0), operand_index(body_.space, node, 0, at));
+      may_repeat_ = outer;
+      return value;
+    }
     if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, at);
     if (node.op == Op::concat) return select(node, at);
     Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
@@ -249,6 +292,7 @@ class Builder {
     Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
     value.at = address(body_.space, at, strides);
     value.conditions = conditions_;
+    value.may_repeat = may_repeat_;
     value.varies = varies(value.at);
     value.stage = stage(value.at);
     for (const Condition& condition : conditions_) value.varies |= varies(condition.at);
@@ -288,6 +332,8 @@ class Builder {
   }
 
   int reduced(const Node& node, std::span<const Index> at) {
+    if (scatter_)
+      throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
     if (is_over_rows(node)) return final_result(node);
     if (reduced_extent(node) != body_.reduced_size())
       throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
@@ -410,9 +456,11 @@ class Builder {
   llvm::DenseSet<const Node*> inside_;
   Body body_;
   const Node* primary_ = nullptr;
+  const Node* scatter_ = nullptr;
   Index row_;      ///< row-major number of the row over the parallel axes
   Index element_;  ///< row-major number of the element over the primary operand's shape
   std::vector<Condition> conditions_;
+  bool may_repeat_ = false;  ///< some view on the way has an element in several places
   std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
   std::map<std::vector<std::uint64_t>, int> known_;
 };

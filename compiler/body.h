@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct Value {
   bool varies = false;                ///< along the reduced axis
   int stage = 0;                      ///< passes over the reduced axis that must be done before it
   bool is_final = false;              ///< known only when every row is done
+  bool may_repeat = false;            ///< load: several positions may read one element
 };
 
 /// A reduction that the kernel carries out.
@@ -60,6 +62,15 @@ struct BodyStore {
   bool is_final = false;  ///< one element for the whole kernel
 };
 
+/// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
+/// the row is written to it or added. The space has the axes row, column and k; two of them stay.
+struct BodyScatter {
+  const Node* node = nullptr;
+  int base = 0;
+  int index = 0;
+  int source = 0;
+};
+
 /// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any,
 /// goes.
 struct Body {
@@ -71,6 +82,7 @@ struct Body {
   /// Reductions of one value per row over all rows: the last block to end carries them out.
   std::vector<BodyReduction> finals;
   std::vector<BodyStore> stores;
+  std::optional<BodyScatter> scatter;
   /// The value that each indirect atom reads.
   llvm::DenseMap<const IndexAtom*, int> indirect;
 

@@ -294,12 +294,31 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
   return list.take();
 }
 
+// --- scatters -----------------------------------------------------------------------------------
+
+/// Every block reads all indices: with many of them, no more blocks than SMs.
+std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {
+  constexpr std::int64_t kManyIndices = 1 << 16;
+  const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
+  const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
+  List list;
+  for (const int threads : {256, 128, 512})
+    for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
+      const std::int64_t blocks = std::int64_t{target.sm_count} * per_sm;
+      const std::int64_t per_block = std::max<std::int64_t>((rows + blocks - 1) / blocks, 1);
+      list.add({.threads = threads,
+                .rows_per_block = static_cast<int>(std::min<std::int64_t>(per_block, INT32_MAX))});
+    }
+  return list.take();
+}
+
 }  // namespace
 
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
   switch (kind) {
     case KernelKind::pointwise: return pointwise(body, target, facts);
+    case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::column_reduce: return columns(body, target, facts);
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();

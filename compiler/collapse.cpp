@@ -61,6 +61,7 @@ class Rewriter {
 }  // namespace
 
 Body collapse_axes(Body body) {
+  if (body.scatter) return body;  // its axes each have a meaning
   // Runs of axes that merge: first[i] is true where axis i starts a new one.
   std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {

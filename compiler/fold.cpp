@@ -69,7 +69,7 @@ bool is_nonempty(std::span<const Extent> shape) {
 
 /// Structural ops pass on what all their operands are.
 std::optional<Literal> pass_on(const Node& node) {
-  if (node.op == Op::bitcast) return std::nullopt;
+  if (node.op == Op::bitcast || node.op == Op::scatter) return std::nullopt;
   const std::optional<Literal> value = uniform_value(*node.operand(0));
   if (!value || node.op == Op::cast) return value;
   const bool reads_indices = node.op == Op::take || node.op == Op::take_along_axis;

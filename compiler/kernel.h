@@ -35,6 +35,7 @@ enum class KernelKind : std::uint8_t {
   pointwise,      ///< no reduction
   row_reduce,     ///< the reduced axis is contiguous, or nothing is
   column_reduce,  ///< an axis that stays is contiguous
+  scatter,        ///< rows written at indices: each block owns some and reads all indices
   full_reduce,    ///< parts of a long row in many blocks; the last one finishes
 };
 std::string_view name(KernelKind kind);

@@ -18,6 +18,7 @@ std::string_view name(KernelKind kind) {
     case KernelKind::pointwise: return "pointwise";
     case KernelKind::row_reduce: return "row_reduce";
     case KernelKind::column_reduce: return "column_reduce";
+    case KernelKind::scatter: return "scatter";
     case KernelKind::full_reduce: return "full_reduce";
   }
   return {};
@@ -135,6 +136,7 @@ Directions directions_of(const Body& body, const Facts& facts) {
 }  // namespace
 
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
+  if (body.scatter) return KernelKind::scatter;
   if (!body.has_reduced_axis) return KernelKind::pointwise;
   const Directions directions = directions_of(body, facts);
   if (directions.along_columns > directions.along_rows) return KernelKind::column_reduce;
@@ -180,6 +182,8 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   for (int axis = 0; axis < body.parallel_axes; ++axis)
     kernel.parallel.push_back(body.space.extent(axis));
   kernel.reduced = body.reduced_size();
+  // Indices count the elements of the source as well as those of the result.
+  if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
   guard_index_type(program, kernel);
   kernel.kind = kind_of(body, target, program.facts);
   if (body.has_reduced_axis) guard_tree(program, body.reduced_size());

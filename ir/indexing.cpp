@@ -1,6 +1,6 @@
 // Masks and advanced indexing, written in take.
 #include "ir/composite.h"
-#include "ir/record.h"
+#include "ir/resolve_indices.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 namespace sinter {
-
-namespace {
 
 Tensor places(GraphData& data, Extent extent, Location location) {
   const Attribute attributes[] = {
@@ -21,6 +19,8 @@ Tensor places(GraphData& data, Extent extent, Location location) {
                                  .attributes = attributes},
                                 location));
 }
+
+namespace {
 
 /// x where `keep` holds of (row, column) of the last two axes, else 0.
 Tensor triangle(std::string_view op, const Operand& x, std::int64_t diagonal, bool lower) {
@@ -51,9 +51,6 @@ Tensor one_hot(Operand indices, Extent classes, DType dtype) {
 
 Tensor embedding(Operand weight, Operand indices) { return take(weight, indices, 0); }
 
-namespace {
-
-/// `indices` into `extent` with negative ones wrapped and all of them inside.
 Tensor resolved(Tensor indices, Extent extent, Location location) {
   GraphData& data = *indices.graph();
   const Tensor size = record_size(data, extent, i64, location);
@@ -64,38 +61,59 @@ Tensor resolved(Tensor indices, Extent extent, Location location) {
   return minimum(maximum(wrapped, 0), last);
 }
 
-/// Whether `axes` are neighbours, in any order; the first place of them.
 bool are_neighbours(const AxesVector& axes, std::int64_t& first) {
   const auto [low, high] = std::ranges::minmax(axes);
   first = low;
   return high - low + 1 == static_cast<std::int64_t>(axes.size());
 }
 
-}  // namespace
-
-Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
-  const CalledAt place(x);
-  graph_of("index", x);
+AxesVector checked_index_axes(std::string_view op, const Operand& x,
+                              std::span<const Operand> indices, Axes axes) {
+  graph_of(op, x);
   const Node& node = *x.tensor.node();
   if (indices.empty() || indices.size() != axes.size())
-    fail("index",
-         fmt::format("{} index Tensors for {} axes; give one for each", indices.size(),
-                     axes.size()),
-         x.location);
+    fail(
+        op,
+        fmt::format("{} index Tensors for {} axes; give one for each", indices.size(), axes.size()),
+        x.location);
   AxesVector checked;
   for (const std::int64_t axis : axes) {
-    checked.push_back(checked_axis("index", axis, node, x.location));
+    checked.push_back(checked_axis(op, axis, node, x.location));
     if (std::ranges::count(checked, checked.back()) > 1)
-      fail("index", fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
+      fail(op, fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
            x.location);
   }
   for (const Operand& i : indices)
     if (i.is_literal() || !is_integer(i.tensor.dtype()))
-      fail("index",
+      fail(op,
            i.is_literal() ? std::string("an index is a number; use select")
                           : fmt::format("the indices are {}; they must be integers",
                                         type_text(*i.tensor.node())),
            x.location);
+  return checked;
+}
+
+Tensor merged_position(const Operand& x, std::span<const Operand> indices, const AxesVector& axes) {
+  const Node& node = *x.tensor.node();
+  Tensor position;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Extent extent = node.shape[static_cast<std::size_t>(axes[i])];
+    const Tensor inside = resolved(indices[i].tensor, extent, x.location);
+    if (i == 0) {
+      position = inside;
+      continue;
+    }
+    const Tensor size = record_size(*x.tensor.graph(), extent, i64, x.location);
+    const Tensor scaled = position * size;
+    position = scaled + inside;
+  }
+  return position;
+}
+
+Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
+  const CalledAt place(x);
+  const AxesVector checked = checked_index_axes("index", x, indices, axes);
+  const Node& node = *x.tensor.node();
   if (indices.size() == 1) return take(x, indices[0], static_cast<int>(checked[0]));
 
   // The indexed axes side by side and merged, the indices as places along the merged axis.
@@ -117,18 +135,7 @@ Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
   }
   const Tensor neighbours = permute(x, std::span<const std::int64_t>(order));
   const Tensor flat = reshape(neighbours, std::span<const Extent>(merged));
-  Tensor position;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const Extent extent = node.shape[static_cast<std::size_t>(checked[i])];
-    const Tensor inside = resolved(indices[i].tensor, extent, x.location);
-    if (i == 0) {
-      position = inside;
-      continue;
-    }
-    const Tensor size = record_size(*x.tensor.graph(), extent, i64, x.location);
-    const Tensor scaled = position * size;
-    position = scaled + inside;
-  }
+  const Tensor position = merged_position(x, indices, checked);
   return take(flat, position, static_cast<int>(first));
 }
 

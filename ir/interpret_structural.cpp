@@ -1,6 +1,7 @@
 // The oracle for structural ops: elements copied from place to place, straight from each op's
 // definition. It shares nothing with the index maps that kernels are made from.
 #include "ir/interpret_ops.h"
+#include "ir/rounding.h"
 #include "ir/walk.h"
 #include "sinter/error.h"
 
@@ -133,6 +134,56 @@ void take_along_axis(Expected& result, const Expected& x, const Expected& indice
   gather(result, x, indices, axis, strides, row_major(indices.shape));
 }
 
+/// One rounded addition, of any two numbers within their bounds.
+void add_element(Expected& to, std::size_t i, const Expected& from, std::size_t k) {
+  if (!is_floating(to.dtype)) {
+    const Wide sum =
+        from_stored(to.dtype, to.integers[i]) + from_stored(to.dtype, from.integers[k]);
+    to.integers[i] = to_stored(wrap_to(to.dtype, sum));
+    if (from.bound(static_cast<std::int64_t>(k)) != 0) to.bounds[i] = kUndecided;
+    return;
+  }
+  const long double operands[] = {to.reals[i], from.reals[k]};
+  const long double value = operands[0] + operands[1];
+  const double bound =
+      to.bounds.empty() ? 0 : to.bounds[i] + from.bound(static_cast<std::int64_t>(k));
+  if (bound == 0) {
+    to.reals[i] = evaluate(info(Op::add), operands, to.dtype);
+    return;
+  }
+  const Element sum =
+      std::isinf(bound)
+          ? Element{.value = round_to(to.dtype, value), .bound = kUndecided}
+          : to_element(
+                rounded({.value = value, .low = value - bound, .high = value + bound}, to.dtype));
+  to.reals[i] = sum.value;
+  to.bounds[i] = sum.bound;
+}
+
+void scatter(Expected& result, const Expected& x, const Expected& indices, const Expected& source,
+             bool accumulate) {
+  for (std::int64_t i = 0; i < result.size(); ++i) copy_element(result, i, x, i);
+  const std::int64_t rows = x.shape[0];
+  const std::int64_t columns = x.shape[1];
+  for (std::int64_t k = 0; k < indices.size(); ++k) {
+    if (indices.is_undecided(k)) {
+      // It may be any row, or none.
+      std::ranges::fill(result.bounds, kUndecided);
+      return;
+    }
+    const Wide row = from_stored(indices.dtype, indices.integers[static_cast<std::size_t>(k)]);
+    if (row < 0 || row >= rows) continue;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const std::int64_t to = static_cast<std::int64_t>(row) * columns + column;
+      const std::int64_t from = k * columns + column;
+      if (accumulate)
+        add_element(result, static_cast<std::size_t>(to), source, static_cast<std::size_t>(from));
+      else
+        copy_element(result, to, source, from);
+    }
+  }
+}
+
 }  // namespace
 
 Expected interpret_structural(const Application& application) {
@@ -160,6 +211,9 @@ Expected interpret_structural(const Application& application) {
       break;
     case Op::unfold: unfold(result, x, axis(), attribute(node, "step").integer); break;
     case Op::concat: concat(result, operands, axis()); break;
+    case Op::scatter:
+      scatter(result, x, *operands[1], *operands[2], attribute(node, "accumulate").integer != 0);
+      break;
     case Op::take: take(result, x, *operands[1], axis()); break;
     case Op::take_along_axis: take_along_axis(result, x, *operands[1], axis()); break;
     default: throw InternalError("interpret: unknown structural op");

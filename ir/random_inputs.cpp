@@ -44,7 +44,9 @@ std::vector<std::int64_t> indexed_extents(const GraphData& graph,
     const Node& node = *graph.nodes[id];
     const bool is_gather = node.op == Op::take || node.op == Op::take_along_axis;
     const bool chooses = node.op == Op::where || node.op == Op::maximum || node.op == Op::minimum;
-    if (is_gather) {
+    if (node.op == Op::scatter) {
+      narrow(node.operand(1), evaluate(node.operand(0)->shape[0], symbols));
+    } else if (is_gather) {
       const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);
       narrow(node.operand(1), evaluate(node.operand(0)->shape[axis], symbols));
       narrow(node.operand(0), extents[id]);

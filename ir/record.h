@@ -77,6 +77,9 @@ struct SliceBounds {
 };
 SliceBounds slice_bounds(Extent extent, Extent begin, Extent end);
 
+/// True for what scatter adds up without losing more than a rounding each time.
+inline bool can_accumulate(DType dtype) { return dtype != boolean && !is_narrow(dtype); }
+
 /// x's shape with the windows of `axis`, and their elements as a last axis.
 ShapeVector unfolded_shape(const Node& x, std::size_t axis, std::int64_t size, std::int64_t step);
 

@@ -81,6 +81,7 @@ const RowRecorder kRowRecorders[] = {
     {Op::as_strided,      1, [](const Call& c) -> Results { return {as_strided(c.operands[0], c.argument("shape").extents, c.argument("strides").extents, c.argument("offset").extent)}; }},
     {Op::unfold,          1, [](const Call& c) -> Results { return {unfold(c.operands[0], c.small("axis"), c.integer("size"), c.integer("step"))}; }},
     {Op::concat,         -1, [](const Call& c) -> Results { return {concat(c.operands, c.small("axis"))}; }},
+    {Op::scatter,         3, [](const Call& c) -> Results { return {scatter(c.operands[0], c.operands[1], c.operands[2], c.integer("accumulate") != 0)}; }},
     {Op::take,            2, [](const Call& c) -> Results { return {take(c.operands[0], c.operands[1], c.small("axis"))}; }},
     {Op::take_along_axis, 2, [](const Call& c) -> Results { return {take_along_axis(c.operands[0], c.operands[1], c.small("axis"))}; }},
     {Op::full,            0, [](const Call& c) -> Results { return {full(c.graph, c.argument("shape").extents, c.argument("value").literal, c.argument("dtype").dtype, c.location.file, c.location.line)}; }},

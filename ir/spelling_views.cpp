@@ -3,6 +3,8 @@
 #include "ir/spelling_groups.h"
 #include "sinter/views.h"
 
+#include <fmt/format.h>
+
 namespace sinter {
 
 namespace {
@@ -33,11 +35,31 @@ const AttributeInfo kNearest  = {.name = "nearest",  .kind = boolean,  .default_
 const AttributeInfo kShape    = {.name = "shape",    .kind = extents,  .default_text = ""};
 const AttributeInfo kDType    = {.name = "dtype",    .kind = dtype,    .default_text = "f32"};
 const AttributeInfo kOffset   = {.name = "offset",   .kind = integer,  .default_text = "0"};
+const AttributeInfo kAccumulate = {.name = "accumulate", .kind = boolean, .default_text = "false"};
+const AttributeInfo kMasked     = {.name = "masked",     .kind = boolean, .default_text = "false"};
 const AttributeInfo kProbability = {.name = "probability", .kind = literal, .default_text = ""};
 // clang-format on
 
 double real(const Call& call, std::string_view name) {
   return as_real(call.argument(name).literal);
+}
+
+/// x, values, one index per axis, and a mask if there is one.
+Results index_put_of(const Call& call) {
+  const std::vector<std::int64_t>& axes = call.argument("axes").integers;
+  const bool is_masked = call.integer("masked") != 0;
+  const std::size_t wanted = 2 + axes.size() + (is_masked ? 1 : 0);
+  if (call.operands.size() != wanted)
+    fail("index_put",
+         fmt::format("{} operands for {} axes{}; give x, the values, an index for each axis{}",
+                     call.operands.size(), axes.size(), is_masked ? " and a mask" : "",
+                     is_masked ? " and the mask" : ""),
+         call.location);
+  const std::span<const Operand> indices = call.operands.subspan(2, axes.size());
+  std::optional<Operand> mask;
+  if (is_masked) mask = call.operands.back();
+  return {index_put(call.operands[0], call.operands[1], indices, axes,
+                    call.integer("accumulate") != 0, mask)};
 }
 
 }  // namespace
@@ -62,6 +84,8 @@ std::vector<Spelling> view_spellings() {
       {"one_hot",        nullptr,  1, 1, {kClasses, kDType},         [](const Call& c) -> Results { return {one_hot(c.operands[0], c.argument("classes").extent, c.argument("dtype").dtype)}; }},
       {"embedding",      nullptr,  2, 1, {},                         [](const Call& c) -> Results { return {embedding(c.operands[0], c.operands[1])}; }},
       {"index",          nullptr, -1, 1, {kAxes},                    [](const Call& c) -> Results { return {index(c.operands[0], c.operands.subspan(1), c.argument("axes").integers)}; }},
+      {"index_put",      nullptr, -1, 1, {kAxes, kAccumulate, kMasked}, index_put_of},
+      {"scatter_add",    nullptr,  3, 1, {kAt},                      [](const Call& c) -> Results { return {scatter_add(c.operands[0], c.small("axis"), c.operands[1], c.operands[2])}; }},
       {"avg_pool",       nullptr,  1, 1, {kWindow, kStride, kPadding}, [](const Call& c) -> Results { return {avg_pool(c.operands[0], c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers)}; }},
       {"max_pool",       nullptr,  1, 1, {kWindow, kStride, kPadding}, [](const Call& c) -> Results { return {max_pool(c.operands[0], c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers)}; }},
       {"grid_sample",    nullptr,  2, 1, {kNearest},                 [](const Call& c) -> Results { return {grid_sample(c.operands[0], c.operands[1], c.integer("nearest") ? Border::nearest : Border::zeros)}; }},

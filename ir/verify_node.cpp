@@ -163,6 +163,22 @@ void verify_as_strided(const Node& node, const Node& x) {
           to_string(product(x.shape)));
 }
 
+void verify_scatter(const Node& node, const Node& x) {
+  require_operands(node, 3);
+  const Node& indices = *node.operand(1);
+  const Node& source = *node.operand(2);
+  require(is_integer(indices.dtype), "the indices are {}", name(indices.dtype));
+  require(x.rank() == 2 && indices.rank() == 1, "the ranks are {} and {}, expected 2 and 1",
+          x.rank(), indices.rank());
+  require_dtype("the source's dtype", source.dtype, x.dtype);
+  const Extent expected[] = {indices.shape[0], x.shape[1]};
+  require(std::ranges::equal(source.shape, expected), "the source is {}, expected {}",
+          to_string(source.shape), to_string(expected));
+  require(attribute(node, "accumulate").integer == 0 || can_accumulate(x.dtype),
+          "it does not accumulate {}", name(x.dtype));
+  require_shape(node, x.shape);
+}
+
 void verify_concat(const Node& node) {
   require(node.operands.size() >= 2, "concat has fewer than two operands");
   const Node& first = *node.operand(0);
@@ -229,6 +245,7 @@ void verify_structural(const Node& node) {
             name(x.dtype));
   if (node.op == Op::concat) return verify_concat(node);
   if (node.op == Op::take || node.op == Op::take_along_axis) return verify_take(node, x);
+  if (node.op == Op::scatter) return verify_scatter(node, x);
   require_operands(node, 1);
   switch (node.op) {
     case Op::cast:

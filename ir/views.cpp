@@ -135,6 +135,11 @@ Tensor repeat(Operand x, std::int64_t times, int axis) {
   const CalledAt place(x);
   const std::size_t at = axis_of("repeat", x, axis);
   if (times < 0) fail("repeat", fmt::format("{} times", times), x.location);
+  if (x.tensor.shape()[at].is(1)) {
+    ShapeVector wide = shape_of(x);
+    wide[at] = times;
+    return broadcast_to(x, view(wide));
+  }
   ShapeVector apart = shape_of(x);
   apart.insert(apart.begin() + at + 1, Extent(1));
   ShapeVector filled = apart;

@@ -27,6 +27,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
   report.minimal_bytes =
       std::min(bytes_of_buffers(source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;
+  report.writes_are_bounds = source.traffic.writes_are_bound;
   for (const Node* node : kernel.nodes) {
     report.nodes.push_back(statement_text(*node, names_));
     report.places.push_back(program_.graph->data().place(node));

@@ -26,6 +26,9 @@ __device__ __forceinline__ double opaque_value(double value) {
 __device__ __forceinline__ int ones_of(unsigned long long bits) {
   return __popcll(static_cast<long long>(bits));
 }
+__device__ __forceinline__ int lowest_one_of(unsigned bits) {
+  return __ffs(static_cast<int>(bits)) - 1;
+}
 __device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
   return __clzll(static_cast<long long>(bits));
 }

@@ -48,6 +48,7 @@ __device__ __forceinline__ T opaque_value(T value) {
 __device__ __forceinline__ int ones_of(unsigned long long bits) {
   return __builtin_popcountll(bits);
 }
+__device__ __forceinline__ int lowest_one_of(unsigned bits) { return __builtin_ctz(bits); }
 __device__ __forceinline__ int leading_zeros_of(unsigned long long bits) {
   return bits == 0 ? 64 : __builtin_clzll(bits);
 }

@@ -161,6 +161,37 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "broadcast_to") return "broadcast_to x {shape = [3, 6, 4]}";
   if (spelling.name == "slice") return "slice x {axis = 0, begin = 1, end = -1, step = 2}";
   if (spelling.name == "concat") return "concat x, w, x {axis = 0}";
+  if (spelling.name == "flip") return "flip x {axes = [1]}";
+  if (spelling.name == "as_strided")
+    return "as_strided x {shape = [2, 3], strides = [4, 1], offset = 2}";
+  if (spelling.name == "unfold") return "unfold x {axis = 0, size = 3, step = 2}";
+  if (spelling.name == "scatter") return "scatter x, i, s {accumulate = true}";
+  if (spelling.name == "squeeze") return "squeeze c {axis = 1}";
+  if (spelling.name == "unsqueeze") return "unsqueeze x {axis = -1}";
+  if (spelling.name == "select") return "select x {axis = 0, index = -2}";
+  if (spelling.name == "stack") return "stack x, w {axis = 1}";
+  if (spelling.name == "tile") return "tile x {repeats = [2, 1, 3]}";
+  if (spelling.name == "repeat") return "repeat x {times = 2, axis = 0}";
+  if (spelling.name == "roll") return "roll x {shift = -1, axis = 1}";
+  if (spelling.name == "pad") return "pad x {low = [1, 0], high = [0, -1], value = 2.5}";
+  if (spelling.name == "pad_edge" || spelling.name == "pad_reflect")
+    return std::string(spelling.name) + " x {low = [1, 0], high = [0, 2]}";
+  if (spelling.name == "slice_scatter")
+    return "slice_scatter x, s {axis = 0, begin = 0, end = 6, step = 2}";
+  if (spelling.name == "select_scatter") return "select_scatter x, v4 {axis = 0, index = 1}";
+  if (spelling.name == "one_hot") return "one_hot i {classes = 5}";
+  if (spelling.name == "embedding") return "embedding x, i";
+  if (spelling.name == "index") return "index x, i, i {axes = [0, 1]}";
+  if (spelling.name == "index_put") return "index_put x, s, i {axes = [0], accumulate = true}";
+  if (spelling.name == "scatter_add") return "scatter_add x, j, p {axis = 1}";
+  if (spelling.name == "avg_pool" || spelling.name == "max_pool")
+    return std::string(spelling.name) + " x {window = [2, 2], stride = [1, 2], padding = [1, 0]}";
+  if (spelling.name == "grid_sample") return "grid_sample image, grid";
+  if (spelling.name == "random_bernoulli")
+    return "random_bernoulli seed {shape = [3], probability = 0.5}";
+  if (spelling.name.starts_with("random_"))
+    return std::string(spelling.name) + " seed {shape = [3, n]}";
+  if (spelling.name == "dropout") return "dropout x, seed {probability = 0.1}";
   if (spelling.name == "take") return "take x, i {axis = 1}";
   if (spelling.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
   if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
@@ -190,7 +221,9 @@ TEST(ParseTest, EverySpellingRoundTrips) {
     const std::string results = spelling.results == 2 ? "y, z" : "y";
     const std::string text =
         "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], k: i32[6, 4], "
-        "v: f32[n]) "
+        "v: f32[n], "
+        "s: f32[3, 4], c: f32[6, 1], v4: f32[4], p: f32[6, 2], seed: i64[], "
+        "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2]) "
         "{\n  " +
         results + " = " + statement_for(spelling) + "\n  return " + results + "\n}\n";
     SCOPED_TRACE(text);

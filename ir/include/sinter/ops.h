@@ -83,6 +83,11 @@ Tensor take(Operand x, Operand indices, int axis);
 /// x[…, indices[…, i, …], …]; the shapes agree in every other axis.
 Tensor take_along_axis(Operand x, Operand indices, int axis);
 
+/// x [n, m] where, for each k in order, row `indices[k]` is replaced by row k of `source` [k, m],
+/// or with `accumulate` increased by it, rounding every time. Indices outside [0, n) write nothing:
+/// unlike in take, none wraps or is clamped. `index_put` and `scatter_add` are made of it.
+Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate);
+
 // Sources need a Graph.
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype,
             const char* file = __builtin_FILE(), int line = __builtin_LINE());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,16 @@ Tensor embedding(Operand weight, Operand indices);
 /// the indexed ones did if those are neighbours, else in front.
 Tensor index(Operand x, std::span<const Operand> indices, Axes axes);
 Tensor index(Operand x, std::initializer_list<Operand> indices, Axes axes);
+
+/// x with the elements that `index(x, indices, axes)` reads replaced by `values`, broadcast to its
+/// shape, or with `accumulate` increased by them; the last of several values for one element stays,
+/// and sums are taken in row-major order of the indices, in f32 for narrower dtypes. Where `mask`,
+/// broadcast to the values' shape, is false nothing is written.
+Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Axes axes,
+                 bool accumulate = false, std::optional<Operand> mask = {});
+/// x with source[…, i, …] added at x[…, indices[…, i, …], …] along `axis`, in row-major order, in
+/// f32 for narrower dtypes. `indices` and `source` have one shape, which fits x's other axes.
+Tensor scatter_add(Operand x, int axis, Operand indices, Operand source);
 
 // --- Windows over the last axes: one number per axis in `window`, `stride` and `padding`. --------
 

@@ -40,7 +40,8 @@ struct KernelReport {
   int launches = 0;             ///< per run; 0 where a size is zero
   std::int64_t bytes_read = 0;  ///< predicted
   std::int64_t bytes_written = 0;
-  bool bytes_are_bounds = false;   ///< addresses are read from data: it moves at most these
+  bool bytes_are_bounds = false;   ///< addresses are read from data: it reads at most these …
+  bool writes_are_bounds = false;  ///< … and writes at most these
   std::int64_t minimal_bytes = 0;  ///< everything it needs read once, and its results written
   int threads = 0;                 ///< per block
   std::int64_t grid = 0;           ///< blocks

@@ -1,0 +1,157 @@
+// Rows written at indices. Each block owns some rows of the result, and each element of them
+// belongs to one thread from beginning to end, so nothing is atomic and sums are taken in the order
+// of the indices. For that every block reads all indices, mostly from the L2 cache.
+#include <fmt/format.h>
+
+#include "codegen/expression.h"
+#include "codegen/shapes.h"
+
+namespace sinter {
+
+namespace {
+
+bool accumulates(const BodyScatter& scatter) {
+  return attribute(*scatter.node, "accumulate").integer != 0;
+}
+
+/// What is written where `added` meets what was there.
+std::string combined(const BodyScatter& scatter, const std::string& old, const std::string& added) {
+  if (!accumulates(scatter)) return added;
+  const DType dtype = scatter.node->dtype;
+  return is_floating(dtype) ? fmt::format("{} + {}", old, added)
+                            : fmt::format("wrapping_add({}, {})", old, added);
+}
+
+class ScatterWriter {
+ public:
+  explicit ScatterWriter(KernelWriter& writer)
+      : writer_(writer), scatter_(*writer.body.scatter), type_(writer.index_type()) {
+    rows_ = writer.text(writer.body.space.extent(0));
+    columns_ = atomic(writer.text(writer.body.space.extent(1)));
+    count_ = atomic(writer.text(writer.body.space.extent(2)));
+  }
+
+  void write() {
+    const Schedule& schedule = writer_.schedule;
+    Source& source = writer_.source;
+    source.grid = ceil_div(writer_.body.space.extent(0), schedule.rows_per_block);
+    source.shared_bytes = std::int64_t{4} * schedule.threads;
+    source.has_barrier = true;
+    writer_.declare_index("first_row", fmt::format("static_cast<{}>(blockIdx.x) * {}", type_,
+                                                   schedule.rows_per_block));
+    writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
+                                                    schedule.rows_per_block, atomic(rows_)));
+    writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
+    writer_.declare_index("threads", std::to_string(schedule.threads));
+    write_base();
+    write_scan();
+    writer_.count_everything();
+    writer_.count_loads_of(scatter_.index);
+    // Rows that the indices name are written again, and read before if they are added to.
+    source.traffic.is_bound = true;
+    source.traffic.writes_are_bound = true;
+    const Extent count = writer_.body.space.extent(2);
+    const Extent rows = writer_.body.space.extent(0);
+    const Extent named = provably_less(count, rows) ? count : rows;
+    const Extent again =
+        named * writer_.body.space.extent(1) * Extent(size_of(scatter_.node->dtype));
+    source.traffic.bytes_written = source.traffic.bytes_written + again;
+    if (accumulates(scatter_)) source.traffic.bytes_read = source.traffic.bytes_read + again;
+  }
+
+ private:
+  SourceWriter& out() { return writer_.out; }
+
+  std::string element() const { return fmt::format("row * {} + column", columns_); }
+
+  std::string stored(const std::string& value) const {
+    const DType dtype = scatter_.node->dtype;
+    return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+  }
+
+  void write_base() {
+    if (writer_.is_in_place(scatter_.base)) return;  // it is there already
+    out().block(
+        fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
+                    type_, columns_),
+        [&] {
+          name_axes(writer_.declare_index("row", fmt::format("first_row + element / {}", columns_)),
+                    writer_.declare_index("column", fmt::format("element % {}", columns_)), "");
+          writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+            out().line(fmt::format("store({}, {}, {});", writer_.result_parameter(), element(),
+                                   stored(value)));
+          });
+        });
+  }
+
+  /// Threads mark the indices that name rows of this block, 32 each; then all go through the marks.
+  void write_scan() {
+    out().line("unsigned* marks = reinterpret_cast<unsigned*>(shared_memory());");
+    out().block(
+        fmt::format("for ({} start = 0; start < {}; start += 32 * threads)", type_, count_), [&] {
+          out().line("unsigned mark = 0;");
+          out().block("for (int bit = 0; bit < 32; ++bit)", [&] {
+            name_axes("", "", writer_.declare_index("along", "start + thread * 32 + bit"));
+            out().block(fmt::format("if (along < {})", count_), [&] {
+              writer_.write_in_scope(scatter_.index, [&](const std::string& index) {
+                out().line(fmt::format(
+                    "const long long place = static_cast<long long>({}) - first_row;", index));
+                out().line("if (place >= 0 && place < owned_rows) mark |= 1u << bit;");
+              });
+            });
+          });
+          out().line("marks[thread] = mark;");
+          out().line("block_barrier();");
+          out().block("for (int marker = 0; marker < threads; ++marker)", [&] {
+            out().block("for (unsigned left = marks[marker]; left != 0; left &= left - 1)",
+                        [&] { write_row(); });
+          });
+          out().line("block_barrier();");
+        });
+  }
+
+  void write_row() {
+    const std::string along =
+        writer_.declare_index("along", "start + marker * 32 + lowest_one_of(left)");
+    name_axes("", "", along);
+    writer_.write_in_scope(scatter_.index, [&](const std::string& index) {
+      const std::string row =
+          writer_.declare_index("row", fmt::format("static_cast<{}>({})", type_, index));
+      writer_.declare_index("begin", fmt::format("(row - first_row) * {} % threads", columns_));
+      // The columns of the elements that this thread owns.
+      out().block(
+          fmt::format(
+              "for ({} column = thread >= begin ? thread - begin : thread - begin + threads; "
+              "column < {}; column += threads)",
+              type_, columns_),
+          [&] { write_element(row, along); });
+    });
+  }
+
+  void write_element(const std::string& row, const std::string& along) {
+    name_axes(row, "column", along);
+    const std::string to = writer_.result_parameter();
+    writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
+      out().line(fmt::format(
+          "store({}, {}, {});", to, element(),
+          stored(combined(scatter_, fmt::format("load({}, {})", to, element()), value))));
+    });
+  }
+
+  void name_axes(const std::string& row, const std::string& column, const std::string& along) {
+    writer_.axis_names = {{0, row}, {1, column}, {2, along}};
+  }
+
+  KernelWriter& writer_;
+  const BodyScatter& scatter_;
+  std::string_view type_;
+  std::string rows_;
+  std::string columns_;
+  std::string count_;
+};
+
+}  // namespace
+
+void write_scatter(KernelWriter& writer) { ScatterWriter(writer).write(); }
+
+}  // namespace sinter

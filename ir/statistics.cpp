@@ -1,0 +1,89 @@
+// Norms of vectors, and other functions of what lies along axes.
+#include "ir/composite.h"
+#include "ir/widening.h"
+#include "sinter/nn.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+/// `y`, reduced from `x` with its axes kept, without them.
+Tensor without_axes(std::string_view op, Tensor y, const Operand& x, Axes axes) {
+  const Node& node = *x.tensor.node();
+  AxesVector reduced;
+  for (const std::int64_t axis : axes) reduced.push_back(checked_axis(op, axis, node, x.location));
+  if (axes.empty())
+    for (int axis = 0; axis < node.rank(); ++axis) reduced.push_back(axis);
+  const ShapeVector shape = reduced_shape(node, reduced, Keep::no);
+  return reshape(y, std::span<const Extent>(shape));
+}
+
+/// The lengths of the vectors along an axis, none below `eps`.
+Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
+  return maximum(sqrt(sum(square(x), {axis}, kept)), eps);
+}
+
+}  // namespace
+
+Tensor logsumexp(Operand x, Axes axes, Keep kept) {
+  const CalledAt place(x);
+  const Widening to("logsumexp", {&x});
+  const Operand wide = to.wide(x);
+  const Tensor largest = max(wide, axes, keep);
+  // An infinity less itself is NaN; taken as it is, its exponential is right.
+  const Tensor is_usable = isfinite(largest);
+  const Tensor shift = where(is_usable, largest, 0);
+  const Tensor total = sum(exp(wide - shift), axes, keep);
+  const Tensor result = to.narrow(log(total) + shift);
+  return kept == Keep::yes ? result : without_axes("logsumexp", result, x, axes);
+}
+
+Tensor norm(Operand x, double p, Axes axes, Keep kept) {
+  const CalledAt place(x);
+  const Widening to("norm", {&x});
+  const Operand wide = to.wide(x);
+  if (p == 1) return to.narrow(sum(abs(wide), axes, kept));
+  if (p == 2) return to.narrow(sqrt(sum(square(wide), axes, kept)));
+  if (p == std::numeric_limits<double>::infinity()) return to.narrow(max(abs(wide), axes, kept));
+  fail("norm", fmt::format("p is {}; it must be 1, 2 or infinity", p), x.location);
+}
+
+Tensor std_dev(Operand x, Axes axes, int correction, Keep kept) {
+  const CalledAt place(x);
+  const Widening to("std", {&x});
+  return to.narrow(sqrt(var(to.wide(x), axes, correction, kept)));
+}
+
+Tensor count_nonzero(Operand x, Axes axes, Keep kept) {
+  const CalledAt place(x);
+  return sum(ne(x, 0), axes, kept);
+}
+
+Tensor l2_normalize(Operand x, int axis, double eps) {
+  const CalledAt place(x);
+  const Widening to("l2_normalize", {&x});
+  const Operand wide = to.wide(x);
+  return to.narrow(wide / lengths(wide, axis, eps, keep));
+}
+
+Tensor cosine_similarity(Operand a, Operand b, int axis, double eps) {
+  const CalledAt place(a);
+  graph_of("cosine_similarity", a);
+  graph_of("cosine_similarity", b);
+  const Widening to("cosine_similarity", {&a, &b});
+  const Operand left = to.wide(a);
+  const Operand right = to.wide(b);
+  const Tensor products = left * right;
+  const Tensor dot = sum(placed(products, a), {axis});
+  const Operand all_left = placed(broadcast_to(left, products.shape()), a);
+  const Operand all_right = placed(broadcast_to(right, products.shape()), a);
+  const Tensor length_left = lengths(all_left, axis, eps, Keep::no);
+  const Tensor length_right = lengths(all_right, axis, eps, Keep::no);
+  return to.narrow(dot / (length_left * length_right));
+}
+
+}  // namespace sinter

@@ -1,0 +1,67 @@
+// Views, random numbers and indexed writes beyond what tests/golden/run has of them.
+#include "tests/support/run.h"
+
+#include <gtest/gtest.h>
+
+namespace sinter::test {
+namespace {
+
+TEST(Views, OfViewsAndSymbols) {
+  const char* const text = R"(
+graph symbols(x: f32[rows, 24]) {
+  a = flip x {axes = [0]}
+  b = roll a {shift = 5, axis = 1}
+  c = tile b {repeats = [2, 1]}
+  d = repeat c {times = 3, axis = 1}
+  e = unfold x {axis = 1, size = 4, step = 4}
+  f = flip e {axes = [2]}
+  g = sum f {axes = [0, 2]}
+  h = select x {axis = 0, index = -1}
+  s, t = max_with_index x {axis = 1}
+  return d, g, h, s, t
+})";
+  run_and_check(text, {{"rows", 7}});
+  run_and_check(text, {{"rows", 1}});
+  run_and_check(text, {{"rows", 64}});
+}
+
+TEST(Random, NumbersDependOnSeedOffsetAndElementAlone) {
+  const char* const text = R"(
+graph random(seed: i64[], offset: i64, x: f32[13, 40], h: bf16[9, 64]) {
+  a = random_uniform seed {shape = [13, 40]}
+  b = random_uniform seed {shape = [9, 64], dtype = bf16, offset = 3}
+  c = random_normal seed {shape = [700]}
+  d = random_bits seed {shape = [5, 7], offset = 1}
+  e = dropout x, seed {probability = 0.25}
+  f = dropout h, seed {probability = 0.5}
+  g = random_uniform seed {shape = [33], dtype = f64}
+  i = random_bernoulli seed {shape = [100], probability = 0.1}
+  s = sum e {axes = [1]}
+  return a, b, c, d, e, f, g, i, s
+})";
+  run_and_check(text, {}, {.seed = 3});
+  run_and_check(text, {}, {.seed = 4, .candidates = false});
+}
+
+TEST(Scatter, ManyIndicesOfFewRows) {
+  run_and_check(R"(
+graph many(x: f32[3, 33], i: i32[9000] {range = [0, 2]}, s: f32[9000, 33], j: i64[20, 50] {range = [0, 49]}, z: f32[20, 50]) {
+  a = index_put x, s, i {axes = [0], accumulate = true}
+  b = scatter_add z, j, z {axis = 1}
+  c = index_put z, 1.5, j {axes = [1]}
+  return a, b, c
+})");
+}
+
+TEST(Scatter, UpdatesInPlace) {
+  const RunResult result = run_and_check(R"(
+graph embedding_step(table: f32[50, 8], i: i64[12] {range = [0, 49]}, g: f32[12, 8]) {
+  step = mul g, -0.125
+  new = index_put table, step, i {axes = [0], accumulate = true}
+  update table, new
+})");
+  EXPECT_EQ(result.launches, 1);
+}
+
+}  // namespace
+}  // namespace sinter::test
