@@ -9,8 +9,10 @@ Tensor relu(Operand x) { return maximum(x, number(0.0, x)); }
 
 Tensor sigmoid(Operand x) {
   const CalledAt place(x);
-  // For large negative x, exp(-x) is infinite and the quotient is a correct 0.
-  return reciprocal(exp(neg(x)) + 1.0);
+  // By exp(-|x|), which never overflows: so the gradient is right everywhere too.
+  const Tensor e = exp(-abs(x));
+  const Tensor numerator = where(ge(x, number(0.0, x)), number(1.0, x), e);
+  return numerator / (e + 1.0);
 }
 
 Tensor gelu(Operand x) {

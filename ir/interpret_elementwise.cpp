@@ -132,8 +132,9 @@ Interval over_box(const OpInfo& row, const Arguments& x, long double value, DTyp
 /// Half a unit of long double at each end, for the formula's own rounding.
 void widen(Interval& interval) {
   constexpr long double kSlack = 0x1p-62L;
-  interval.low -= std::fabs(interval.low) * kSlack;
-  interval.high += std::fabs(interval.high) * kSlack;
+  // Infinities are exact.
+  if (std::isfinite(interval.low)) interval.low -= std::fabs(interval.low) * kSlack;
+  if (std::isfinite(interval.high)) interval.high += std::fabs(interval.high) * kSlack;
 }
 
 /// `value` rounded to `dtype`, and then off by up to `ulp` units of it. A device function gives its

@@ -125,7 +125,7 @@ std::vector<Spelling> composites() {
 
 std::vector<Spelling> make_spellings() {
   std::vector<Spelling> result = composites();
-  for (std::vector<Spelling> (*group)() : {view_spellings})
+  for (std::vector<Spelling> (*group)() : {view_spellings, nn_spellings})
     for (Spelling& spelling : group()) result.push_back(std::move(spelling));
   for (const OpInfo& row : op_table()) {
     Spelling spelling{.name = row.name,

@@ -119,18 +119,18 @@ Results record_batch_norm_inference(const Call& c) {
 }
 
 Results record_cross_entropy(const Call& c) {
-  return {cross_entropy(c.operands[0], c.operands[1],
-                        {.weight = weight_of_classes(c),
-                         .ignore_index = c.integer("ignore_index"),
-                         .label_smoothing = real(c, "label_smoothing"),
-                         .reduction = reduction(c)})};
+  const CrossEntropyOptions options = {.weight = weight_of_classes(c),
+                                       .ignore_index = c.integer("ignore_index"),
+                                       .label_smoothing = real(c, "label_smoothing"),
+                                       .reduction = reduction(c)};
+  return {cross_entropy(c.operands[0], c.operands[1], options)};
 }
 
 Results record_nll_loss(const Call& c) {
-  return {nll_loss(c.operands[0], c.operands[1],
-                   {.weight = weight_of_classes(c),
-                    .ignore_index = c.integer("ignore_index"),
-                    .reduction = reduction(c)})};
+  const NllOptions options = {.weight = weight_of_classes(c),
+                              .ignore_index = c.integer("ignore_index"),
+                              .reduction = reduction(c)};
+  return {nll_loss(c.operands[0], c.operands[1], options)};
 }
 
 Results record_quantize(const Call& c) {

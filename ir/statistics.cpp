@@ -3,6 +3,8 @@
 #include "ir/widening.h"
 #include "sinter/nn.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -22,9 +24,11 @@ Tensor without_axes(std::string_view op, Tensor y, const Operand& x, Axes axes) 
   return reshape(y, std::span<const Extent>(shape));
 }
 
-/// The lengths of the vectors along an axis, none below `eps`.
+/// The lengths of the vectors along an axis, none below `eps`. The bound stands under the root,
+/// which is infinitely steep at 0.
 Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
-  return maximum(sqrt(sum(square(x), {axis}, kept)), eps);
+  const double least = std::max(eps * eps, std::ldexp(1.0, info(x.tensor.dtype()).min_exponent));
+  return sqrt(maximum(sum(square(x), {axis}, kept), least));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace sinter {
@@ -98,8 +99,9 @@ TEST(ParseTest, AnIntegerMayBeWrittenAsAWholeReal) {
 
 TEST(ParseTest, CompositesAreWrittenOut) {
   EXPECT_EQ(body_of("y = sigmoid x\nz = relu y\nc = copy z\nq = square c\nreturn c, q"),
-            "  neg_1 = neg x\n  exp_2 = exp neg_1\n  add_3 = add exp_2, 1.0\n"
-            "  y = div 1.0, add_3\n  z = maximum y, 0.0\n  q = mul z, z\n  return c = z, q\n");
+            "  abs_1 = abs x\n  neg_2 = neg abs_1\n  exp_3 = exp neg_2\n  ge_4 = ge x, 0.0\n"
+            "  where_5 = where ge_4, 1.0, exp_3\n  add_6 = add exp_3, 1.0\n"
+            "  y = div where_5, add_6\n  z = maximum y, 0.0\n  q = mul z, z\n  return c = z, q\n");
 }
 
 TEST(ParseTest, VarMeanGivesTheVarianceFirst) {
@@ -192,6 +194,17 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name.starts_with("random_"))
     return std::string(spelling.name) + " seed {shape = [3, n]}";
   if (spelling.name == "dropout") return "dropout x, seed {probability = 0.1}";
+  if (spelling.name == "std") return "std x {axes = [1], correction = 1}";
+  if (spelling.name == "layer_norm" || spelling.name == "rms_norm")
+    return std::string(spelling.name) + " x";
+  if (spelling.name == "group_norm") return "group_norm x {groups = 2}";
+  if (spelling.name == "quantize" || spelling.name == "dequantize")
+    return std::string(spelling.name) + " x, 0.5";
+  if (spelling.name == "instance_norm") return "instance_norm q";
+  if (spelling.name == "batch_norm" || spelling.name == "batch_norm_inference")
+    return std::string(spelling.name) + " x, v4, v4";
+  if (spelling.name == "cross_entropy" || spelling.name == "nll_loss")
+    return std::string(spelling.name) + " x, t";
   if (spelling.name == "take") return "take x, i {axis = 1}";
   if (spelling.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
   if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";
@@ -218,12 +231,14 @@ std::string statement_for(const Spelling& spelling) {
 TEST(ParseTest, EverySpellingRoundTrips) {
   for (const std::string_view name : spelled_names()) {
     const Spelling& spelling = *find_spelling(name);
-    const std::string results = spelling.results == 2 ? "y, z" : "y";
+    std::string results = "y";
+    for (int i = 1; i < spelling.results; ++i) results += fmt::format(", y{}", i);
     const std::string text =
         "graph g(x: f32[6, 4], w: f32[6, 4], b: bool[6, 4], i: i64[3], j: i32[6, 2], k: i32[6, 4], "
         "v: f32[n], "
         "s: f32[3, 4], c: f32[6, 1], v4: f32[4], p: f32[6, 2], seed: i64[], "
-        "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2]) "
+        "image: f32[2, 3, 4, 5], grid: f32[2, 6, 7, 2], q: f32[2, 3, 4], "
+        "t: i64[6] {range = [0, 3]}) "
         "{\n  " +
         results + " = " + statement_for(spelling) + "\n  return " + results + "\n}\n";
     SCOPED_TRACE(text);

@@ -72,15 +72,15 @@ Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor norm(Operand x, double p = 2, Axes axes = {}, Keep keep = Keep::no);
 /// Square root of var. The correction has no default: numpy's is 0, PyTorch's 1.
 Tensor std_dev(Operand x, Axes axes, int correction, Keep keep = Keep::no);
-/// How many elements are not 0; NaN is not. i64.
+/// How many elements are not 0; NaN counts. i64.
 Tensor count_nonzero(Operand x, Axes axes = {}, Keep keep = Keep::no);
-/// x / max(√Σx², eps) along `axis`.
+/// x / max(√Σx², eps) along `axis`. An eps below 2^−63 (f64: 2^−511) is taken as that, here and
+/// below.
 Tensor l2_normalize(Operand x, int axis = 1, double eps = 1e-12);
 /// Σab / (max(√Σa², eps) · max(√Σb², eps)) along `axis` of what a and b broadcast to.
 Tensor cosine_similarity(Operand a, Operand b, int axis = 1, double eps = 1e-8);
 
-// --- Norms. `weight` and `bias` may be numbers; 1 and 0 record nothing. They give x's dtype.
-// ------
+// --- Norms: of x's dtype. `weight` and `bias` may be numbers; 1 and 0 record nothing. ------------
 
 /// (x − mean) / √(var + eps) · weight + bias, mean and variance over `axes`; weight and bias have
 /// the extents of x along the axes, in ascending order.

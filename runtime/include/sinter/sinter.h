@@ -7,6 +7,7 @@
 #include "sinter/error.h"
 #include "sinter/executable.h"
 #include "sinter/graph.h"
+#include "sinter/nn.h"
 #include "sinter/ops.h"
 #include "sinter/options.h"
 #include "sinter/report.h"

@@ -1,0 +1,48 @@
+// Everything in the op table compiles for every architecture, for each dtype in one program.
+#include "codegen/emit.h"
+#include "codegen/prelude.h"
+#include "compiler/plan.h"
+#include "compiler/target.h"
+#include "runtime/nvrtc.h"
+#include "tests/support/every_op.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace sinter::test {
+namespace {
+
+using Case = std::tuple<int, DType>;  ///< compute capability times 10, and what is computed with
+class EveryOp : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryOp, CompilesToACubin) {
+  const auto& [number, dtype] = GetParam();
+  const std::string arch = fmt::format("sm_{}", number);
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (std::ranges::find(nvrtc().nvrtc->architectures(), number) ==
+      nvrtc().nvrtc->architectures().end())
+    GTEST_SKIP() << "this NVRTC does not know " << arch;
+  const Program program = plan(every_op(dtype, 600), *find_target("sm_90"), {}, {});
+  std::vector<Source> sources;
+  for (const Kernel& kernel : program.kernels)
+    sources.push_back(emit(program, kernel, kernel.schedule, kernel.name));
+  std::vector<SourcePart> parts;
+  for (const Source& source : sources) parts.push_back({source.entry, source.text});
+  const NvrtcOutput output = nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
+  EXPECT_EQ(output.kernels.size(), parts.size());
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
+  return fmt::format("sm_{}_{}", std::get<0>(test.param), name(std::get<1>(test.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryOp,
+                         testing::Combine(testing::Values(75, 80, 90, 100, 120),
+                                          testing::ValuesIn(computing_dtypes())),
+                         name_of);
+
+}  // namespace
+}  // namespace sinter::test
