@@ -140,7 +140,7 @@ class ColumnWriter {
     const std::string tree = tree_name(index);
     const std::string states = tree + "_states";
     writer_.out.line(
-        fmt::format("{} {}[{}];", writer_.state_type(reduction), states, schedule_.vector));
+        fmt::format("{} {}[{}];", writer_.state_type(*reduction.node), states, schedule_.vector));
     writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states));
     writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
                                  schedule_.vector, name));

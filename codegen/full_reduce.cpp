@@ -117,7 +117,7 @@ class FullWriter {
   /// Where the states of a reduction lie in the workspace: rows × parts of them, one after another.
   std::string states_of(const BodyReduction& reduction, Extent offset) {
     const std::string at = offset.is(0) ? "" : " + " + writer_.text(offset);
-    return fmt::format("reinterpret_cast<{}*>(workspace{})", writer_.state_type(reduction), at);
+    return fmt::format("reinterpret_cast<{}*>(workspace{})", writer_.state_type(*reduction.node), at);
   }
 
   void write_states(const std::vector<int>& reductions) {
@@ -126,15 +126,15 @@ class FullWriter {
     for (const int index : reductions) {
       const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
       const std::string states = tree_name(index) + "_parts";
-      writer_.out.line(fmt::format("{}* {} = {};", writer_.state_type(reduction), states,
+      writer_.out.line(fmt::format("{}* {} = {};", writer_.state_type(*reduction.node), states,
                                    states_of(reduction, offset)));
-      const Extent bytes = count * Extent(writer_.state_bytes(reduction));
+      const Extent bytes = count * Extent(writer_.state_bytes(*reduction.node));
       // Each array of states starts on a boundary that any state is aligned to.
       offset = offset + ceil_div(bytes, 16) * Extent(16);
       writer_.source.traffic.bytes_read = writer_.source.traffic.bytes_read + bytes;
       writer_.source.traffic.bytes_written = writer_.source.traffic.bytes_written + bytes;
       writer_.out.line(fmt::format("const {} {}_part = {}.finish(exchange);",
-                                   writer_.state_type(reduction), tree_name(index),
+                                   writer_.state_type(*reduction.node), tree_name(index),
                                    tree_name(index)));
       writer_.out.line(fmt::format(
           "if (Shape::thread() == 0) store_workspace({}, {}, {}_part);", states,

@@ -130,14 +130,13 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
 
 // --- reductions ---------------------------------------------------------------------------------
 
-std::string KernelWriter::state_type(const BodyReduction& reduction) const {
-  const DType operand = reduction.node->operand(0)->dtype;
-  return fmt::format("{}<{}>", info(reduction.node->op).state, compute_c_type(operand));
+std::string KernelWriter::state_type(const Node& node) const {
+  return fmt::format("{}<{}>", info(node.op).state, compute_c_type(node.operand(0)->dtype));
 }
 
-int KernelWriter::state_bytes(const BodyReduction& reduction) const {
-  const int size = size_of(info(reduction.node->operand(0)->dtype).compute);
-  switch (reduction.node->op) {
+int KernelWriter::state_bytes(const Node& node) const {
+  const int size = size_of(info(node.operand(0)->dtype).compute);
+  switch (node.op) {
     case Op::argmax:
     case Op::argmin: return 16;
     case Op::welford: return 3 * size;

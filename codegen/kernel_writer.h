@@ -72,17 +72,22 @@ class KernelWriter {
   void write_row_values(int stage, bool is_final = false);
   /// Stores of row values, or of final ones; `condition` says which thread writes.
   void write_row_stores(const std::string& condition, bool is_final = false);
-  /// Statements for `value` and all that it is made of, as single elements in a scope of their own:
-  /// `inside` is called with how the value is written there.
-  void write_in_scope(int value, const std::function<void(const std::string&)>& inside);
+  /// Statements for `roots` and all that they are made of, as single elements in a scope of their
+  /// own; `inside` writes what follows them there, with `operand_text` of the roots.
+  void write_in_scope(std::span<const int> roots, const std::function<void()>& inside);
+  void write_in_scope(int root, const std::function<void(const std::string&)>& inside) {
+    write_in_scope({&root, 1}, [&] { inside(operand_text(root)); });
+  }
+  /// From now on `value` is written as `text`.
+  void set_text(int value, std::string text) {
+    texts_[static_cast<std::size_t>(value)] = std::move(text);
+  }
   /// The parameter that the one store of this kernel writes to.
   std::string result_parameter() { return buffer_name(kernel.stores[0].buffer, true); }
   /// True if the store of this kernel goes to where `value` is loaded from.
   bool is_in_place(int value) const;
-  /// Counts what `value` is made of as loaded once more.
-  void count_loads_of(int value);
-  /// Counts what all values load, each once, and what is stored.
-  void count_everything();
+  /// `store(…, value);` of one element, counted.
+  void write_element_store(const BodyStore& store, const std::string& value);
   /// Declares the array that keeps `value` between passes.
   void declare_kept(int value, int parts, int tiles);
   /// From now on the result of a reduction is written as `text`.
@@ -92,9 +97,9 @@ class KernelWriter {
   }
   /// A free name for what belongs to `node`.
   std::string name_for(const Node* node, std::string_view suffix = "");
-  /// `Max<float>`
-  std::string state_type(const BodyReduction& reduction) const;
-  int state_bytes(const BodyReduction& reduction) const;
+  /// `Max<float>`, of a reduction or scan.
+  std::string state_type(const Node& node) const;
+  int state_bytes(const Node& node) const;
   /// True if a value moves along the vector axis.
   bool moves(int value) const { return moves_[static_cast<std::size_t>(value)]; }
 
@@ -122,7 +127,7 @@ class KernelWriter {
   LoadForm load_form(const Value& value);
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
-  std::vector<bool> needed_for(int value) const;
+  std::vector<bool> needed_for(std::span<const int> roots) const;
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   void write_kept_element(int value);

@@ -47,9 +47,10 @@ bool is_reserved_word(std::string_view name) {
       "philox", "shared_memory", "block_barrier", "warp_xor", "last_block", "join_parts",
       "join_lanes", "join_far_first", "load_workspace", "store_workspace", "exchange", "site", "k",
       "u", "part", "tile", "i", "step", "count", "first", "row", "column", "along", "size",
-      "inside", "workspace", "tickets", "within", "at", "chunk", "live", "first_row", "owned_rows",
-      "thread", "threads", "element", "marks", "mark", "bit", "marker", "left", "begin", "place",
-      "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows"};
+      "inside", "workspace", "tickets", "within", "at", "chunk", "live", "Prefix", "State",
+      "scan_lanes", "lane", "states", "carry", "total", "prefix", "before", "first_row",
+      "owned_rows", "thread", "threads", "element", "marks", "mark", "bit", "marker", "left",
+      "begin", "place", "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");

@@ -39,7 +39,7 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
     if (reduction.stage != pass) continue;
     const std::string name = writer.name_for(reduction.node, "_tree");
     writer.out.line(
-        fmt::format("{}<{}, Shape, {}> {};", type, writer.state_type(reduction), parts, name));
+        fmt::format("{}<{}, Shape, {}> {};", type, writer.state_type(*reduction.node), parts, name));
     writer.set_result(reduction, name);
     result.push_back(static_cast<int>(i));
   }
@@ -107,9 +107,9 @@ void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_ti
 int widest_state(const KernelWriter& writer) {
   int widest = 0;
   for (const BodyReduction& reduction : writer.body.reductions)
-    widest = std::max(widest, writer.state_bytes(reduction));
+    widest = std::max(widest, writer.state_bytes(*reduction.node));
   for (const BodyReduction& reduction : writer.body.finals)
-    widest = std::max(widest, writer.state_bytes(reduction));
+    widest = std::max(widest, writer.state_bytes(*reduction.node));
   return widest;
 }
 

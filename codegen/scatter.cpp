@@ -45,8 +45,6 @@ class ScatterWriter {
     writer_.declare_index("threads", std::to_string(schedule.threads));
     write_base();
     write_scan();
-    writer_.count_everything();
-    writer_.count_loads_of(scatter_.index);
     // Rows that the indices name are written again, and read before if they are added to.
     source.traffic.is_bound = true;
     source.traffic.writes_are_bound = true;
@@ -55,7 +53,8 @@ class ScatterWriter {
     const Extent named = provably_less(count, rows) ? count : rows;
     const Extent again =
         named * writer_.body.space.extent(1) * Extent(size_of(scatter_.node->dtype));
-    source.traffic.bytes_written = source.traffic.bytes_written + again;
+    source.traffic.bytes_written =
+        again + product(scatter_.node->shape) * Extent(size_of(scatter_.node->dtype));
     if (accumulates(scatter_)) source.traffic.bytes_read = source.traffic.bytes_read + again;
   }
 

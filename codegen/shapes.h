@@ -10,6 +10,8 @@ namespace sinter {
 void write_pointwise(KernelWriter& writer);
 /// Each block owns rows of the result and writes those that the indices name, in their order.
 void write_scatter(KernelWriter& writer);
+/// Each thread has a chunk of a tile of its row; tiles follow one another.
+void write_scan(KernelWriter& writer);
 /// The reduced axis is walked by the threads of a row.
 void write_row_reduce(KernelWriter& writer);
 /// Threads stand side by side on an axis that stays and walk the reduced axis together.

@@ -55,6 +55,14 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   }
 }
 
+void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  count_store(store);
+  note_access(store.node->dtype, false);
+  out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
+                       text(store_address(store), false), in_memory(store.node->dtype, value)));
+}
+
 void KernelWriter::write_row_store(const BodyStore& store) {
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   const int buffer = kernel.stores[place].buffer;

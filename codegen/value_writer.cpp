@@ -212,12 +212,12 @@ bool reads_through(const Value& value, const IndexAtom& atom) {
 
 }  // namespace
 
-std::vector<bool> KernelWriter::needed_for(int value) const {
+std::vector<bool> KernelWriter::needed_for(std::span<const int> roots) const {
   std::vector<bool> needed(body.values.size(), false);
-  const auto need = [&](int root) { needed[static_cast<std::size_t>(root)] = true; };
-  need(value);
+  const auto need = [&](int value) { needed[static_cast<std::size_t>(value)] = true; };
+  for (const int root : roots) need(root);
   for (std::size_t i = body.values.size(); i-- > 0;) {
-    if (!needed[i]) continue;
+    if (!needed[i] || !texts_[i].empty()) continue;
     for (const int operand : body.values[i].operands) need(operand);
     for (const auto& [atom, source] : body.indirect)
       if (reads_through(body.values[i], *atom)) need(source);
@@ -225,20 +225,17 @@ std::vector<bool> KernelWriter::needed_for(int value) const {
   return needed;
 }
 
-void KernelWriter::write_in_scope(int value,
-                                  const std::function<void(const std::string&)>& inside) {
-  const std::vector<bool> needed = needed_for(value);
+void KernelWriter::write_in_scope(std::span<const int> roots, const std::function<void()>& inside) {
+  const std::vector<bool> needed = needed_for(roots);
   const std::vector<std::string> before = texts_;
-  const Traffic traffic = source.traffic;
   in_tile_ = true;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value::Kind kind = body.values[i].kind;
     const bool is_plain = kind == Value::Kind::literal || kind == Value::Kind::scalar;
     if (needed[i] && texts_[i].empty() && !is_plain) write_scalar(static_cast<int>(i));
   }
-  inside(operand_text(value));
+  inside();
   texts_ = before;
-  source.traffic = traffic;
   for (const std::string& name : tile_names_) names_.release(name);
   tile_names_.clear();
   in_tile_ = false;
@@ -248,18 +245,6 @@ bool KernelWriter::is_in_place(int value) const {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   return v.kind == Value::Kind::load && v.conditions.empty() &&
          program.buffer_of.lookup(v.node) == kernel.stores[0].buffer && v.at == body.stores[0].at;
-}
-
-void KernelWriter::count_loads_of(int value) {
-  const std::vector<bool> needed = needed_for(value);
-  for (std::size_t i = 0; i < body.values.size(); ++i)
-    if (needed[i] && body.values[i].kind == Value::Kind::load) count_load(body.values[i]);
-}
-
-void KernelWriter::count_everything() {
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load) count_load(value);
-  for (const BodyStore& store : body.stores) count_store(store);
 }
 
 // --- tiles --------------------------------------------------------------------------------------

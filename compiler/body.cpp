@@ -67,8 +67,7 @@ Extent reduced_extent(const Node& reduction) {
 /// broadcast is not meant: the axis does not occur in its address.
 bool repeats_elements(const Node& node) {
   if (node.op == Op::as_strided) return true;
-  return node.op == Op::unfold &&
-         attribute(node, "step").integer < attribute(node, "size").integer;
+  return node.op == Op::unfold && attribute(node, "step").integer < attribute(node, "size").integer;
 }
 
 class Builder {
@@ -89,7 +88,7 @@ class Builder {
     for (const Node* node : request_.nodes)
       if (node->op == Op::scatter) return add_scatter_space(*node);
     for (const Node* node : request_.nodes)
-      if (is_reduction(node->op)) {
+      if (is_reduction(node->op) || is_scan(node->op)) {
         // The first recorded one; a reduction of its results over the rows comes later.
         add_reduction_space(*node);
         return;
@@ -191,7 +190,8 @@ class Builder {
   bool element_store(const Node& node) const {
     if (!body_.has_reduced_axis) return false;
     const Extent size = product(node.shape);
-    return size == body_.parallel_size() * body_.reduced_size() && size != body_.parallel_size();
+    const bool has_rows_as_elements = is_scan(primary_->op) || size != body_.parallel_size();
+    return size == body_.parallel_size() * body_.reduced_size() && has_rows_as_elements;
   }
 
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
@@ -209,6 +209,8 @@ class Builder {
       return body_.space.delinearize(body_.space.linearize(store_position(from), from.shape),
                                      node.shape);
     }
+    if (node.op == Op::flip && !inside_only_as_store(node))
+      return operand_index(body_.space, node, 0, store_position(*node.operand(0)));
     const Extent size = product(node.shape);
     if (element_store(node)) return body_.space.delinearize(element_, node.shape);
     if (size == body_.parallel_size()) return body_.space.delinearize(row_, node.shape);
@@ -242,6 +244,7 @@ class Builder {
         node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied));
     if (stored_elsewhere) return load(node, at);
     if (is_reduction(node.op)) return reduced(node, at);
+    if (is_scan(node.op)) return scanned(node, at);
     if (node.op == Op::scatter)
       throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
     if (is_view(node)) {
@@ -331,7 +334,30 @@ class Builder {
     return result;
   }
 
+  /// A kernel has one scan and nothing that needs a whole row.
+  int scanned(const Node& node, std::span<const Index> at) {
+    if (primary_ != &node)
+      throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
+                                names_(&node))};
+    if (body_.space.linearize(at, node.shape) != element_)
+      throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
+                                names_(&node))};
+    if (body_.scan) return body_.scan->result;
+    const std::vector<Condition> outer = std::exchange(conditions_, {});
+    const int operand = evaluate(*node.operand(0), operand_position(node));
+    conditions_ = outer;
+    Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
+    value.operands.push_back(operand);
+    value.varies = true;
+    const int result = add(std::move(value));
+    body_.scan = BodyScan{.node = &node, .operand = operand, .result = result};
+    return result;
+  }
+
   int reduced(const Node& node, std::span<const Index> at) {
+    if (primary_ && is_scan(primary_->op))
+      throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
+                                names_(primary_))};
     if (scatter_)
       throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
     if (is_over_rows(node)) return final_result(node);

@@ -32,6 +32,7 @@ struct Value {
     op,       ///< an elementwise op or cast of `operands`
     select,   ///< the operand whose condition holds (concat); the last one needs none
     reduced,  ///< the result of a reduction over the whole reduced axis
+    scanned,  ///< of a scan along the reduced axis, at this place on it
   };
   Kind kind = Kind::literal;
   const Node* node = nullptr;
@@ -71,6 +72,13 @@ struct BodyScatter {
   int source = 0;
 };
 
+/// A scan along the reduced axis.
+struct BodyScan {
+  const Node* node = nullptr;
+  int operand = 0;
+  int result = 0;  ///< Value::Kind::scanned
+};
+
 /// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any,
 /// goes.
 struct Body {
@@ -83,6 +91,7 @@ struct Body {
   std::vector<BodyReduction> finals;
   std::vector<BodyStore> stores;
   std::optional<BodyScatter> scatter;
+  std::optional<BodyScan> scan;
   /// The value that each indirect atom reads.
   llvm::DenseMap<const IndexAtom*, int> indirect;
 

@@ -294,6 +294,26 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
   return list.take();
 }
 
+// --- scans --------------------------------------------------------------------------------------
+
+/// A thread for each chunk of a tile; short rows share a block.
+std::vector<Schedule> scans(const Body& body, const Target& target, const Facts& facts) {
+  const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
+  const auto chunks = static_cast<int>(scan_chunks(evaluate(body.reduced_size(), facts.symbols)));
+  List list;
+  for (const int threads : {256, 128, 512}) {
+    int side_by_side = std::max(threads / chunks, 1);
+    // Few rows spread over all SMs; whole warps all the same.
+    while (side_by_side > 1 && rows / side_by_side < target.sm_count && side_by_side * chunks > 32)
+      side_by_side /= 2;
+    side_by_side = std::max(side_by_side, (32 + chunks - 1) / chunks);
+    list.add({.threads = side_by_side * chunks,
+              .threads_per_row = chunks,
+              .rows_per_block = side_by_side});
+  }
+  return list.take();
+}
+
 // --- scatters -----------------------------------------------------------------------------------
 
 /// Every block reads all indices: with many of them, no more blocks than SMs.
@@ -319,6 +339,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
   switch (kind) {
     case KernelKind::pointwise: return pointwise(body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
+    case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return columns(body, target, facts);
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();

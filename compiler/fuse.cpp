@@ -209,7 +209,7 @@ class Fuser {
       const Node* at = pending.back();
       pending.pop_back();
       if (at->op == Op::input || !groups.contains(group, at) || !seen.insert(at).second) continue;
-      if (is_reduction(at->op) || at->op == Op::scatter) return {};
+      if (is_reduction(at->op) || is_scan(at->op) || at->op == Op::scatter) return {};
       result.push_back(at);
       for (const Node* read : groups.reads(at)) pending.push_back(read);
     }

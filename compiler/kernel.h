@@ -36,6 +36,7 @@ enum class KernelKind : std::uint8_t {
   row_reduce,     ///< the reduced axis is contiguous, or nothing is
   column_reduce,  ///< an axis that stays is contiguous
   scatter,        ///< rows written at indices: each block owns some and reads all indices
+  scan,           ///< each element of a row is made from all before it, tile after tile
   full_reduce,    ///< parts of a long row in many blocks; the last one finishes
 };
 std::string_view name(KernelKind kind);

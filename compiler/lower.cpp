@@ -56,6 +56,10 @@ class Lowering {
       case Op::mean: return cast_to(node_.dtype, mean_of(accumulated()));
       case Op::var: return cast_to(node_.dtype, variance());
       case Op::welford: return cast_to(node_.dtype, squared_deviations());
+      case Op::cumsum:
+      case Op::cumprod: return cast_to(node_.dtype, scan(accumulated()));
+      case Op::cummax:
+      case Op::cummin: return cast_to(node_.dtype, scan(comparable()));
       case Op::prod: return cast_to(node_.dtype, product_of(accumulated()));
       case Op::argmax:
       case Op::argmin: return place().node();
@@ -124,6 +128,13 @@ class Lowering {
     return is_small ? cast(operand(operand()), i32) : operand();
   }
 
+  Tensor scan(Tensor x) {
+    const Extent size = reduced_size(node_);
+    if (size.is(0) || size.is(1)) return x;  // -0 stays -0: sums begin at it
+    if (x.node() == node_.operand(0)) return tensor(graph_, &node_);
+    return record_scan(node_.op, operand(x), reduced_axes(node_)[0], {});
+  }
+
   Tensor extreme(Op op) {
     if (reduced_size(node_).is(0)) return filled(extreme_literal(op, node_.dtype), node_.dtype);
     return reduce(op, comparable());
@@ -190,7 +201,7 @@ std::vector<Guard> lower(GraphData& graph, const Facts& facts) {
          "a symbol has no value to plan for");
   Notes notes;
   rewrite(graph, [&](const Node* node) {
-    if (!is_reduction(node->op)) return node;
+    if (!is_reduction(node->op) && !is_scan(node->op)) return node;
     return Lowering(graph, facts, notes, *node).run();
   });
   for (const auto& [node, label] : notes.labels)

@@ -19,6 +19,7 @@ std::string_view name(KernelKind kind) {
     case KernelKind::row_reduce: return "row_reduce";
     case KernelKind::column_reduce: return "column_reduce";
     case KernelKind::scatter: return "scatter";
+    case KernelKind::scan: return "scan";
     case KernelKind::full_reduce: return "full_reduce";
   }
   return {};
@@ -111,6 +112,18 @@ void guard_tree(Program& program, Extent extent) {
   add_guard(program.guards, std::move(guard));
 }
 
+/// The scanned extents that one tile of as many chunks holds; longer ones have full tiles.
+void guard_scan(Program& program, Extent extent) {
+  if (extent.is_number()) return;
+  const std::int64_t chunks = scan_chunks(evaluate(extent, program.facts.symbols));
+  Guard guard{.value = extent, .reason = "the tile of a scan"};
+  if (chunks < kScanChunks)
+    guard.high = chunks * kChunk;
+  else
+    guard.low = kScanChunks / 2 * kChunk + 1;
+  add_guard(program.guards, std::move(guard));
+}
+
 /// Bytes that are read along the reduced axis, and along the last axis that stays.
 struct Directions {
   double along_rows = 0;
@@ -137,6 +150,7 @@ Directions directions_of(const Body& body, const Facts& facts) {
 
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (body.scatter) return KernelKind::scatter;
+  if (body.scan) return KernelKind::scan;
   if (!body.has_reduced_axis) return KernelKind::pointwise;
   const Directions directions = directions_of(body, facts);
   if (directions.along_columns > directions.along_rows) return KernelKind::column_reduce;
@@ -186,7 +200,10 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
   guard_index_type(program, kernel);
   kernel.kind = kind_of(body, target, program.facts);
-  if (body.has_reduced_axis) guard_tree(program, body.reduced_size());
+  if (body.scan)
+    guard_scan(program, body.reduced_size());
+  else if (body.has_reduced_axis)
+    guard_tree(program, body.reduced_size());
   if (!body.finals.empty()) guard_tree(program, body.parallel_size());
   kernel.candidates = candidates(kernel.kind, body, target, program.facts);
   ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");

@@ -31,4 +31,13 @@ constexpr Tree tree_of(std::int64_t extent) {
   return tree;
 }
 
+/// A tile of a scan has so many chunks of 4 elements; fewer for rows that are shorter, which
+/// changes nothing: what is missing is an identity, and an identity changes no bit.
+inline constexpr std::int64_t kScanChunks = 256;
+inline std::int64_t scan_chunks(std::int64_t extent) {
+  const auto chunks = static_cast<std::uint64_t>((extent + kChunk - 1) / kChunk);
+  const auto wanted = static_cast<std::int64_t>(std::bit_ceil(std::max<std::uint64_t>(chunks, 1)));
+  return std::min(wanted, kScanChunks);
+}
+
 }  // namespace sinter

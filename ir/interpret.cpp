@@ -113,6 +113,7 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
   switch (info(application.node.op).kind) {
     case OpKind::elementwise: return interpret_elementwise(application);
     case OpKind::reduction: return interpret_reduction(application);
+    case OpKind::scan: return interpret_scan(application);
     case OpKind::structural:
       if (application.node.op == Op::cast || application.node.op == Op::bitcast)
         return interpret_cast(application);

@@ -19,6 +19,12 @@ struct TreeDepth {
   int steps() const { return in_order + combines; }
 };
 
+/// The relative error of `steps` roundings to `dtype`, one after another.
+inline long double rounding_errors(DType dtype, std::int64_t steps) {
+  const long double all = std::ldexp(static_cast<long double>(steps), -info(dtype).mantissa_bits);
+  return all / (1 - all);
+}
+
 /// What goes into one result: a view of the operand's elements.
 struct ReducedView {
   const Expected& from;
@@ -33,13 +39,8 @@ struct ReducedView {
   std::int64_t integer(std::size_t i) const { return from.integers[place(i)]; }
   Wide whole(std::size_t i) const { return from_stored(from.dtype, integer(i)); }
   double bound(std::size_t i) const { return from.bounds.empty() ? 0.0 : from.bounds[place(i)]; }
-  /// The relative error of one rounding of the accumulator.
-  long double unit() const { return std::ldexp(1.0L, -info(accumulator).mantissa_bits); }
-  /// The relative error of `steps` roundings, one after another.
-  long double gamma(std::int64_t steps) const {
-    const long double all = static_cast<long double>(steps) * unit();
-    return all / (1 - all);
-  }
+  /// The relative error of `steps` roundings of the accumulator, one after another.
+  long double gamma(std::int64_t steps) const { return rounding_errors(accumulator, steps); }
 };
 
 /// A value that the device must have exactly.

@@ -45,6 +45,7 @@ struct Application {
 Expected interpret_elementwise(const Application& application);
 Expected interpret_cast(const Application& application);
 Expected interpret_reduction(const Application& application);
+Expected interpret_scan(const Application& application);
 Expected interpret_structural(const Application& application);
 
 /// A value of `dtype` and `shape`, all 0; with bounds, all 0, where it is said to need them.

@@ -1,5 +1,6 @@
 // The oracle's sums, with the error that the reduction tree may make in the accumulator.
 #include "ir/interpret_group.h"
+#include "ir/interpret_totals.h"
 #include "ir/rounding.h"
 
 #include <algorithm>
@@ -13,32 +14,6 @@ namespace {
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 
-/// A sum in long double with what two roundings lose carried along.
-struct Accumulator {
-  long double sum = 0;
-  long double lost = 0;
-  void add(long double x) {
-    const long double next = sum + x;
-    const long double back = next - sum;
-    lost += (sum - (next - back)) + (x - back);
-    sum = next;
-  }
-  long double total() const { return sum + lost; }
-};
-
-/// What is to be known of the elements of a sum.
-struct Totals {
-  Accumulator sum;
-  Accumulator magnitude;  ///< of finite elements
-  Accumulator bounds;
-  int lowest_bit = INT32_MAX;  ///< all finite elements are multiples of 2^lowest_bit
-  bool has_nan = false;
-  bool has_undecided = false;
-  bool has_positive_infinity = false;
-  bool has_negative_infinity = false;
-  bool may_be_negative = false;
-};
-
 int lowest_bit_of(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = bits & ((1ULL << 52) - 1);
@@ -49,54 +24,57 @@ int lowest_bit_of(double value) {
 
 Totals totals_of(const ReducedView& group) {
   Totals totals;
-  for (std::size_t i = 0; i < group.offsets.size(); ++i) {
-    const double x = group.real(i);
-    const double bound = group.bound(i);
-    totals.has_undecided |= std::isinf(bound);
-    totals.has_nan |= std::isnan(x) && std::isfinite(bound);
-    totals.has_positive_infinity |= x > 0 && std::isinf(x);
-    totals.has_negative_infinity |= x < 0 && std::isinf(x);
-    if (!std::isfinite(x) || std::isinf(bound)) continue;
-    totals.sum.add(x);
-    totals.magnitude.add(std::fabs(x));
-    totals.bounds.add(bound);
-    totals.may_be_negative |= x < bound;
-    if (x != 0) totals.lowest_bit = std::min(totals.lowest_bit, lowest_bit_of(x));
-  }
+  for (std::size_t i = 0; i < group.offsets.size(); ++i) totals.add(group.real(i), group.bound(i));
   return totals;
 }
 
 }  // namespace
 
-Interval sum_of(const ReducedView& group) {
-  if (group.size() == 0) return certain(0);
-  const Totals totals = totals_of(group);
+void Totals::add(double x, double bound) {
+  has_undecided |= std::isinf(bound);
+  has_nan |= std::isnan(x) && std::isfinite(bound);
+  has_positive_infinity |= x > 0 && std::isinf(x);
+  has_negative_infinity |= x < 0 && std::isinf(x);
+  if (!std::isfinite(x) || std::isinf(bound)) return;
+  sum.add(x);
+  magnitude.add(std::fabs(x));
+  bounds.add(bound);
+  may_be_negative |= x < bound;
+  if (x != 0) lowest_bit = std::min(lowest_bit, lowest_bit_of(x));
+}
+
+Interval sum_interval(const Totals& totals, DType accumulator, std::int64_t steps) {
   if (totals.has_nan) return certain(kNan);
   if (totals.has_undecided) return undecided(0);
   if (totals.has_positive_infinity && totals.has_negative_infinity) return certain(kNan);
-  const std::int64_t steps = std::min<std::int64_t>(group.depth.steps(), group.size() - 1);
+  const long double gamma = rounding_errors(accumulator, steps);
   const long double sum = totals.sum.total();
   const long double magnitude = totals.magnitude.total();
   const long double bounds = totals.bounds.total();
-  const long double most = (magnitude + bounds) * (1 + group.gamma(steps));
+  const long double most = (magnitude + bounds) * (1 + gamma);
   // A partial sum may overflow although the whole does not, unless all have the same sign.
   const bool one_sign = std::fabs(sum) == magnitude && !std::isinf(bounds);
-  const bool may_overflow = most > largest_finite(group.accumulator);
+  const bool may_overflow = most > largest_finite(accumulator);
   if (totals.has_positive_infinity || totals.has_negative_infinity) {
     const long double infinity = totals.has_positive_infinity ? kInfinity : -kInfinity;
     return may_overflow ? undecided(infinity) : certain(infinity);
   }
-  if (may_overflow && !one_sign) return undecided(round_to(group.accumulator, sum));
+  if (may_overflow && !one_sign) return undecided(round_to(accumulator, sum));
   // If every partial sum is a number of the accumulator, no order makes any difference.
-  const int bits = info(group.accumulator).mantissa_bits;
+  const int bits = info(accumulator).mantissa_bits;
   const bool exact =
       bounds == 0 && (magnitude == 0 || magnitude <= std::ldexp(1.0L, totals.lowest_bit + bits));
   if (exact) return certain(sum);
-  const long double error = group.gamma(steps) * (magnitude + bounds) + bounds;
-  Interval result =
-      rounded({.value = sum, .low = sum - error, .high = sum + error}, group.accumulator);
+  const long double error = gamma * (magnitude + bounds) + bounds;
+  Interval result = rounded({.value = sum, .low = sum - error, .high = sum + error}, accumulator);
   if (!totals.may_be_negative) result.low = std::max(result.low, 0.0L);
   return result;
+}
+
+Interval sum_of(const ReducedView& group) {
+  if (group.size() == 0) return certain(0);
+  return sum_interval(totals_of(group), group.accumulator,
+                      std::min<std::int64_t>(group.depth.steps(), group.size() - 1));
 }
 
 // The bound holds for the two-pass algorithm and for Welford's updates and merges along the tree.

@@ -9,6 +9,7 @@
 #include "ir/node.h"
 #include "ir/record.h"
 #include "ir/reduced_axes.h"
+#include "ir/scan_vjp.h"
 #include "sinter/error.h"
 #include "sinter/ops.h"
 
@@ -68,6 +69,13 @@ std::string_view reduction_attributes(Op op) {
   };
 #include "sinter/ops.def"
 
+#define SCAN(NAME, TYPES, STATE, VJP, DOC)                                                                  \
+  std::vector<Tensor> vjp_of_##NAME(std::span<const Tensor> operands, Tensor y, Tensor g) {                 \
+    const Tensor x = operands[0];                                                                           \
+    return {VJP};                                                                                           \
+  }
+#include "sinter/ops.def"
+
 #define OPERANDS1(T) [[maybe_unused]] const T a = operands[0];
 #define OPERANDS2(T) OPERANDS1(T) [[maybe_unused]] const T b = operands[1];
 #define OPERANDS3(T) OPERANDS2(T) [[maybe_unused]] const T c = operands[2];
@@ -99,6 +107,8 @@ std::string_view reduction_attributes(Op op) {
          .attributes = parse_attributes(ATTRIBUTES), .doc = DOC},
 #define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \
   PLAIN(reduction, NAME, 1, TYPES, STATE, reduction_attributes(Op::NAME), &WayBackOf_##NAME::vjp, DOC)
+#define SCAN(NAME, TYPES, STATE, VJP, DOC)                                                                  \
+  PLAIN(scan, NAME, 1, TYPES, STATE, "axis:integer", &vjp_of_##NAME, DOC)
 #define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, nullptr, DOC)
 #define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, nullptr, DOC)
 
@@ -164,7 +174,7 @@ DType result_dtype(TypeRule rule, DType dtype) {
 DType reduction_result(Op op, DType dtype) {
   if (gives_index(op)) return i64;
   if (info(op).types == TypeRule::Logical) return boolean;
-  const bool adds_up = op == Op::sum || op == Op::prod;
+  const bool adds_up = op == Op::sum || op == Op::prod || op == Op::cumsum || op == Op::cumprod;
   return adds_up && !is_floating(dtype) ? info(dtype).accumulator : dtype;
 }
 
@@ -192,13 +202,13 @@ const Attribute& attribute(const Node& node, std::string_view name) {
 }
 
 std::span<const std::int64_t> reduced_axes(const Node& node) {
-  if (gives_index(node.op)) return {&node.attributes[0].integer, 1};
+  if (gives_index(node.op) || is_scan(node.op)) return {&node.attributes[0].integer, 1};
   return attribute(node, "axes").integers;
 }
 
 std::vector<std::int64_t> reduction_order(const Node& node) {
   const std::span<const std::int64_t> axes = reduced_axes(node);
-  if (!gives_index(node.op)) {
+  if (!gives_index(node.op) && !is_scan(node.op)) {
     const std::span<const std::int64_t> order = attribute(node, "order").integers;
     if (!order.empty()) return {order.begin(), order.end()};
   }

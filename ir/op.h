@@ -17,6 +17,7 @@ namespace sinter {
 #define BINARY(NAME, ...) NAME,
 #define TERNARY(NAME, ...) NAME,
 #define REDUCTION(NAME, ...) NAME,
+#define SCAN(NAME, ...) NAME,
 #define STRUCTURAL(NAME, ...) NAME,
 #define SOURCE(NAME, ...) NAME,
 enum class Op : std::uint8_t {
@@ -24,7 +25,7 @@ enum class Op : std::uint8_t {
 };
 // clang-format on
 
-enum class OpKind : std::uint8_t { elementwise, reduction, structural, source };
+enum class OpKind : std::uint8_t { elementwise, reduction, scan, structural, source };
 
 /// Which dtypes an op takes and what it gives. Operands of different dtypes are cast to the one
 /// that they have in common (`common_dtype`) before the op sees them.
@@ -102,7 +103,8 @@ struct OpInfo {
   Wide (*host_integer)(std::span<const Wide> operands, int bits);  ///< to be wrapped; of `bits`
   std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);  ///< or null
   int ulp;
-  std::string_view state;  ///< reductions: the prelude's accumulator; empty: simplified away
+  std::string_view
+      state;  ///< reductions and scans: the prelude's accumulator; empty: simplified away
   std::vector<AttributeInfo> attributes;
   std::string_view doc;
 };
@@ -116,19 +118,20 @@ const OpInfo* find_op(std::string_view name);
 
 inline bool is_elementwise(Op op) { return info(op).kind == OpKind::elementwise; }
 inline bool is_reduction(Op op) { return info(op).kind == OpKind::reduction; }
+inline bool is_scan(Op op) { return info(op).kind == OpKind::scan; }
 inline bool is_structural(Op op) { return info(op).kind == OpKind::structural; }
 inline bool is_source(Op op) { return info(op).kind == OpKind::source; }
 
 /// True for the reductions along one axis that give a place on it.
 inline bool gives_index(Op op) { return op == Op::argmax || op == Op::argmin; }
-/// The dtype that a reduction of `dtype` gives.
+/// The dtype that a reduction or scan of `dtype` gives.
 DType reduction_result(Op op, DType dtype);
 
 struct Attribute;
 struct Node;
 /// The attribute called `name`; asking for one that the op does not have is a bug.
 const Attribute& attribute(const Node& node, std::string_view name);
-/// The reduced axes of a reduction, ascending.
+/// The reduced axes of a reduction, ascending; the axis of a scan.
 std::span<const std::int64_t> reduced_axes(const Node& node);
 /// The reduced axes from the outermost to the innermost level of the reduction tree.
 std::vector<std::int64_t> reduction_order(const Node& node);

@@ -61,6 +61,9 @@ struct ReductionOptions {
 Tensor record_reduction(Op op, const Operand& x, std::span<const std::int64_t> axes,
                         const ReductionOptions& options);
 
+/// Any scan; what cumsum, cumprod, … expand to.
+Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options);
+
 /// `x`'s shape without `axes`, or with extent 1 there.
 ShapeVector reduced_shape(const Node& x, std::span<const std::int64_t> axes, Keep keep);
 

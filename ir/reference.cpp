@@ -61,6 +61,7 @@ std::string row_text(const OpInfo& row) {
                          : row.types == TypeRule::Logical ? "bool"
                                                           : "any",
                          attributes_in_words(row), row.doc);
+    case OpKind::scan:
     case OpKind::structural:
     case OpKind::source: break;
   }
@@ -83,6 +84,7 @@ std::string table_of(OpKind kind, std::string_view head) {
 std::string op_reference() {
   return table_of(OpKind::elementwise, "| elementwise | dtype of the operands | ulp | gives |") +
          table_of(OpKind::reduction, "| reduction | dtype | attributes = default | gives |") +
+         table_of(OpKind::scan, "| scan | attributes | gives |") +
          table_of(OpKind::structural, "| structural | attributes = default | gives |") +
          table_of(OpKind::source, "| source | attributes = default | gives |") + "\n";
 }

@@ -67,6 +67,12 @@ Results record_reduction_row(const Call& call) {
                            options)};
 }
 
+Results record_scan_row(const Call& call) {
+  const ScanOptions options{.exclusive = call.integer("exclusive") != 0,
+                            .reverse = call.integer("reverse") != 0};
+  return {record_scan(call.spelling.row->op, call.operands[0], call.integer("axis"), options)};
+}
+
 // clang-format off
 /// Structural ops and sources: their attributes come from the op table.
 struct RowRecorder { Op op; int operands; Results (*record)(const Call&); };
@@ -136,6 +142,13 @@ std::vector<Spelling> make_spellings() {
                       .record = nullptr};
     if (row.kind == OpKind::elementwise) spelling.record = record_row;
     if (row.kind == OpKind::reduction) spelling.record = record_reduction_row;
+    if (row.kind == OpKind::scan) {
+      spelling.record = record_scan_row;
+      // Ways to say more than one node: they do not come back when it is printed.
+      for (const std::string_view name : {"exclusive", "reverse"})
+        spelling.attributes.push_back(
+            {.name = name, .kind = AttributeKind::boolean, .default_text = "false"});
+    }
     for (const RowRecorder& recorder : kRowRecorders)
       if (recorder.op == row.op) {
         spelling.operands = recorder.operands;

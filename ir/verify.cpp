@@ -70,6 +70,7 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
   switch (info(node.op).kind) {
     case OpKind::elementwise: return verify_elementwise(node);
     case OpKind::reduction: return verify_reduction(node);
+    case OpKind::scan: return verify_scan(node);
     case OpKind::structural: return verify_structural(node);
     case OpKind::source: return verify_source(graph, node);
   }

@@ -89,6 +89,15 @@ void verify_reduction(const Node& node) {
   require_shape(node, reduced_shape(x, axes, keeps_axes(node) ? Keep::yes : Keep::no));
 }
 
+void verify_scan(const Node& node) {
+  require_operands(node, 1);
+  const Node& x = *node.operand(0);
+  require(x.dtype != c64, "the op does not take {}", name(x.dtype));
+  require_dtype("the dtype", node.dtype, reduction_result(node.op, x.dtype));
+  checked_axis(node, x);
+  require_shape(node, x.shape);
+}
+
 namespace {
 
 void verify_permute(const Node& node, const Node& x) {

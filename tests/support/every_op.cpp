@@ -29,6 +29,9 @@ Graph every_op(DType dtype, std::int64_t elements) {
       graph.output(name,
                    record_elementwise(row.op, {operands, static_cast<std::size_t>(row.arity)}));
     }
+    if (row.kind == OpKind::scan)
+      for (const std::int64_t axis : {0, 1})
+        graph.output(fmt::format("{}_{}", name, axis), record_scan(row.op, rows, axis, {}));
     if (row.kind != OpKind::reduction) continue;
     ReductionOptions options;
     if (row.op == Op::var) options.correction = 1;

@@ -215,6 +215,8 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "argmin") return "argmin x {axis = 0, keep = true}";
   if (spelling.name == "any" || spelling.name == "all")
     return std::string(spelling.name) + " b {axes = [0, 1], keep = true}";
+  if (spelling.row && spelling.row->kind == OpKind::scan)
+    return std::string(spelling.name) + " x {axis = 1}";
   if (spelling.row && spelling.row->kind == OpKind::reduction)
     return std::string(spelling.name) + " x {axes = [0, 1], keep = true}";
   if (spelling.row && spelling.row->types == TypeRule::Where) return "where b, x, w";

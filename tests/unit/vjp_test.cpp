@@ -184,6 +184,51 @@ TEST(ReductionVjp, EqualLargestElementsShareTheCotangent) {
   EXPECT_EQ(cotangent.reals[1], 0);
 }
 
+/// A scan of x[3, 7] along axis 1, times a cotangent that differs from element to element, summed.
+struct RecordedScan {
+  Graph graph{"vjp"};
+  Tensor loss;
+  Tensor cotangent;  ///< of x
+  HostArrays inputs;
+};
+
+RecordedScan record_scan_of(Op op, const Values& x) {
+  RecordedScan result;
+  const Tensor operand = result.graph.input("x", f64, {3, 7});
+  result.inputs.emplace("x", HostArray::of(f64, {3, 7}, x));
+  const Tensor y = record_scan(op, operand, 1, {});
+  const Tensor count = cast(iota(result.graph, 21, 1, 2), f64);
+  const Tensor g = reshape(count, y.shape()) * 0.25;
+  result.loss = sum(y * g);
+  result.cotangent = info(op).vjp(std::array{operand}, y, g)[0];
+  return result;
+}
+
+class ScanVjpTest : public testing::TestWithParam<Op> {};
+
+TEST_P(ScanVjpTest, IsTheCentralDifferenceOfEachElement) {
+  std::mt19937_64 random(3);
+  Values x(21);
+  for (double& value : x) value = sample(Inputs::NonZero, random);
+  x[3] = x[8] = x[10] = 0;  // one zero in the first line, two in the second
+  RecordedScan recorded = record_scan_of(GetParam(), x);
+  const Expected cotangent = value_of(recorded.graph, recorded.cotangent, recorded.inputs);
+  const auto loss_of_scan = [](Op op, const Values& values) {
+    RecordedScan again = record_scan_of(op, values);
+    return value_of(again.graph, again.loss, again.inputs).real(0);
+  };
+  constexpr double kStep = 0x1p-17;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    Values above = x;
+    Values below = x;
+    above[i] += kStep;
+    below[i] -= kStep;
+    const double slope =
+        (loss_of_scan(GetParam(), above) - loss_of_scan(GetParam(), below)) / (2 * kStep);
+    EXPECT_NEAR(cotangent.reals[i], slope, 1e-6 * (1 + std::fabs(slope))) << "element " << i;
+  }
+}
+
 std::vector<Op> ops_of(OpKind kind) {
   std::vector<Op> ops;
   for (const OpInfo& row : op_table())
@@ -198,6 +243,7 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(ops_of(OpKind::elementwise)), name_of);
+INSTANTIATE_TEST_SUITE_P(Ops, ScanVjpTest, testing::ValuesIn(ops_of(OpKind::scan)), name_of);
 INSTANTIATE_TEST_SUITE_P(Ops, ReductionVjpTest, testing::ValuesIn(ops_of(OpKind::reduction)),
                          name_of);
 

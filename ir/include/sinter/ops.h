@@ -61,6 +61,16 @@ struct VarMean {
 };
 VarMean var_mean(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
 
+// Scans along one axis: each element of the result is made from all elements up to its place.
+struct ScanOptions {
+  bool exclusive = false;  ///< without the element at the place itself
+  bool reverse = false;    ///< from the place to the end
+};
+Tensor cumsum(Operand x, int axis, ScanOptions options = {});   // integers and bool give 64 bits
+Tensor cumprod(Operand x, int axis, ScanOptions options = {});  // likewise
+Tensor cummax(Operand x, int axis, ScanOptions options = {});
+Tensor cummin(Operand x, int axis, ScanOptions options = {});
+
 // Structural ops: index maps, no arithmetic.
 Tensor cast(Operand x, DType to);
 Tensor bitcast(Operand x, DType to);       // of the same size

@@ -1,0 +1,64 @@
+// Scans beyond what tests/golden/run has of them: sizes that are symbols, and values against loops.
+#include "ir/check.h"
+#include "ir/interpret.h"
+#include "tests/support/run.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace sinter::test {
+namespace {
+
+TEST(Scans, OfSymbolsOfEverySizeClass) {
+  for (const std::int64_t size : {1, 3, 4, 5, 64, 511, 512, 513, 1024, 1025, 5000}) {
+    SCOPED_TRACE(size);
+    run_and_check(R"(
+graph sizes(x: f32[rows, n]) {
+  a = cumsum x {axis = 1}
+  b = mul a, x
+  c = cummax b {axis = 1}
+  return b, c
+})",
+                  {{"rows", 5}, {"n", size}}, {.candidates = size < 600});
+  }
+}
+
+TEST(Scans, OfNothing) {
+  run_and_check(R"(
+graph nothing(x: f32[4, 0], y: i32[0, 7]) {
+  a = cumsum x {axis = 1, exclusive = true}
+  b = cumprod y {axis = 1}
+  c = cummax y {axis = 0, reverse = true}
+  return a, b, c
+})");
+}
+
+TEST(Scans, SpecialValues) {
+  Graph graph("special");
+  const Tensor x = graph.input("x", f32, {4, 6});
+  for (const bool reverse : {false, true}) {
+    const std::string suffix = reverse ? "_reverse" : "";
+    graph.output("sum" + suffix, cumsum(x, 1, {.reverse = reverse}));
+    graph.output("product" + suffix, cumprod(x, 1, {.reverse = reverse}));
+    graph.output("largest" + suffix, cummax(x, 1, {.reverse = reverse}));
+    graph.output("smallest" + suffix, cummin(x, 1, {.reverse = reverse}));
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values = {1,         kNan, 3,     kInfinity, -1,         2,
+                                      kInfinity, 1,    -1e38, 3e38,      -kInfinity, 0,
+                                      0,         -0.0, 5,     -0.0,      kNan,       1,
+                                      3e38,      3e38, -3e38, 1e-40,     1e-30,      2};
+  const HostArrays inputs = {{"x", HostArray::of(f32, {4, 6}, values)}};
+  const RunResult run = run_graph(graph, host_device(), inputs, {});
+  const Interpretation expected = interpret(graph, inputs, {});
+  for (const auto& [name, value] : expected.outputs) {
+    const CheckResult result = check(value, run.results.at(name));
+    EXPECT_TRUE(result.passes()) << describe(name, result);
+    EXPECT_LT(result.undecided, 8) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test
