@@ -5,39 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/body_key.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
 namespace sinter {
-
-bool is_free(const Node& node) { return is_source(node.op) && node.op != Op::input; }
-
-bool is_view(const Node& node) {
-  switch (node.op) {
-    case Op::reshape:
-    case Op::permute:
-    case Op::broadcast_to:
-    case Op::slice:
-    case Op::flip:
-    case Op::as_strided:
-    case Op::unfold: return true;
-    default: return false;
-  }
-}
-
-Extent Body::parallel_size() const {
-  Extent size = 1;
-  for (int axis = 0; axis < parallel_axes; ++axis) size = size * space.extent(axis);
-  return size;
-}
-
-int Body::passes() const {
-  int last = 0;
-  for (const BodyReduction& reduction : reductions) last = std::max(last, reduction.stage);
-  for (const BodyStore& store : stores)
-    if (store.varies) last = std::max(last, store.stage);
-  return last + 1;
-}
 
 namespace {
 
@@ -450,25 +422,6 @@ class Builder {
     return static_cast<int>(body_.values.size()) - 1;
   }
 
-  static void append(std::vector<std::uint64_t>& key, Extent extent) {
-    key.push_back(static_cast<std::uint64_t>(extent.number()));
-    key.push_back(reinterpret_cast<std::uintptr_t>(extent.expression()));
-  }
-  static void append(std::vector<std::uint64_t>& key, const Index& index) {
-    append(key, index.constant);
-    key.push_back(index.terms.size());
-    for (const IndexTerm& term : index.terms) {
-      key.push_back(static_cast<std::uint64_t>(term.atom->id));
-      append(key, term.coefficient);
-    }
-  }
-  static void append(std::vector<std::uint64_t>& key, const std::vector<Condition>& conditions) {
-    for (const Condition& condition : conditions) {
-      append(key, condition.at);
-      append(key, condition.begin);
-      append(key, condition.end);
-    }
-  }
   std::vector<std::uint64_t> key_of(const Node& node, std::span<const Index> at) const {
     std::vector<std::uint64_t> key = {node.id};
     if (is_free(node) && node.op != Op::iota) return key;
