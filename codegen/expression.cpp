@@ -46,13 +46,16 @@ bool is_literal_text(const Node& node) { return node.op == Op::constant || node.
 
 }  // namespace
 
-std::string op_text(const Node& node, std::span<const std::string> operands) {
+std::string op_text(const Node& node, std::span<const std::string> operands,
+                    const Numerics& numerics) {
   if (node.op == Op::cast) return cast_text(node.operand(0)->dtype, node.dtype, operands[0]);
   if (node.op == Op::bitcast) return bitcast_text(node.operand(0)->dtype, node.dtype, operands[0]);
   const OpInfo& row = info(node.op);
   // The last operand has the type that the op works on: of `where` the first is the condition.
   const DType dtype = node.operands.back()->dtype;
-  const std::string_view pattern = is_floating(dtype) ? row.cuda : row.cuda_integer;
+  std::string_view pattern = is_floating(dtype) ? row.cuda : row.cuda_integer;
+  const bool is_single = info(dtype).compute == DType::f32;
+  if (numerics.math == Math::fast && is_single && !row.fast.empty()) pattern = row.fast;
   ensure(!pattern.empty(), fmt::format("{} has no text for {}", row.name, name(dtype)));
   std::string texts[3];
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -64,7 +67,8 @@ std::string op_text(const Node& node, std::span<const std::string> operands) {
   std::string text =
       fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
                   fmt::arg("c", texts[2]), fmt::arg("f", suffix));
-  if (is_narrow(node.dtype)) text = fmt::format("rounded<{}>({})", name(node.dtype), text);
+  if (is_narrow(node.dtype) && numerics.rounding == Rounding::as_recorded)
+    text = fmt::format("rounded<{}>({})", name(node.dtype), text);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/body.h"
+#include "sinter/numerics.h"
 
 namespace sinter {
 
@@ -14,7 +15,8 @@ std::string_view compute_c_type(DType dtype);
 
 /// The text of one application of `node`'s op to operand texts that need no parentheses; it is
 /// rounded to the node's dtype.
-std::string op_text(const Node& node, std::span<const std::string> operands);
+std::string op_text(const Node& node, std::span<const std::string> operands,
+                    const Numerics& numerics);
 
 /// How index expressions are written.
 struct IndexWriter {

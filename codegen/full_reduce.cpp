@@ -117,7 +117,8 @@ class FullWriter {
   /// Where the states of a reduction lie in the workspace: rows × parts of them, one after another.
   std::string states_of(const BodyReduction& reduction, Extent offset) {
     const std::string at = offset.is(0) ? "" : " + " + writer_.text(offset);
-    return fmt::format("reinterpret_cast<{}*>(workspace{})", writer_.state_type(*reduction.node), at);
+    return fmt::format("reinterpret_cast<{}*>(workspace{})", writer_.state_type(*reduction.node),
+                       at);
   }
 
   void write_states(const std::vector<int>& reductions) {

@@ -159,6 +159,10 @@ std::string KernelWriter::head_comment() const {
                                  to_string(schedule));
   for (const Node* node : kernel.nodes)
     text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
+  if (program.numerics != Numerics{})
+    text += fmt::format("// rounding {}, math {}\n",
+                        program.numerics.rounding == Rounding::wide ? "wide" : "as recorded",
+                        program.numerics.math == Math::fast ? "fast" : "accurate");
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
   const Traffic& traffic = source.traffic;
   text += fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",

@@ -64,7 +64,8 @@ bool is_reserved_word(std::string_view name) {
       "cosh",   "tanh",    "asinh",     "acosh", "atanh",     "erf",   "erfc",  "lgamma",
       "erfinv", "digamma", "pow",       "fmod",  "remainder", "atan2", "hypot", "copysign",
       "fmin",   "fmax",    "nextafter", "fma",   "min",       "max"};
-  return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("__");
+  return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("fast_") ||
+         name.starts_with("__");
 }
 
 std::string NameSet::take(std::string_view wanted) {

@@ -38,8 +38,8 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
     const BodyReduction& reduction = writer.body.reductions[i];
     if (reduction.stage != pass) continue;
     const std::string name = writer.name_for(reduction.node, "_tree");
-    writer.out.line(
-        fmt::format("{}<{}, Shape, {}> {};", type, writer.state_type(*reduction.node), parts, name));
+    writer.out.line(fmt::format("{}<{}, Shape, {}> {};", type, writer.state_type(*reduction.node),
+                                parts, name));
     writer.set_result(reduction, name);
     result.push_back(static_cast<int>(i));
   }

@@ -67,7 +67,7 @@ std::string KernelWriter::value_expression(int value) {
   }
   std::vector<std::string> operands;
   for (const int operand : v.operands) operands.push_back(operand_text(operand));
-  return op_text(*v.node, operands);
+  return op_text(*v.node, operands, program.numerics);
 }
 
 std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,

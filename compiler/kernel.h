@@ -10,6 +10,7 @@
 #include "ir/adt.h"
 #include "ir/node.h"
 #include "sinter/graph.h"
+#include "sinter/numerics.h"
 
 namespace sinter {
 
@@ -96,6 +97,7 @@ struct Program {
   std::vector<Guard> guards;
   Facts facts;
   std::string arch;      ///< that it is planned for
+  Numerics numerics;     ///< how its kernels round and compute
   int recorded_ops = 0;  ///< of the graph before simplification
 };
 

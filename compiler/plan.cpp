@@ -58,6 +58,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     // The copy leaves behind what simplifying has put out of use.
     program = fuse(compact(graph), target, facts, fusion);
     program.arch = target.arch;
+    program.numerics = options.numerics;
     program.recorded_ops = count_ops(recorded.data());
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });

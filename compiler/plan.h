@@ -14,6 +14,7 @@ namespace sinter {
 /// How a graph is planned. Read once, passed down.
 struct PlanOptions {
   bool fuse = true;                    ///< false: one kernel per node of the simplified graph
+  Numerics numerics = {};              ///< handed on to whoever emits
   std::vector<std::string> skip = {};  ///< passes to leave out, by name
   bool verify = true;                  ///< check the graph after each pass
   /// Called after each pass with its name and what came out, as text, when set.

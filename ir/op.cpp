@@ -80,10 +80,10 @@ std::string_view reduction_attributes(Op op) {
 #define OPERANDS2(T) OPERANDS1(T) [[maybe_unused]] const T b = operands[1];
 #define OPERANDS3(T) OPERANDS2(T) [[maybe_unused]] const T c = operands[2];
 #define LIST(...) {__VA_ARGS__}
-#define ROW(ARITY, NAME, TYPES, TRAITS, INPUTS, CUDA, CUDA_INTEGER, HOST, HOST_INTEGER, VJP, ULP, DOC)      \
+#define ROW(ARITY, NAME, TYPES, TRAITS, INPUTS, CUDA, CUDA_INTEGER, FAST, HOST, HOST_INTEGER, VJP, ULP, DOC)      \
   OpInfo{.op = Op::NAME, .kind = OpKind::elementwise, .name = #NAME, .arity = ARITY,                        \
          .types = TypeRule::TYPES, .traits = TRAITS, .inputs = Inputs::INPUTS,                              \
-         .cuda = CUDA, .cuda_integer = CUDA_INTEGER,                                                        \
+         .cuda = CUDA, .cuda_integer = CUDA_INTEGER, .fast = FAST,                                                       \
          .host = [](std::span<const long double> operands, [[maybe_unused]] DType dtype) -> long double {   \
            using namespace host_functions;                                                                  \
            OPERANDS##ARITY(long double) return static_cast<long double>(HOST); },                           \
@@ -102,7 +102,7 @@ std::string_view reduction_attributes(Op op) {
 #define TERNARY(...) ROW(3, __VA_ARGS__)
 #define PLAIN(KIND, NAME, ARITY, TYPES, STATE, ATTRIBUTES, VJP, DOC)                                        \
   OpInfo{.op = Op::NAME, .kind = OpKind::KIND, .name = #NAME, .arity = ARITY, .types = TypeRule::TYPES,     \
-         .traits = None, .inputs = Inputs::Any, .cuda = {}, .cuda_integer = {}, .host = nullptr,            \
+         .traits = None, .inputs = Inputs::Any, .cuda = {}, .cuda_integer = {}, .fast = {}, .host = nullptr,            \
          .host_integer = nullptr, .vjp = VJP, .ulp = 0, .state = STATE,                                     \
          .attributes = parse_attributes(ATTRIBUTES), .doc = DOC},
 #define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \

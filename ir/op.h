@@ -99,6 +99,7 @@ struct OpInfo {
   Inputs inputs;
   std::string_view cuda;          ///< elementwise on floats; a format string
   std::string_view cuda_integer;  ///< elementwise on integers and bool
+  std::string_view fast;          ///< on f32 under Math::fast; empty: as always
   long double (*host)(std::span<const long double> operands, DType dtype);
   Wide (*host_integer)(std::span<const Wide> operands, int bits);  ///< to be wrapped; of `bits`
   std::vector<Tensor> (*vjp)(std::span<const Tensor> operands, Tensor y, Tensor g);  ///< or null

@@ -1,5 +1,6 @@
 #include "runtime/host_compiler.h"
 
+#include "ir/op.h"
 #include "runtime/compile_failure.h"
 #include "runtime/process.h"
 #include "sinter/error.h"
@@ -26,6 +27,19 @@ constexpr const char* kFlags[] = {
     "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
     "-nostdlib"};
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
+
+/// Compilers compute functions of values that they find to be constant, in a branch say, to other
+/// bits than the library does: those that may be off by an ulp are not theirs to know.
+std::vector<std::string> library_flags() {
+  std::vector<std::string> flags;
+  for (const OpInfo& row : op_table()) {
+    const std::size_t end = row.cuda.find("{f}(");
+    if (row.kind != OpKind::elementwise || row.ulp == 0 || end == row.cuda.npos) continue;
+    for (const std::string_view suffix : {"", "f"})
+      flags.push_back(fmt::format("-fno-builtin-{}{}", row.cuda.substr(0, end), suffix));
+  }
+  return flags;
+}
 
 /// A folder of our own that goes away with its contents.
 class TemporaryFolder {
@@ -105,7 +119,8 @@ HostCompiler::HostCompiler(const Options& options)
     throw CompileError(
         fmt::format("host compiler: {} --version fails: {}", command_, first_line(result.output)));
   name_ = first_line(result.output);
-  version_ = fmt::format("{} {} {}", name_, fmt::join(kFlags, " "), machine_flag());
+  version_ = fmt::format("{} {} {} {}", name_, fmt::join(kFlags, " "),
+                         fmt::join(library_flags(), " "), machine_flag());
 }
 
 HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
@@ -116,6 +131,8 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
 
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
+  const std::vector<std::string> library = library_flags();
+  arguments.insert(arguments.end(), library.begin(), library.end());
   arguments.push_back(machine_flag());
   if (count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});

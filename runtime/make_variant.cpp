@@ -29,7 +29,9 @@ void log(const Options& options, const std::string& line) {
 }
 
 Program plan_for(VariantSource& from, const VariantRequest& request) {
-  PlanOptions options{.fuse = from.options.fuse, .skip = from.options.skip};
+  PlanOptions options{.fuse = from.options.fuse,
+                      .numerics = {.rounding = from.options.rounding, .math = from.options.math},
+                      .skip = from.options.skip};
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, "sinter", text);
   };

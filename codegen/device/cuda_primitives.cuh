@@ -39,6 +39,27 @@ __device__ __forceinline__ To truncated(T value) {
   return static_cast<To>(value);
 }
 
+// ---- Approximations of the hardware, for Math::fast ----
+
+__device__ __forceinline__ float fast_exp(float a) { return __expf(a); }
+__device__ __forceinline__ float fast_exp2(float a) {
+  float result;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(a));
+  return result;
+}
+__device__ __forceinline__ float fast_log(float a) { return __logf(a); }
+__device__ __forceinline__ float fast_log2(float a) { return __log2f(a); }
+__device__ __forceinline__ float fast_sin(float a) { return __sinf(a); }
+__device__ __forceinline__ float fast_cos(float a) { return __cosf(a); }
+__device__ __forceinline__ float fast_tan(float a) { return __tanf(a); }
+__device__ __forceinline__ float fast_pow(float a, float b) { return __powf(a, b); }
+__device__ __forceinline__ float fast_divide(float a, float b) { return __fdividef(a, b); }
+__device__ __forceinline__ float fast_tanh(float a) {
+  float result;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(a));
+  return result;
+}
+
 // ---- Half types ----
 
 struct f16 {

@@ -28,7 +28,7 @@ TEST_P(OpTable, NumbersGiveTheBitsOfLoadedValues) {
   Graph graph(std::string("numbers_") + std::string(name(dtype)));
   std::vector<std::pair<std::string, std::string>> pairs;
   int inputs = 0;
-  for (const double number : {2.0, 3.0, 0.3, 1.7}) {
+  for (const double number : {2.0, 0.3}) {
     if (is_integer(dtype) && number != std::floor(number)) continue;
     for (const OpInfo& row : op_table()) {
       if (row.kind != OpKind::elementwise || !takes(row.types, dtype)) continue;
@@ -77,15 +77,14 @@ TEST_P(OpTable, EveryRowGivesWhatTheOracleSays) {
 INSTANTIATE_TEST_SUITE_P(DTypes, OpTable, testing::ValuesIn(computing_dtypes()),
                          [](const auto& test) { return std::string(name(test.param)); });
 
-enum class Layout { odd, permuted, broadcast, sliced, scalar, empty };
-constexpr std::string_view kLayoutNames[] = {"odd",    "permuted", "broadcast",
-                                             "sliced", "scalar",   "empty"};
+/// Beside the contiguous one of odd length above.
+enum class Layout { permuted, broadcast, sliced, scalar, empty };
+constexpr std::string_view kLayoutNames[] = {"permuted", "broadcast", "sliced", "scalar", "empty"};
 
 /// Operand `place` of an op in the layout.
 Tensor operand_in(Graph& graph, Layout layout, DType dtype, int place) {
   const std::string name(1, static_cast<char>('a' + place));
   switch (layout) {
-    case Layout::odd: return graph.input(name, dtype, {37});
     case Layout::permuted: return graph.input(name, dtype, {6, 8}, {.strides = {1, 6}});
     case Layout::broadcast:
       if (place == 1) return graph.input(name, dtype, {1, 7});
@@ -123,11 +122,26 @@ std::string layout_name(const testing::TestParamInfo<std::tuple<Layout, DType>>&
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, OpLayouts,
-                         testing::Combine(testing::Values(Layout::odd, Layout::permuted,
-                                                          Layout::broadcast, Layout::sliced,
-                                                          Layout::scalar, Layout::empty),
+                         testing::Combine(testing::Values(Layout::permuted, Layout::broadcast,
+                                                          Layout::sliced, Layout::scalar,
+                                                          Layout::empty),
                                           testing::ValuesIn(computing_dtypes())),
                          layout_name);
+
+/// A compiler that finds a value to be one of two numbers must not compute functions of them
+/// itself.
+TEST(OpTableTest, ValuesThatAreFoundToBeNumbersGiveTheBitsOfLoadedOnes) {
+  Graph graph("found");
+  const Tensor x = graph.input("x", f32, {64}, {.low = -4, .high = 4});
+  const Tensor cut = minimum(maximum(cast(cast(x, i32), f32), -1.0), 1.0);
+  for (const OpInfo& row : op_table())
+    if (row.kind == OpKind::elementwise && row.ulp > 0) {
+      const Operand operands[] = {cut, cut};
+      graph.output(std::string(row.name),
+                   record_elementwise(row.op, {operands, static_cast<std::size_t>(row.arity)}));
+    }
+  run_and_check(graph, {}, {.candidates = false});  // fused, and unfused, where all are loaded
+}
 
 /// The values at which formulas go wrong.
 std::vector<long double> special_values(DType dtype) {

@@ -35,6 +35,21 @@ TEST_P(EveryOp, CompilesToACubin) {
   EXPECT_EQ(output.kernels.size(), parts.size());
 }
 
+TEST(FastMath, TakesTheApproximationsOfTheHardware) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const Program program = plan(every_op(f32, 600), *find_target("sm_90"), {},
+                               {.numerics = {.rounding = Rounding::wide, .math = Math::fast}});
+  std::vector<Source> sources;
+  for (const Kernel& kernel : program.kernels)
+    sources.push_back(emit(program, kernel, kernel.schedule, kernel.name));
+  std::vector<SourcePart> parts;
+  for (const Source& source : sources) parts.push_back({source.entry, source.text});
+  const NvrtcOutput output = nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, "sm_90");
+  for (const char* const instruction :
+       {"ex2.approx", "lg2.approx", "sin.approx", "cos.approx", "tanh.approx", "div.approx"})
+    EXPECT_NE(output.ptx.find(instruction), std::string::npos) << instruction;
+}
+
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   return fmt::format("sm_{}_{}", std::get<0>(test.param), name(std::get<1>(test.param)));
 }

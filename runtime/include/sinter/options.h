@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sinter/numerics.h"
+
 namespace sinter {
 
 /// How hard the best schedule of each kernel is looked for. It never changes a bit of a result.
@@ -19,6 +21,8 @@ enum class Tune : std::uint8_t {
 /// Read once by `compile` and passed down.
 struct Options {
   Tune tune = Tune::quick;
+  Rounding rounding = Rounding::as_recorded;
+  Math math = Math::accurate;
   bool fuse = true;                    ///< false: one kernel per node of the graph
   std::vector<std::string> skip = {};  ///< compiler passes to leave out, by name
   std::vector<std::string> dump = {};  ///< stages to write to files: graph simplify fuse …

@@ -6,6 +6,7 @@
 #include "sinter/dtype.h"
 #include "sinter/error.h"
 #include "sinter/executable.h"
+#include "sinter/gradient.h"
 #include "sinter/graph.h"
 #include "sinter/nn.h"
 #include "sinter/ops.h"

@@ -1,0 +1,18 @@
+// The way back through broadcasting and the structural ops.
+#pragma once
+
+#include "sinter/graph.h"
+
+#include <cstddef>
+#include <span>
+
+namespace sinter {
+
+/// The cotangent of an operand of `shape` that was broadcast to g's shape.
+Tensor unbroadcast(Tensor g, std::span<const Extent> shape);
+
+/// The cotangent of `y`'s operand number `operand`, which is floating, for the cotangent `g` of
+/// `y`, the result of a structural op. Empty where the op has no gradient (bitcast).
+Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g);
+
+}  // namespace sinter
