@@ -217,10 +217,23 @@ std::string KernelWriter::signature() {
   return text + ") {\n";
 }
 
+std::string KernelWriter::custom_definitions(const std::string& head) const {
+  std::string text;
+  for (std::size_t i = 0; i < customs_.size(); ++i) {
+    const Node& node = *customs_[i];
+    text += fmt::format("namespace {}_{} {{\n#line 1 \"custom op {}\"\n", custom_namespace(), i,
+                        attribute(node, "name").text);
+    text += fmt::format("__device__ __forceinline__ {}\n}}\n", attribute(node, "source").text);
+    const auto lines = std::ranges::count(head, '\n') + std::ranges::count(text, '\n');
+    text += fmt::format("#line {} \"{}\"\n", lines + 2, source.entry);
+  }
+  return text;
+}
+
 Source KernelWriter::finish() {
   std::string head = head_comment();
   std::string parameters = signature();
-  source.text = head + parameters + out.text() + "}\n";
+  source.text = head + custom_definitions(head) + parameters + out.text() + "}\n";
   return std::move(source);
 }
 

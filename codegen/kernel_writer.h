@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "codegen/expression.h"
 #include "codegen/names.h"
 #include "codegen/source.h"
@@ -124,6 +126,10 @@ class KernelWriter {
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
   std::string value_expression(int value);
+  std::string custom_call(const Node& node, std::span<const std::string> operands);
+  /// The users' functions in front of the kernel, under their own line numbers.
+  std::string custom_definitions(const std::string& head) const;
+  std::string custom_namespace() const { return fmt::format("custom_of_{}", source.entry); }
   LoadForm load_form(const Value& value);
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
@@ -162,6 +168,7 @@ class KernelWriter {
   std::map<int, std::string> inputs_;  ///< buffer → parameter
   std::map<int, std::string> outputs_;
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
+  std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter
   std::vector<std::pair<Argument, std::string>> extra_;
 };

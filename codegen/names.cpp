@@ -65,7 +65,7 @@ bool is_reserved_word(std::string_view name) {
       "erfinv", "digamma", "pow",       "fmod",  "remainder", "atan2", "hypot", "copysign",
       "fmin",   "fmax",    "nextafter", "fma",   "min",       "max"};
   return functions.contains(name) || name.starts_with("sinter_") || name.starts_with("fast_") ||
-         name.starts_with("__");
+         name.starts_with("custom_of_") || name.starts_with("__");
 }
 
 std::string NameSet::take(std::string_view wanted) {

@@ -5,6 +5,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "codegen/literal.h"
+#include "ir/custom.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -67,7 +68,17 @@ std::string KernelWriter::value_expression(int value) {
   }
   std::vector<std::string> operands;
   for (const int operand : v.operands) operands.push_back(operand_text(operand));
+  if (v.node->op == Op::custom) return custom_call(*v.node, operands);
   return op_text(*v.node, operands, program.numerics);
+}
+
+std::string KernelWriter::custom_call(const Node& node, std::span<const std::string> operands) {
+  const std::string_view text = attribute(node, "source").text;
+  auto known = std::ranges::find(
+      customs_, text, [](const Node* custom) { return attribute(*custom, "source").text; });
+  if (known == customs_.end()) known = customs_.insert(customs_.end(), &node);
+  return fmt::format("{}_{}::{}({})", custom_namespace(), known - customs_.begin(),
+                     signature_of(text).function, fmt::join(operands, ", "));
 }
 
 std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,

@@ -105,7 +105,8 @@ std::optional<Literal> known_value(const Node& node) {
       return value ? cast_literal(*value, node.dtype) : value;
     }
     case OpKind::reduction: return reduce(node);
-    case OpKind::scan: return std::nullopt;
+    case OpKind::scan:
+    case OpKind::custom: return std::nullopt;
     case OpKind::source: return source(node);
   }
   throw InternalError("fold: unknown kind of op");

@@ -81,6 +81,7 @@ bool same_type(const Node& a, const Node& b) {
 
 Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
   Copier copier(from, *result);
+  result->customs = from.customs;
   for (const InputInfo& input : from.inputs) {
     result->inputs.push_back(input);
     result->inputs.back().node = copier.copy(input.node);

@@ -1,6 +1,7 @@
 #include "sinter/gradient.h"
 
 #include "ir/composite.h"
+#include "ir/custom.h"
 #include "ir/record.h"
 #include "ir/structural_vjp.h"
 
@@ -111,10 +112,18 @@ void Gradient::pass_on(const Node* node) {
     return;
   }
   const OpInfo& row = info(node->op);
-  if (!row.vjp) refuse(node);
+  const CustomOptions* custom = node->op == Op::custom ? custom_options(graph_, *node) : nullptr;
+  const bool has_custom = custom && custom->vjp;
+  if (!row.vjp && !has_custom) refuse(node);
   std::vector<Tensor> operands;
   for (const Node* operand : node->operands) operands.push_back(tensor(graph_, operand));
-  const std::vector<Tensor> cotangents = row.vjp(operands, y, g);
+  const std::vector<Tensor> cotangents =
+      has_custom ? custom->vjp(operands, y, g) : row.vjp(operands, y, g);
+  if (cotangents.size() != count)
+    fail("gradient",
+         fmt::format("the vjp of custom op {} gives {} cotangents for {} operands",
+                     attribute(*node, "name").text, cotangents.size(), count),
+         location_);
   for (std::size_t i = 0; i < count; ++i)
     if (is_wanted(i) && has_gradient(i)) give(node->operand(i), cotangents[i]);
 }

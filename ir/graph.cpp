@@ -42,6 +42,7 @@ std::uint64_t hash_of(const NodeDraft& draft) {
     for (const std::int64_t value : attribute.integers)
       hash = mix(hash, static_cast<std::uint64_t>(value));
     for (const Extent extent : attribute.extents) hash = mix(hash, extent);
+    if (!attribute.text.empty()) hash = mix(hash, std::hash<std::string_view>()(attribute.text));
   }
   return hash;
 }
@@ -49,7 +50,7 @@ std::uint64_t hash_of(const NodeDraft& draft) {
 bool equal(const Attribute& a, const Attribute& b) {
   return a.integer == b.integer && a.dtype == b.dtype && same_bits(a.literal, b.literal) &&
          a.extent == b.extent && std::ranges::equal(a.integers, b.integers) &&
-         std::ranges::equal(a.extents, b.extents);
+         std::ranges::equal(a.extents, b.extents) && a.text == b.text;
 }
 
 }  // namespace
@@ -116,6 +117,7 @@ const Node* GraphData::make(const NodeDraft& draft, Location location) {
     for (Attribute& attribute : attributes) {
       attribute.integers = copy(attribute.integers);
       attribute.extents = copy(attribute.extents);
+      if (!attribute.text.empty()) attribute.text = {keep(attribute.text), attribute.text.size()};
     }
     node->attributes = attributes;
   }

@@ -114,6 +114,7 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
     case OpKind::elementwise: return interpret_elementwise(application);
     case OpKind::reduction: return interpret_reduction(application);
     case OpKind::scan: return interpret_scan(application);
+    case OpKind::custom: return interpret_custom(graph, application);
     case OpKind::structural:
       if (application.node.op == Op::cast || application.node.op == Op::bitcast)
         return interpret_cast(application);

@@ -45,6 +45,8 @@ struct Application {
 Expected interpret_elementwise(const Application& application);
 Expected interpret_cast(const Application& application);
 Expected interpret_reduction(const Application& application);
+/// Undecided without an oracle of the user's, and where an operand is not exact.
+Expected interpret_custom(const GraphData& graph, const Application& application);
 Expected interpret_scan(const Application& application);
 Expected interpret_structural(const Application& application);
 

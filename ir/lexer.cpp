@@ -82,6 +82,13 @@ std::size_t Lexer::token_length(TokenKind& kind) const {
     kind = TokenKind::punctuation;
     return end;
   }
+  if (rest[0] == '"') {
+    while (end < rest.size() && rest[end] != '"' && rest[end] != '\n')
+      end += rest[end] == '\\' ? 2 : 1;
+    const bool is_closed = end < rest.size() && rest[end] == '"';
+    kind = is_closed ? TokenKind::string : TokenKind::junk;
+    return is_closed ? end + 1 : std::min(end, rest.size());
+  }
   kind = TokenKind::junk;
   while (end < rest.size() && !is_blank(rest[end]) && !continues_name(rest[end]) &&
          !is_punctuation(rest[end]))
@@ -119,6 +126,26 @@ std::string printable(std::string_view text, std::size_t most) {
       result += c;
   }
   return text.size() > most ? result + "…" : result;
+}
+
+std::string unquoted(std::string_view token) {
+  std::string text;
+  token = token.substr(1, token.size() - 2);
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const bool is_escaped = token[i] == '\\' && i + 1 < token.size();
+    if (is_escaped) ++i;
+    text += is_escaped && token[i] == 'n' ? '\n' : token[i];
+  }
+  return text;
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string token = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') token += '\\';
+    token += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return token + "\"";
 }
 
 std::string quoted(const Token& token) {

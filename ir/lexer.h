@@ -19,6 +19,7 @@ enum class TokenKind : std::uint8_t {
   name,         ///< letters, digits and _
   integer,      ///< digits
   real,         ///< digits with a point or an exponent
+  string,       ///< "…" with \\ before quotes, backslashes and n, on one line
   punctuation,  ///< one of ( ) [ ] { } , : = + - *
   junk,         ///< what begins no token
   end,          ///< after the last one, as often as it is asked for
@@ -55,6 +56,9 @@ class Lexer {
 
 /// True for the words that no value may be called.
 bool is_reserved(std::string_view word);
+/// The text that a string token stands for, and the token that stands for a text.
+std::string unquoted(std::string_view token);
+std::string quoted_text(std::string_view text);
 /// How a message names a token: `'sum'`, `the end of the text`.
 std::string quoted(const Token& token);
 /// `text` for a message: shortened, without control characters.

@@ -14,6 +14,7 @@
 #include "ir/extent.h"
 #include "ir/op.h"
 #include "ir/slabs.h"
+#include "sinter/custom_op.h"
 #include "sinter/graph.h"
 
 namespace sinter {
@@ -26,6 +27,7 @@ struct Attribute {
   Extent extent = {};
   std::span<const std::int64_t> integers = {};
   std::span<const Extent> extents = {};
+  std::string_view text = {};
 };
 
 /// One op applied. Never changes; equal nodes of a graph are the same node.
@@ -95,6 +97,7 @@ struct GraphData {
   std::vector<InputInfo> inputs;   ///< in the order of declaration, scalars too
   std::vector<OutputInfo> outputs;
   std::vector<UpdateInfo> updates;
+  CustomTable customs;  ///< what is known of the functions of custom nodes, by their source
 
   /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
   const Node* make(const NodeDraft& draft, Location location);

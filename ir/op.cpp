@@ -19,10 +19,10 @@ namespace {
 
 AttributeKind kind_of(std::string_view text) {
   constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {
-      {"integer", AttributeKind::integer}, {"boolean", AttributeKind::boolean},
-      {"dtype", AttributeKind::dtype},     {"literal", AttributeKind::literal},
-      {"extent", AttributeKind::extent},   {"integers", AttributeKind::integers},
-      {"extents", AttributeKind::extents},
+      {"integer", AttributeKind::integer},   {"boolean", AttributeKind::boolean},
+      {"string", AttributeKind::string},     {"dtype", AttributeKind::dtype},
+      {"literal", AttributeKind::literal},   {"extent", AttributeKind::extent},
+      {"integers", AttributeKind::integers}, {"extents", AttributeKind::extents},
   };
   for (const auto& [name, kind] : kKinds)
     if (name == text) return kind;
@@ -110,6 +110,7 @@ std::string_view reduction_attributes(Op op) {
 #define SCAN(NAME, TYPES, STATE, VJP, DOC)                                                                  \
   PLAIN(scan, NAME, 1, TYPES, STATE, "axis:integer", &vjp_of_##NAME, DOC)
 #define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, nullptr, DOC)
+#define CUSTOM(NAME, ATTRIBUTES, DOC) PLAIN(custom, NAME, -1, Compare, {}, ATTRIBUTES, nullptr, DOC)
 #define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, nullptr, DOC)
 
 const std::vector<OpInfo>& table() {

@@ -19,13 +19,14 @@ namespace sinter {
 #define REDUCTION(NAME, ...) NAME,
 #define SCAN(NAME, ...) NAME,
 #define STRUCTURAL(NAME, ...) NAME,
+#define CUSTOM(NAME, ...) NAME,
 #define SOURCE(NAME, ...) NAME,
 enum class Op : std::uint8_t {
 #include "sinter/ops.def"
 };
 // clang-format on
 
-enum class OpKind : std::uint8_t { elementwise, reduction, scan, structural, source };
+enum class OpKind : std::uint8_t { elementwise, reduction, scan, structural, custom, source };
 
 /// Which dtypes an op takes and what it gives. Operands of different dtypes are cast to the one
 /// that they have in common (`common_dtype`) before the op sees them.
@@ -75,6 +76,7 @@ enum class Inputs : std::uint8_t {
 enum class AttributeKind : std::uint8_t {
   integer,
   boolean,
+  string,
   dtype,
   literal,
   extent,

@@ -87,6 +87,7 @@ class Parser {
                      std::vector<WrittenAttribute>& arguments);
   void type_annotation(Tensor recorded);
   std::int64_t integer(std::string_view what);
+  std::string string(std::string_view what);
   bool at_literal() const;
   Literal literal(std::string_view what);
   double real(const Token& token) const;

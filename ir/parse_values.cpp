@@ -82,6 +82,7 @@ void Parser::attribute_value(const AttributeInfo& info, WrittenAttribute& argume
       if (!at("true") && !at("false")) fail_expected("true or false for " + name);
       argument.integer = at("true");
       return advance();
+    case AttributeKind::string: argument.text = string("a text for " + name); return;
     case AttributeKind::dtype: argument.dtype = dtype(); return;
     case AttributeKind::literal: argument.literal = literal("a number for " + name); return;
     case AttributeKind::extent: argument.extent = extent(); return;
@@ -133,6 +134,13 @@ std::int64_t Parser::integer(std::string_view what) {
   if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())
     fail_at(token, fmt::format("{} does not fit in 64 bits", printable(text)));
   return value;
+}
+
+std::string Parser::string(std::string_view what) {
+  if (token_.kind != TokenKind::string) fail_expected(what);
+  const std::string text = unquoted(token_.text);
+  advance();
+  return text;
 }
 
 bool Parser::at_literal() const {

@@ -1,5 +1,6 @@
 #include "ir/print.h"
 
+#include "ir/lexer.h"
 #include "ir/structural.h"
 #include "sinter/text.h"
 
@@ -26,6 +27,7 @@ std::string attribute_text(const AttributeInfo& info, const Attribute& value, co
   switch (info.kind) {
     case AttributeKind::integer: return fmt::format("{}", value.integer);
     case AttributeKind::boolean: return value.integer ? "true" : "false";
+    case AttributeKind::string: return quoted_text(value.text);
     case AttributeKind::dtype: return std::string(name(value.dtype));
     case AttributeKind::literal: return literal_text(value.literal, node.dtype);
     case AttributeKind::extent: return to_string(value.extent);
@@ -47,6 +49,7 @@ std::vector<std::string> attribute_texts(const Node& node) {
   const std::vector<AttributeInfo>& schema = info(node.op).attributes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].name == "order" && !shows_order(node)) continue;
+    if (node.op == Op::custom && schema[i].name == "dtype") continue;  // the source says it
     texts.push_back(fmt::format("{} = {}", schema[i].name,
                                 attribute_text(schema[i], node.attributes[i], node)));
   }

@@ -23,6 +23,7 @@ std::string_view kind_in_words(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::integer: return "integer";
     case AttributeKind::boolean: return "true or false";
+    case AttributeKind::string: return "text";
     case AttributeKind::dtype: return "dtype";
     case AttributeKind::literal: return "number";
     case AttributeKind::extent: return "extent";
@@ -62,6 +63,7 @@ std::string row_text(const OpInfo& row) {
                                                           : "any",
                          attributes_in_words(row), row.doc);
     case OpKind::scan:
+    case OpKind::custom:
     case OpKind::structural:
     case OpKind::source: break;
   }
@@ -86,6 +88,7 @@ std::string op_reference() {
          table_of(OpKind::reduction, "| reduction | dtype | attributes = default | gives |") +
          table_of(OpKind::scan, "| scan | attributes | gives |") +
          table_of(OpKind::structural, "| structural | attributes = default | gives |") +
+         table_of(OpKind::custom, "| custom | attributes | gives |") +
          table_of(OpKind::source, "| source | attributes = default | gives |") + "\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/record.h"
 #include "ir/spelling_groups.h"
+#include "sinter/custom_op.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -16,6 +17,7 @@ void read_default(const AttributeInfo& info, WrittenAttribute& argument) {
   switch (info.kind) {
     case AttributeKind::integer: argument.integer = std::stoll(std::string(text)); return;
     case AttributeKind::boolean: argument.integer = text == "true"; return;
+    case AttributeKind::string: argument.text = text; return;
     case AttributeKind::dtype:
       for (const DTypeInfo& row : kDTypes)
         if (row.name == text) argument.dtype = row.dtype;
@@ -87,6 +89,7 @@ const RowRecorder kRowRecorders[] = {
     {Op::as_strided,      1, [](const Call& c) -> Results { return {as_strided(c.operands[0], c.argument("shape").extents, c.argument("strides").extents, c.argument("offset").extent)}; }},
     {Op::unfold,          1, [](const Call& c) -> Results { return {unfold(c.operands[0], c.small("axis"), c.integer("size"), c.integer("step"))}; }},
     {Op::concat,         -1, [](const Call& c) -> Results { return {concat(c.operands, c.small("axis"))}; }},
+    {Op::custom,         -1, [](const Call& c) -> Results { return {custom_op(c.argument("name").text, c.argument("source").text, c.operands, {}, c.location.file, c.location.line)}; }},
     {Op::scatter,         3, [](const Call& c) -> Results { return {scatter(c.operands[0], c.operands[1], c.operands[2], c.integer("accumulate") != 0)}; }},
     {Op::take,            2, [](const Call& c) -> Results { return {take(c.operands[0], c.operands[1], c.small("axis"))}; }},
     {Op::take_along_axis, 2, [](const Call& c) -> Results { return {take_along_axis(c.operands[0], c.operands[1], c.small("axis"))}; }},
@@ -154,6 +157,8 @@ std::vector<Spelling> make_spellings() {
         spelling.operands = recorder.operands;
         spelling.record = recorder.record;
       }
+    // Read from the source.
+    if (row.op == Op::custom) spelling.attributes.pop_back();
     // Inputs, scalars and constants have a syntax of their own.
     if (spelling.record) result.push_back(std::move(spelling));
   }

@@ -22,6 +22,7 @@ struct WrittenAttribute {
   Extent extent = {};
   std::vector<std::int64_t> integers = {};
   std::vector<Extent> extents = {};
+  std::string text = {};
 };
 
 /// Gives `argument` the value that `info` has where it is not written.

@@ -98,7 +98,7 @@ std::vector<Index> take_along_axis_index(IndexSpace& space, const Node& node, st
 std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_t operand,
                                  std::span<const Index> index) {
   const Node& from = *node.operand(operand);
-  if (is_elementwise(node.op)) return broadcast_index(index, from.shape);
+  if (is_elementwise(node.op) || node.op == Op::custom) return broadcast_index(index, from.shape);
   switch (node.op) {
     case Op::cast:
     case Op::bitcast: return {index.begin(), index.end()};

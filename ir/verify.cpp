@@ -31,7 +31,8 @@ void verify_attribute(const GraphData& graph, const AttributeInfo& info, const A
               (info.kind == literal || same_bits(value.literal, kNone)) &&
               (info.kind == extent || value.extent.is(0)) &&
               (info.kind == integers || value.integers.empty()) &&
-              (info.kind == extents || value.extents.empty()),
+              (info.kind == extents || value.extents.empty()) &&
+              (info.kind == string || value.text.empty()),
           "attribute {} has a value of another kind", info.name);
   require(info.kind != boolean || value.integer == 0 || value.integer == 1,
           "attribute {} is {}, expected 0 or 1", info.name, value.integer);
@@ -71,6 +72,7 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
     case OpKind::elementwise: return verify_elementwise(node);
     case OpKind::reduction: return verify_reduction(node);
     case OpKind::scan: return verify_scan(node);
+    case OpKind::custom: return verify_custom(node);
     case OpKind::structural: return verify_structural(node);
     case OpKind::source: return verify_source(graph, node);
   }

@@ -1,5 +1,6 @@
 #include "ir/verify_node.h"
 
+#include "ir/custom.h"
 #include "ir/rounding.h"
 
 #include <algorithm>
@@ -96,6 +97,16 @@ void verify_scan(const Node& node) {
   require_dtype("the dtype", node.dtype, reduction_result(node.op, x.dtype));
   checked_axis(node, x);
   require_shape(node, x.shape);
+}
+
+void verify_custom(const Node& node) {
+  const Signature signature = signature_of(attribute(node, "source").text);
+  require_operands(node, signature.parameters.size());
+  for (std::size_t i = 0; i < node.operands.size(); ++i)
+    require_dtype("an operand's compute dtype", info(node.operand(i)->dtype).compute,
+                  signature.parameters[i]);
+  require_dtype("the dtype", node.dtype, signature.result);
+  require_shape(node, broadcast_shapes("custom", node.operands, {}));
 }
 
 namespace {

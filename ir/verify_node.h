@@ -41,6 +41,7 @@ void require_shape(const Node& node, std::span<const Extent> expected);
 void verify_elementwise(const Node& node);
 void verify_reduction(const Node& node);
 void verify_scan(const Node& node);
+void verify_custom(const Node& node);
 void verify_structural(const Node& node);
 void verify_source(const GraphData& graph, const Node& node);
 

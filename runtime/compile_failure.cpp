@@ -50,6 +50,35 @@ std::string part_at_fault(std::span<const SourcePart> parts,
   return parts.size() > 1 ? fmt::format("kernel {}", parts[1].name) : "program";
 }
 
+constexpr std::string_view kCustom = "custom op ";
+
+/// The lines of a user's function within the parts; it stands under a #line directive.
+std::string_view custom_text(std::span<const SourcePart> parts, std::string_view name) {
+  const std::string mark = fmt::format("#line 1 \"{}\"\n", name);
+  for (const SourcePart& part : parts) {
+    const std::size_t begin = part.text.find(mark);
+    if (begin == std::string_view::npos) continue;
+    const std::string_view rest = part.text.substr(begin + mark.size());
+    return rest.substr(0, rest.find("\n}\n#line "));
+  }
+  return {};
+}
+
+/// The message where a user's function is at fault.
+std::string explain_custom(std::string_view compiler, std::string_view target,
+                           std::span<const SourcePart> parts,
+                           std::span<const CompilerMessage> errors, std::string_view log,
+                           std::string_view foot) {
+  const std::string& name = errors[0].part;
+  std::string message =
+      fmt::format("{}: {} does not compile{}\n{}", compiler, name, target,
+                  numbered_lines(custom_text(parts, name), lines_of(errors, name)));
+  for (const CompilerMessage& error : errors)
+    message += fmt::format("error: {} ({}, line {})\n", error.text, error.part, error.line);
+  message += fmt::format("log:\n{}\n{}", log.substr(0, kMostLogBytes), foot);
+  return message;
+}
+
 }  // namespace
 
 std::vector<CompilerMessage> find_errors(std::string_view log) {
@@ -87,6 +116,8 @@ std::string explain_compile_failure(std::string_view compiler, std::string_view 
                                     std::span<const SourcePart> parts, std::string_view log,
                                     std::string_view foot) {
   const std::vector<CompilerMessage> errors = find_errors(log);
+  if (!errors.empty() && errors[0].part.starts_with(kCustom))
+    return explain_custom(compiler, target, parts, errors, log, foot);
   std::string message = fmt::format(
       "{}: sinter could not compile its own {}{} (this is a bug in sinter, please report "
       "it)\n",

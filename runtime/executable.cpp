@@ -6,6 +6,7 @@
 
 #include "compiler/rewrite.h"
 #include "ir/bind.h"
+#include "ir/custom.h"
 #include "runtime/compile_service.h"
 #include "runtime/context_state.h"
 #include "runtime/make_variant.h"
@@ -32,8 +33,26 @@ Target target_of(const DeviceState& device, const Options& options) {
 
 }  // namespace
 
+namespace {
+
+/// The host device runs C++; snippets in CUDA's own words are for GPUs.
+void check_portable(const GraphData& graph) {
+  for (const Node* node : graph.nodes) {
+    if (node->op != Op::custom) continue;
+    const std::string_view word = unportable_word(attribute(*node, "source").text);
+    if (!word.empty())
+      throw UserError(fmt::format(
+          "custom op {} is not runnable on the host device: {} is outside the portable subset, C++ "
+          "and the functions of the C library that ops have (recorded at {})",
+          attribute(*node, "name").text, word, graph.place(node)));
+  }
+}
+
+}  // namespace
+
 Executable compile(const Graph& graph, Device device, const Options& options, const char* file,
                    int line) {
+  if (device.is_host()) check_portable(graph.data());
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
                                                 target_of(*device.state(), options), options);
   auto state = std::make_shared<ExecutableState>(

@@ -205,6 +205,8 @@ std::string statement_for(const Spelling& spelling) {
     return std::string(spelling.name) + " x, v4, v4";
   if (spelling.name == "cross_entropy" || spelling.name == "nll_loss")
     return std::string(spelling.name) + " x, t";
+  if (spelling.name == "custom")
+    return "custom x, w {name = \"f\", source = \"float f(float a, float b) { return a * b; }\"}";
   if (spelling.name == "take") return "take x, i {axis = 1}";
   if (spelling.name == "take_along_axis") return "take_along_axis x, j {axis = 1}";
   if (spelling.name == "full") return "full {shape = [3, n], value = 0.1, dtype = f32}";

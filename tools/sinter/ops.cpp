@@ -38,6 +38,7 @@ std::string_view name_of(OpKind kind) {
     case OpKind::elementwise: return "elementwise";
     case OpKind::reduction: return "reduction";
     case OpKind::scan: return "scan";
+    case OpKind::custom: return "custom";
     case OpKind::structural: return "structural";
     case OpKind::source: return "source";
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sinter/array.h"
+#include "sinter/custom_op.h"
 #include "sinter/device.h"
 #include "sinter/dtype.h"
 #include "sinter/error.h"
