@@ -17,6 +17,19 @@ namespace sinter {
 
 namespace {
 
+// Parts of vjps that record two values which only then meet: a compiler may evaluate the operands
+// of one expression in any order, and the order of recording must not depend on it.
+Tensor sum_of_squares(Tensor a, Tensor b) {
+  const Tensor first = a * a;
+  const Tensor second = b * b;
+  return first + second;
+}
+/// 1 where a and b have the same sign, else -1; 0 where a is 0.
+Tensor signs_product(Tensor a, Tensor b) {
+  const Tensor sign_of_b = copysign(1, b);
+  return sign(a) * sign_of_b;
+}
+
 AttributeKind kind_of(std::string_view text) {
   constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {
       {"integer", AttributeKind::integer},   {"boolean", AttributeKind::boolean},

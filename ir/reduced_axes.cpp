@@ -16,20 +16,28 @@ Tensor ReducedAxes::spread(Tensor value) const {
   return broadcast_to(reshape(value, std::span<const Extent>(kept)), x_.shape());
 }
 
-Tensor ReducedAxes::mean() const { return spread(sinter::mean(x_, axes_, keep)); }
+Tensor ReducedAxes::times_deviation(Tensor scale) const {
+  const Tensor mean = spread(sinter::mean(x_, axes_, keep));
+  const Tensor deviation = x_ - mean;
+  return spread(scale) * 2 * deviation;
+}
 
 Tensor ReducedAxes::share(Tensor g) const {
   const Tensor is_it = cast(eq(x_, spread(y_)), x_.dtype());
-  return is_it * spread(g) / spread(sum(is_it, axes_, keep));
+  const Tensor count = spread(sum(is_it, axes_, keep));
+  return is_it * spread(g) / count;
 }
 
-Tensor ReducedAxes::others() const {
+Tensor ReducedAxes::times_others(Tensor g) const {
   const Tensor is_zero = eq(x_, 0);
-  const Tensor zeros = spread(sum(cast(is_zero, x_.dtype()), axes_, keep));
+  const Tensor own = cast(is_zero, x_.dtype());
+  const Tensor zeros = spread(sum(own, axes_, keep));
   const Tensor without = where(is_zero, 1, x_);
   const Tensor product = spread(prod(without, axes_, keep));
   // An element's own zero does not count; any other one makes the product 0.
-  return where(eq(zeros, cast(is_zero, x_.dtype())), product / without, 0);
+  const Tensor only_own = eq(zeros, own);
+  const Tensor others = where(only_own, product / without, 0);
+  return spread(g) * others;
 }
 
 Tensor ReducedAxes::count() const {

@@ -15,12 +15,12 @@ class ReducedAxes {
 
   /// A value of y's shape once for each element of x that went into it.
   Tensor spread(Tensor value) const;
-  /// The mean of what went into each element of y, spread.
-  Tensor mean() const;
   /// g, spread, in equal parts over the elements of x that are equal to y.
   Tensor share(Tensor g) const;
-  /// The product of all elements that go into the same element of y, but for the one itself.
-  Tensor others() const;
+  /// g, spread, times the product of all elements but the one itself that go into the same of y.
+  Tensor times_others(Tensor g) const;
+  /// Twice `scale`, spread, times how far each element is from the mean of those beside it.
+  Tensor times_deviation(Tensor scale) const;
   /// How many elements went into one of y, less `correction` (var), in x's dtype.
   Tensor count() const;
   /// x's shape, nothing but zeros.

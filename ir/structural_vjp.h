@@ -1,6 +1,7 @@
 // The way back through broadcasting and the structural ops.
 #pragma once
 
+#include "ir/op.h"
 #include "sinter/graph.h"
 
 #include <cstddef>
@@ -14,5 +15,8 @@ Tensor unbroadcast(Tensor g, std::span<const Extent> shape);
 /// The cotangent of `y`'s operand number `operand`, which is floating, for the cotangent `g` of
 /// `y`, the result of a structural op. Empty where the op has no gradient (bitcast).
 Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g);
+
+/// Whether a structural op has one: all have but bitcast, since the bits of a number have no slope.
+constexpr bool has_structural_vjp(Op op) { return op != Op::bitcast; }
 
 }  // namespace sinter

@@ -2,6 +2,7 @@
 
 #include "ir/op.h"
 #include "ir/spelling.h"
+#include "ir/structural_vjp.h"
 #include "tools/sinter/result_dtype.h"
 
 #include <algorithm>
@@ -61,15 +62,16 @@ std::optional<std::string> result_of(const Spelling& spelling) {
 
 ListedOp listed(const OpInfo& row) {
   const Spelling* spelling = find_spelling(row.name);
-  ListedOp op{.name = row.name,
-              .kind = name_of(row.kind),
-              .operands = spelling ? spelling->operands : 0,
-              .dtypes = dtypes_of(row),
-              .result = spelling ? result_of(*spelling) : std::nullopt,
-              .attributes = row.attributes,
-              .ulp = {},
-              .has_gradient = row.vjp != nullptr,
-              .doc = row.doc};
+  ListedOp op{
+      .name = row.name,
+      .kind = name_of(row.kind),
+      .operands = spelling ? spelling->operands : 0,
+      .dtypes = dtypes_of(row),
+      .result = spelling ? result_of(*spelling) : std::nullopt,
+      .attributes = row.attributes,
+      .ulp = {},
+      .has_gradient = row.vjp != nullptr || (is_structural(row.op) && has_structural_vjp(row.op)),
+      .doc = row.doc};
   if (op.operands == -1) op.operands.reset();
   if (row.kind == OpKind::elementwise) op.ulp = row.ulp;
   return op;
