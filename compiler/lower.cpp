@@ -136,8 +136,14 @@ class Lowering {
   }
 
   Tensor extreme(Op op) {
-    if (reduced_size(node_).is(0)) return filled(extreme_literal(op, node_.dtype), node_.dtype);
-    return reduce(op, comparable());
+    const DType dtype = node_.dtype;
+    if (reduced_size(node_).is(0)) return filled(extreme_literal(op, dtype), dtype);
+    const Tensor x = comparable();
+    const Tensor result = reduce(op, x);
+    if (x.dtype() == dtype || reduced_size(node_).is_number()) return result;
+    // Of nothing, which a symbol may turn out to be, the wider dtype gives an end of its own range.
+    const Operand end(extreme_literal(op, dtype), location_);
+    return op == Op::max ? maximum(operand(result), end) : minimum(operand(result), end);
   }
 
   Tensor place() {
