@@ -124,6 +124,7 @@ std::string empty_result(const BodyReduction& reduction) {
   switch (reduction.node->op) {
     case Op::max: return fmt::format("Ends<{}>::lowest()", type);
     case Op::min: return fmt::format("Ends<{}>::highest()", type);
+    case Op::prod: return fmt::format("static_cast<{}>(1)", type);
     default: return fmt::format("static_cast<{}>(0)", type);
   }
 }
