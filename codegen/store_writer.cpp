@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/kernel_writer.h"
+#include "compiler/touched.h"
 #include "ir/structural.h"
 
 namespace sinter {

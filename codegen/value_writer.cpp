@@ -5,6 +5,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "codegen/literal.h"
+#include "compiler/touched.h"
 #include "ir/custom.h"
 #include "ir/structural.h"
 #include "sinter/error.h"

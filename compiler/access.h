@@ -1,4 +1,4 @@
-// What a body touches: elements per load, and which values each pass over the reduced axis needs.
+// Which values each pass over the reduced axis needs, and how wide an access may be.
 #pragma once
 
 #include <span>
@@ -8,15 +8,6 @@
 #include "compiler/kernel.h"
 
 namespace sinter {
-
-/// How many distinct elements a load touches in the whole kernel.
-struct Touched {
-  Extent elements;
-  bool is_exact = true;  ///< else maybe fewer: read through data, or under conditions too tangled
-};
-Touched touched_elements(const Body& body, const Value& value);
-/// Distinct elements that `store` writes.
-Extent stored_elements(const Body& body, const BodyStore& store);
 
 /// What each pass over the reduced axis computes, of the values that vary along it.
 struct PassPlan {

@@ -5,6 +5,7 @@
 
 #include "compiler/access.h"
 #include "compiler/cost.h"
+#include "compiler/touched.h"
 #include "compiler/tree.h"
 
 namespace sinter {

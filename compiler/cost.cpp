@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/access.h"
+#include "compiler/touched.h"
 #include "compiler/tree.h"
 
 namespace sinter {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "compiler/access.h"
 #include "compiler/candidates.h"
 #include "compiler/cost.h"
 #include "compiler/guards.h"
+#include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "sinter/error.h"
 

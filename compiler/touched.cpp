@@ -1,0 +1,139 @@
+#include "compiler/touched.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+namespace {
+
+bool is_affine(const Index& index) {
+  return std::ranges::all_of(
+      index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
+}
+
+/// The larger of two; nullopt where neither is for certain.
+std::optional<Extent> larger(Extent a, Extent b) {
+  if (provably_nonnegative(a - b)) return a;
+  if (provably_nonnegative(b - a)) return b;
+  return std::nullopt;
+}
+
+/// Positions of an axis, from low up to and without high.
+struct Positions {
+  Extent low = 0;
+  Extent high = 0;
+  bool is_exact = true;  ///< else a few more than there are
+
+  Extent count() const {
+    const Extent difference = high - low;
+    return provably_negative(difference) ? Extent(0) : difference;
+  }
+};
+
+/// What is left of `positions` of `axis` where begin <= at < end.
+void cut(Positions& positions, int axis, const Condition& condition) {
+  if (!depends_on(condition.at, axis)) return;
+  const std::optional<Extent> step = coefficient_of(condition.at, axis);
+  if (!step || !step->is_number() || step->number() <= 0 || condition.at.terms.size() != 1) {
+    positions.is_exact = false;
+    return;
+  }
+  const Extent offset = condition.at.constant;
+  const auto first_from = [&](Extent end) { return ceil_div(end - offset, step->number()); };
+  const std::optional<Extent> low = larger(positions.low, first_from(condition.begin));
+  const Extent end = first_from(condition.end);
+  const std::optional<Extent> higher = larger(positions.high, end);
+  positions.is_exact = positions.is_exact && low && higher;
+  if (low) positions.low = *low;
+  if (higher) positions.high = positions.high + end - *higher;  // the smaller of the two
+}
+
+Positions visible(const Body& body, int axis, const std::vector<Condition>& conditions) {
+  Positions result{.high = body.space.extent(axis)};
+  for (const Condition& condition : conditions) cut(result, axis, condition);
+  return result;
+}
+
+/// How many values `index` takes where they are consecutive integers; nullopt where that is not
+/// seen. Every axis runs over its whole extent.
+std::optional<Extent> consecutive_values(const Body& body, const Index& index) {
+  Extent count = 1;
+  std::vector<IndexTerm> left = index.terms;
+  while (!left.empty()) {
+    const auto next = std::ranges::find(left, count, &IndexTerm::coefficient);
+    if (next == left.end() || next->atom->kind != IndexAtom::Kind::axis) return std::nullopt;
+    count = count * body.space.extent(next->atom->axis);
+    left.erase(next);
+  }
+  return count;
+}
+
+/// How many values a quotient or remainder takes; nullopt where that is not seen.
+std::optional<Extent> values_of(const Body& body, const IndexAtom& atom) {
+  if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder)
+    return std::nullopt;
+  const std::optional<Extent> count = consecutive_values(body, atom.numerator);
+  if (!count) return std::nullopt;
+  const Extent first = atom.numerator.constant;
+  if (atom.kind == IndexAtom::Kind::quotient)
+    return floor_div(first + *count - Extent(1), atom.divisor) - floor_div(first, atom.divisor) +
+           Extent(1);
+  const std::optional<Extent> most = larger(*count, atom.divisor);
+  if (!most) return std::nullopt;
+  return *count + atom.divisor - *most;
+}
+
+/// Distinct values of an index with quotients and remainders: terms that share no axis with others
+/// are counted for themselves, all others by the axes they are made of.
+Extent distinct_values(const Body& body, const Index& index) {
+  Extent count = 1;
+  std::uint64_t alone = 0;
+  for (const IndexTerm& term : index.terms) {
+    const bool is_alone = std::ranges::none_of(index.terms, [&](const IndexTerm& other) {
+      return other.atom != term.atom && (other.atom->axes & term.atom->axes) != 0;
+    });
+    const std::optional<Extent> values =
+        is_alone ? values_of(body, *term.atom) : std::optional<Extent>();
+    if (!values) continue;
+    count = count * *values;
+    alone |= term.atom->axes;
+  }
+  for (int axis = 0; axis < body.space.axis_count(); ++axis)
+    if (depends_on(index, axis) && (alone >> axis & 1) == 0)
+      count = count * body.space.extent(axis);
+  return count;
+}
+
+}  // namespace
+
+Touched touched_elements(const Body& body, const Value& value) {
+  Touched result{.elements = 1, .is_exact = !has_indirect(value.at)};
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    if (!depends_on(value.at, axis)) continue;
+    const Positions positions = visible(body, axis, value.conditions);
+    result.elements = result.elements * positions.count();
+    result.is_exact = result.is_exact && positions.is_exact;
+  }
+  if (value.may_repeat) result.is_exact = false;
+  if (is_affine(value.at) && !value.may_repeat) return result;
+  // Under a condition, parts of the view are never read that the positions above stand for.
+  if (!value.conditions.empty())
+    result.is_exact = false;
+  else
+    result.elements = distinct_values(body, value.at);
+  const Extent all = product(value.node->shape);
+  if (all != result.elements && !provably_nonnegative(all - result.elements)) {
+    result.elements = all;
+    result.is_exact = false;
+  }
+  return result;
+}
+
+Extent stored_elements(const Body& body, const BodyStore& store) {
+  if (store.is_final) return 1;
+  Extent result = body.parallel_size();
+  if (store.varies) result = result * body.reduced_size();
+  return result;
+}
+
+}  // namespace sinter
