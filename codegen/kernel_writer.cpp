@@ -4,32 +4,19 @@
 
 #include <algorithm>
 
+#include "compiler/kernel_body.h"
 #include "compiler/tree.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
-namespace {
-
-Body body_of(const Kernel& kernel) {
-  std::vector<const Node*> stores;
-  for (const Store& store : kernel.stores) stores.push_back(store.node);
-  BodyAnswer answer = build_body({.nodes = kernel.nodes, .stores = stores}, [&](const Node* node) {
-    return std::string(info(node->op).name) + "_" + std::to_string(node->id);
-  });
-  ensure(static_cast<bool>(answer), "kernel " + kernel.name + " has no body: " + answer.why_not);
-  return collapse_axes(std::move(answer.body));
-}
-
-}  // namespace
-
 KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
                            std::string_view entry)
     : program(program),
       kernel(kernel),
       schedule(schedule),
-      body(body_of(kernel)),
+      body(body_of(program, kernel)),
       value_names_(program.graph->data()) {
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());

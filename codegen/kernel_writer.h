@@ -146,7 +146,6 @@ class KernelWriter {
   std::string in_memory(DType dtype, const std::string& value) const;
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
   void write_row_store(const BodyStore& store);
-  Index store_address(const BodyStore& store);
   void count_store(const BodyStore& store);
   /// Remembers that an element of `dtype`, or a whole vector of them, is loaded or stored at once.
   void note_access(DType dtype, bool is_vector);

@@ -61,7 +61,8 @@ class ScatterWriter {
  private:
   SourceWriter& out() { return writer_.out; }
 
-  std::string element() const { return fmt::format("row * {} + column", columns_); }
+  /// Where the element at the axes' names lies in the result.
+  std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
 
   std::string stored(const std::string& value) const {
     const DType dtype = scatter_.node->dtype;

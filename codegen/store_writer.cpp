@@ -5,18 +5,8 @@
 
 #include "codegen/kernel_writer.h"
 #include "compiler/touched.h"
-#include "ir/structural.h"
 
 namespace sinter {
-
-/// Where `store` writes: an input that is updated keeps its strides.
-Index KernelWriter::store_address(const BodyStore& store) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
-  const Buffer& memory = program.buffers[static_cast<std::size_t>(kernel.stores[place].buffer)];
-  if (memory.kind != Buffer::Kind::input) return store.at;
-  const std::vector<Index> index = body.space.delinearize(store.at, memory.node->shape);
-  return address(body.space, index, strides_of(*memory.node));
-}
 
 void KernelWriter::count_store(const BodyStore& store) {
   source.traffic.bytes_written = source.traffic.bytes_written +
@@ -27,7 +17,7 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
                                const std::string& count) {
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   const int buffer = kernel.stores[place].buffer;
-  const Index at = store_address(store);
+  const Index& at = store.at;
   const std::string to = buffer_name(buffer, true);
   const std::string where = text(at, false);
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
@@ -61,7 +51,7 @@ void KernelWriter::write_element_store(const BodyStore& store, const std::string
   count_store(store);
   note_access(store.node->dtype, false);
   out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
-                       text(store_address(store), false), in_memory(store.node->dtype, value)));
+                       text(store.at, false), in_memory(store.node->dtype, value)));
 }
 
 void KernelWriter::write_row_store(const BodyStore& store) {
@@ -72,8 +62,8 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   if (!is_vector) {
     count_store(store);
     note_access(store.node->dtype, false);
-    out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true),
-                         text(store_address(store), false), value));
+    out.line(
+        fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(store.at, false), value));
     return;
   }
   const std::string vector = names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);

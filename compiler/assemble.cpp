@@ -14,21 +14,6 @@ namespace sinter {
 
 namespace {
 
-/// Elements from the first to the last one that an array with these strides touches.
-Extent span_of(std::span<const Extent> shape, std::span<const Extent> strides) {
-  Extent last = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis].is(0)) return 0;
-    last = last + (shape[axis] - Extent(1)) * strides[axis];
-  }
-  return last + Extent(1);
-}
-
-bool is_row_major(const Node& input) {
-  const std::vector<Extent> strides = strides_of(input);
-  return std::ranges::equal(strides, row_major_strides(input.shape));
-}
-
 class Assembler {
  public:
   Assembler(Program& program, const Groups& groups) : program_(program), groups_(groups) {}
@@ -46,6 +31,7 @@ class Assembler {
   const GraphData& graph() const { return program_.graph->data(); }
 
   int add_buffer(Buffer buffer) {
+    buffer.elements = span_of(buffer.node->shape, buffer.strides);
     program_.buffers.push_back(std::move(buffer));
     return static_cast<int>(program_.buffers.size()) - 1;
   }
@@ -54,13 +40,12 @@ class Assembler {
     for (std::size_t i = 0; i < graph().inputs.size(); ++i) {
       const InputInfo& input = graph().inputs[i];
       if (input.node->op != Op::input) continue;
-      program_.buffer_of[input.node] =
-          add_buffer({.kind = Buffer::Kind::input,
-                      .index = static_cast<int>(i),
-                      .node = input.node,
-                      .dtype = input.node->dtype,
-                      .elements = span_of(input.node->shape, strides_of(*input.node)),
-                      .name = input.name});
+      program_.buffer_of[input.node] = add_buffer({.kind = Buffer::Kind::input,
+                                                   .index = static_cast<int>(i),
+                                                   .node = input.node,
+                                                   .dtype = input.node->dtype,
+                                                   .strides = strides_of(*input.node),
+                                                   .name = input.name});
     }
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
       const OutputInfo& output = graph().outputs[i];
@@ -68,7 +53,7 @@ class Assembler {
                                      .index = static_cast<int>(i),
                                      .node = output.node,
                                      .dtype = output.node->dtype,
-                                     .elements = product(output.node->shape),
+                                     .strides = strides_of(output),
                                      .name = output.name});
       program_.buffer_of.try_emplace(output.node, buffer);
     }
@@ -120,7 +105,7 @@ class Assembler {
                                      .index = 0,
                                      .node = node,
                                      .dtype = node->dtype,
-                                     .elements = product(node->shape),
+                                     .strides = row_major_strides(node->shape),
                                      .name = groups_.name(node)});
       program_.buffer_of[node] = buffer;
       kernel.stores.push_back({.node = node, .buffer = buffer});
@@ -170,14 +155,14 @@ class Assembler {
 
   /// True if each element of `parameter` is read solely by the thread that writes it.
   bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
-    const BodyAnswer answer = groups_.body(kernel_of_[static_cast<std::size_t>(kernel)], -1);
+    BodyAnswer answer = groups_.body(kernel_of_[static_cast<std::size_t>(kernel)], -1);
     ensure(static_cast<bool>(answer), "a kernel has no body");
     for (const BodyStore& store : answer.body.stores) {
       if (store.node != value) continue;
+      const Index at = address(answer.body.space, store.position, strides_of(*parameter));
       for (const Value& load : answer.body.values) {
         if (load.kind != Value::Kind::load || load.node != parameter) continue;
-        if (load.at != store.at || load.varies != store.varies || load.stage > store.stage)
-          return false;
+        if (load.at != at || load.varies != store.varies || load.stage > store.stage) return false;
         // A pass after the store would read the new contents.
         if (answer.body.passes() > store.stage + 1) return false;
       }
@@ -191,7 +176,6 @@ class Assembler {
       const int writer = kernel_of_group(groups_.home(update.value));
       const std::vector<int> readers = readers_of(update.parameter, writer);
       const bool in_place =
-          is_row_major(*update.parameter) &&
           reads_where_it_writes(writer, update.parameter, update.value) &&
           std::ranges::none_of(readers, [&](int reader) { return reaches(writer, reader); });
       if (in_place)

@@ -51,7 +51,7 @@ class Builder {
 
   Body build() {
     choose_space();
-    for (const Node* node : request_.stores) add_store(node);
+    for (const StoreRequest& store : request_.stores) add_store(store);
     return std::move(body_);
   }
 
@@ -65,10 +65,20 @@ class Builder {
         add_reduction_space(*node);
         return;
       }
-    // Without a reduction the largest result is the space; the others must have as many elements.
-    for (const Extent extent : request_.stores[0]->shape) body_.space.add_axis(extent);
+    // Without a reduction the first result is the space, walked as it lies in memory; the others
+    // must have as many elements.
+    const StoreRequest& first = request_.stores[0];
+    std::vector<Index> position(first.node->shape.size());
+    for (const int axis : memory_order(strides_of(first)))
+      position[static_cast<std::size_t>(axis)] =
+          body_.space.add_axis(first.node->shape[static_cast<std::size_t>(axis)]);
     body_.parallel_axes = body_.space.axis_count();
-    row_ = position_in(request_.stores[0]->shape);
+    row_ = body_.space.linearize(position, first.node->shape);
+  }
+
+  static std::vector<Extent> strides_of(const StoreRequest& store) {
+    if (store.strides.empty()) return row_major_strides(store.node->shape);
+    return {store.strides.begin(), store.strides.end()};
   }
 
   void add_reduction_space(const Node& reduction) {
@@ -86,7 +96,7 @@ class Builder {
   /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
   /// order of the indices, and nobody else may read them before it ends.
   void add_scatter_space(const Node& node) {
-    if (request_.stores.size() != 1 || request_.stores[0] != &node)
+    if (request_.stores.size() != 1 || request_.stores[0].node != &node)
       throw Refusal{
           fmt::format("{} writes its rows in the order of its indices, which no other "
                       "result of a kernel follows",
@@ -126,23 +136,28 @@ class Builder {
 
   // --- stores -----------------------------------------------------------------------------------
 
-  void add_scatter() {
+  void add_scatter(const StoreRequest& request) {
     const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
     const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
     const int base = evaluate(*scatter_->operand(0), at);
     const int index = evaluate(*scatter_->operand(1), along);
     const int source = evaluate(*scatter_->operand(2), from);
     body_.scatter = BodyScatter{.node = scatter_, .base = base, .index = index, .source = source};
-    body_.stores.push_back({.node = scatter_, .value = base, .at = row_});
+    body_.stores.push_back({.node = scatter_,
+                            .value = base,
+                            .position = {row, column},
+                            .at = address(body_.space, at, strides_of(request))});
   }
 
-  void add_store(const Node* node) {
-    if (node == scatter_) return add_scatter();
+  void add_store(const StoreRequest& request) {
+    const Node* node = request.node;
+    if (node == scatter_) return add_scatter(request);
     const std::vector<Index> at = store_position(*node);
     const int value = evaluate(*node, at);
     BodyStore store{.node = node,
                     .value = value,
-                    .at = body_.space.linearize(at, node->shape),
+                    .position = at,
+                    .at = address(body_.space, at, strides_of(request)),
                     .varies = false,
                     .stage = body_.values[static_cast<std::size_t>(value)].stage};
     store.varies = body_.has_reduced_axis && element_store(*node);
@@ -195,7 +210,7 @@ class Builder {
 
   /// A pointwise kernel that only stores a view walks the view itself.
   bool inside_only_as_store(const Node& node) const {
-    return !body_.has_reduced_axis && &node == request_.stores[0];
+    return !body_.has_reduced_axis && &node == request_.stores[0].node;
   }
 
   // --- values -----------------------------------------------------------------------------------
@@ -211,7 +226,8 @@ class Builder {
   int compute(const Node& node, std::span<const Index> at) {
     if (is_free(node)) return free_value(node, at);
     // A view that is stored but not computed here is what a copy of it reads.
-    const bool is_copied = std::ranges::find(request_.stores, &node) != request_.stores.end();
+    const bool is_copied =
+        std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
     const bool stored_elsewhere =
         node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied));
     if (stored_elsewhere) return load(node, at);
@@ -263,7 +279,8 @@ class Builder {
   int load(const Node& node, std::span<const Index> at) {
     resolve_indirect(at);
     const std::vector<Extent> strides =
-        node.op == Op::input ? strides_of(node) : row_major_strides(node.shape);
+        node.op == Op::input ? sinter::strides_of(node)
+                             : strides_of({.node = &node, .strides = request_.strides(&node)});
     Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
     value.at = address(body_.space, at, strides);
     value.conditions = conditions_;

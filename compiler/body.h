@@ -57,7 +57,8 @@ struct BodyReduction {
 struct BodyStore {
   const Node* node = nullptr;
   int value = 0;
-  Index at;             ///< element offset in a row-major array of the node's shape
+  std::vector<Index> position;  ///< per axis of the node; empty once axes are collapsed
+  Index at;                     ///< element offset in memory
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
   bool is_final = false;  ///< one element for the whole kernel
@@ -102,10 +103,18 @@ struct Body {
   int passes() const;
 };
 
+/// What is written, and with which strides; none: row-major.
+struct StoreRequest {
+  const Node* node = nullptr;
+  std::span<const Extent> strides = {};
+};
+
 /// What a body is asked to compute.
 struct BodyRequest {
-  std::span<const Node* const> nodes;   ///< computed in the kernel, by ascending id
-  std::span<const Node* const> stores;  ///< of them (or views of inputs), what is written
+  std::span<const Node* const> nodes;    ///< computed in the kernel, by ascending id
+  std::span<const StoreRequest> stores;  ///< of them, or views of inputs
+  /// The strides of what is read from memory; none: row-major. Not asked of inputs.
+  std::function<std::span<const Extent>(const Node*)> strides;
 };
 
 /// A body, or the reason why there is none.

@@ -41,7 +41,10 @@ class Rewriter {
       for (Condition& condition : value.conditions)
         condition.at = space_.substitute(condition.at, axes_);
     }
-    for (BodyStore& store : body_.stores) store.at = space_.substitute(store.at, axes_);
+    for (BodyStore& store : body_.stores) {
+      store.at = space_.substitute(store.at, axes_);
+      store.position.clear();
+    }
     llvm::DenseMap<const IndexAtom*, int> indirect;
     for (const auto& [atom, value] : body_.indirect) {
       std::vector<Index> at;

@@ -29,7 +29,10 @@ std::vector<const Node*> reachable(const GraphData& graph) {
 }  // namespace
 
 Groups::Groups(const GraphData& graph) : names_(std::make_shared<const ValueNames>(graph)) {
-  for (const OutputInfo& output : graph.outputs) wanted_.insert(output.node);
+  for (const OutputInfo& output : graph.outputs) {
+    wanted_.insert(output.node);
+    strides_.try_emplace(output.node, output.strides);  // the first one is read by others
+  }
   for (const UpdateInfo& update : graph.updates) wanted_.insert(update.value);
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
@@ -198,16 +201,19 @@ void Groups::drop_unused(int group) {
 
 BodyAnswer Groups::body(int a, int b) const {
   std::vector<const Node*> nodes = (*this)[a].nodes;
-  std::vector<const Node*> wanted;
+  std::vector<StoreRequest> wanted;
   if (b >= 0)
     for (const Node* node : (*this)[b].nodes)
       if (!contains(a, node)) nodes.push_back(node);
   std::ranges::sort(nodes, {}, [](const Node* node) { return node->id; });
   for (const Node* node : nodes) {
     const int at = home_.find(node)->second;
-    if ((at == a || at == b) && is_wanted_outside(node, a, b)) wanted.push_back(node);
+    if ((at == a || at == b) && is_wanted_outside(node, a, b))
+      wanted.push_back({.node = node, .strides = strides_.lookup(node)});
   }
-  return build_body({.nodes = nodes, .stores = wanted},
+  return build_body({.nodes = nodes,
+                     .stores = wanted,
+                     .strides = [this](const Node* node) { return strides_.lookup(node); }},
                     [this](const Node* node) { return name(node); });
 }
 

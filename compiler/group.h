@@ -72,6 +72,8 @@ class Groups {
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> reads_;
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> users_;
   llvm::DenseSet<const Node*> wanted_;  ///< outputs and updates
+  /// Of outputs that are not row-major, by what they are outputs of.
+  llvm::DenseMap<const Node*, std::span<const Extent>> strides_;
 };
 
 }  // namespace sinter

@@ -25,6 +25,7 @@ struct Buffer {
   int index = 0;
   const Node* node = nullptr;  ///< whose value it holds
   DType dtype = DType::f32;
+  std::vector<Extent> strides;  ///< in elements, one per axis of the node
   Extent elements;  ///< from the first to the last one touched; without meaning where one axis is 0
   std::string name;
 };

@@ -90,6 +90,7 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
   for (const OutputInfo& output : from.outputs)
     result->outputs.push_back({.name = output.name,
                                .node = copier.copy(output.node),
+                               .strides = copier.copy_of(output.strides),
                                .location = copier.copy_of(output.location)});
   for (const UpdateInfo& update : from.updates)
     result->updates.push_back({.parameter = copier.copy(update.parameter),

@@ -7,6 +7,7 @@
 #include "compiler/candidates.h"
 #include "compiler/cost.h"
 #include "compiler/guards.h"
+#include "compiler/kernel_body.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "sinter/error.h"
@@ -186,12 +187,7 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
 
 void schedule(Program& program, Kernel& kernel, const Target& target) {
   if (program.facts.divisors.empty()) find_divisors(program);
-  std::vector<const Node*> stores;
-  for (const Store& store : kernel.stores) stores.push_back(store.node);
-  BodyAnswer answer = build_body({.nodes = kernel.nodes, .stores = stores},
-                                 [](const Node* node) { return std::string(info(node->op).name); });
-  ensure(static_cast<bool>(answer), "kernel " + kernel.name + " has no body: " + answer.why_not);
-  const Body body = collapse_axes(std::move(answer.body));
+  const Body body = body_of(program, kernel);
   kernel.parallel.clear();
   for (int axis = 0; axis < body.parallel_axes; ++axis)
     kernel.parallel.push_back(body.space.extent(axis));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/layout.h"
 #include "ir/record.h"
 #include "sinter/error.h"
 
@@ -254,7 +255,7 @@ Tensor Graph::scalar(std::string_view name, DType dtype, const char* file, int l
   return tensor(*data_, node);
 }
 
-void Graph::output(std::string_view name, Operand value) {
+void Graph::output(std::string_view name, Operand value, OutputOptions options) {
   check_owner(*data_, value, fmt::format("output {}", name));
   if (name.empty())
     throw UserError(fmt::format("output: the name is empty; give it one (recorded at {})",
@@ -266,8 +267,22 @@ void Graph::output(std::string_view name, Operand value) {
         name, data_->name,
         to_string(std::ranges::find(data_->outputs, name, &OutputInfo::name)->location),
         to_string(value.location)));
-  data_->outputs.push_back(
-      {.name = std::string(name), .node = value.tensor.node(), .location = value.location});
+  const Node& node = *value.tensor.node();
+  const auto strides_text = [&] { return to_string(options.strides); };
+  if (!options.strides.empty() && options.strides.size() != node.shape.size())
+    throw UserError(
+        fmt::format("output {}: {} strides {} for a value of rank {}, {} (recorded at {})", name,
+                    options.strides.size(), strides_text(), node.rank(), type_text(node),
+                    to_string(value.location)));
+  if (!options.strides.empty() && !may_be_apart(node.shape, options.strides))
+    throw UserError(fmt::format(
+        "output {}: strides {} put two elements of {} in one place; give each its own, each stride "
+        "larger than what the smaller ones reach (recorded at {})",
+        name, strides_text(), type_text(node), to_string(value.location)));
+  OutputInfo output{.name = std::string(name), .node = &node, .location = value.location};
+  if (!std::ranges::equal(options.strides, row_major_strides(node.shape)))
+    output.strides.assign(options.strides.begin(), options.strides.end());
+  data_->outputs.push_back(std::move(output));
   if (data_->label(value.tensor.node()).empty()) data_->set_label(value.tensor.node(), name);
 }
 
@@ -286,6 +301,12 @@ void Graph::update(Operand parameter, Operand value) {
     throw UserError(fmt::format("update {}: the input is {} but the value is {} (recorded at {})",
                                 data_->label(target), type_text(*target), type_text(*source),
                                 place));
+  const std::span<const Extent> strides = attribute(*target, "strides").extents;
+  if (!strides.empty() && !may_be_apart(target->shape, strides))
+    throw UserError(fmt::format(
+        "update {}: its strides {} put two elements of {} in one place, so it cannot be written "
+        "(recorded at {})",
+        data_->label(target), to_string(strides), type_text(*target), place));
   if (data_->has_update(target))
     throw UserError(fmt::format(
         "update {}: it is updated already (recorded at {}); one update per input (recorded at {})",

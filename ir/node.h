@@ -54,6 +54,7 @@ struct InputInfo {
 struct OutputInfo {
   std::string name;
   const Node* node = nullptr;
+  std::vector<Extent> strides = {};  ///< in elements; empty: row-major
   Location location = {};
 };
 

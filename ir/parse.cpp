@@ -137,13 +137,22 @@ void Parser::return_statement() {
   has_returned_ = true;
 }
 
-/// `y`, or `name = y` for an output that is not called as its value is.
+/// `y`, or `name = y` for an output that is not called as its value is; both with the strides that
+/// it is written with, if it is not row-major.
 void Parser::return_item() {
   const Token name = expect_name("the name of an output");
   const Token source = accept("=") ? expect_name("the value of the output") : name;
+  std::vector<Extent> strides;
+  if (accept("{")) {
+    if (!accept("strides")) fail_expected("'strides', the option of an output");
+    expect("=", "after an option's name");
+    strides = extents("a stride");
+    expect("}", "after the option of an output");
+  }
   const Value* value = find_value(source);
   if (!value || !value->tensor.node()) return;
-  call_at(name, [&] { graph_.output(name.text, operand_of(value->tensor, name)); });
+  call_at(name,
+          [&] { graph_.output(name.text, operand_of(value->tensor, name), {.strides = strides}); });
 }
 
 void Parser::update_statement() {

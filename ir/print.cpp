@@ -78,7 +78,10 @@ std::string outputs_text(const GraphData& graph, const ValueNames& names) {
     std::string name = legal_name(output.name);
     while (!taken.insert(name).second) name += "_";
     const std::string& value = names.of(output.node);
-    outputs.push_back(name == value ? name : fmt::format("{} = {}", name, value));
+    std::string text = name == value ? name : fmt::format("{} = {}", name, value);
+    if (!output.strides.empty())
+      text += braced({"strides = " + to_string(std::span<const Extent>(output.strides))});
+    outputs.push_back(std::move(text));
   }
   return outputs.empty() ? "" : fmt::format("  return {}\n", fmt::join(outputs, ", "));
 }

@@ -126,13 +126,6 @@ Piece concat_piece(const Node& node, std::size_t operand) {
           .end = begin + node.operand(operand)->shape[static_cast<std::size_t>(axis)]};
 }
 
-std::vector<Extent> row_major_strides(std::span<const Extent> shape) {
-  std::vector<Extent> strides(shape.size(), Extent(1));
-  for (std::size_t axis = shape.size(); axis-- > 1;)
-    strides[axis - 1] = strides[axis] * shape[axis];
-  return strides;
-}
-
 std::vector<Extent> strides_of(const Node& input) {
   const std::span<const Extent> recorded = attribute(input, "strides").extents;
   if (recorded.empty()) return row_major_strides(input.shape);

@@ -7,6 +7,7 @@
 
 #include "ir/adt.h"
 #include "ir/index_map.h"
+#include "ir/layout.h"
 #include "ir/node.h"
 
 namespace sinter {
@@ -25,8 +26,6 @@ struct Piece {
 };
 Piece concat_piece(const Node& node, std::size_t operand);
 
-/// Row-major strides of `shape`, in elements.
-std::vector<Extent> row_major_strides(std::span<const Extent> shape);
 /// The strides of an input: as recorded, else row-major.
 std::vector<Extent> strides_of(const Node& input);
 /// The element offset of `index` in an array with `strides`.

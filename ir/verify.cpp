@@ -99,6 +99,9 @@ void verify_results(const GraphData& graph) {
     require(belongs(graph, output.node), "output {} is no node of the graph", output.name);
     require(!output.name.empty(), "an output has no name");
     require(names.insert(output.name).second, "two outputs are called {}", output.name);
+    require(output.strides.empty() || output.strides.size() == output.node->shape.size(),
+            "output {} has {} strides for rank {}", output.name, output.strides.size(),
+            output.node->rank());
   }
   std::unordered_set<const Node*> updated;
   for (const UpdateInfo& update : graph.updates) {

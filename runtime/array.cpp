@@ -113,8 +113,8 @@ DeviceMemory::~DeviceMemory() {
   log_failed_release(device.driver, device.driver.cuMemFree(pointer), "cuMemFree");
 }
 
-Array Device::empty(DType dtype, Sizes shape) const {
-  auto data = make_data("Device::empty", state_, /*pointer=*/0, dtype, shape, {});
+Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
+  auto data = make_data("Device::empty", state_, /*pointer=*/0, dtype, shape, strides);
   const std::string what = type_text(*data);
   data->memory = std::make_shared<DeviceMemory>(*state_, data->bytes, what);
   data->pointer = data->memory->pointer;

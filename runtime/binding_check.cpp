@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "ir/extent.h"
+#include "ir/layout.h"
 #include "runtime/binding.h"
 #include "sinter/error.h"
 
@@ -48,7 +49,11 @@ class Check {
              fmt::format("is row-major but bound to {} with strides {}; bind a row-major copy, "
                          "or record the {} with these strides",
                          type_text(array), to_string(array.strides),
-                         slot.kind == Slot::Kind::input ? "input" : "program"));
+                         slot.kind == Slot::Kind::input ? "input" : "output"));
+      if (slot.is_written && !are_apart(array.shape, array.strides))
+        fail(slot, fmt::format("is written, but is bound to {} with strides {}, which put two "
+                               "elements in one place; give each its own",
+                               type_text(array), to_string(array.strides)));
     });
   }
 

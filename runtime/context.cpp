@@ -15,12 +15,17 @@ namespace {
 std::vector<Array> make_outputs(const ExecutableState& executable,
                                 std::span<const std::int64_t> symbols) {
   const Interface& interface = executable.interface;
+  const auto numbers = [&](std::span<const Extent> extents) {
+    std::vector<std::int64_t> result;
+    for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
+    return result;
+  };
   std::vector<Array> arrays;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
        ++i) {
-    std::vector<std::int64_t> shape;
-    for (const Extent extent : interface.slots[i].shape) shape.push_back(evaluate(extent, symbols));
-    arrays.push_back(Device(&executable.device).empty(interface.slots[i].dtype, shape));
+    const Slot& slot = interface.slots[i];
+    arrays.push_back(
+        Device(&executable.device).empty(slot.dtype, numbers(slot.shape), numbers(slot.strides)));
   }
   return arrays;
 }

@@ -57,6 +57,15 @@ std::optional<SolveStep> solve(const SizeEquation& equation,
   return is_linear ? std::optional(step) : std::nullopt;
 }
 
+Slot output_slot(const OutputInfo& output) {
+  return {.kind = Slot::Kind::output,
+          .name = output.name,
+          .dtype = output.node->dtype,
+          .shape = {output.node->shape.begin(), output.node->shape.end()},
+          .strides = output.strides,
+          .is_written = true};
+}
+
 Slot input_slot(const GraphData& graph, const InputInfo& input) {
   Slot slot{.kind = input.node->op == Op::scalar ? Slot::Kind::scalar : Slot::Kind::input,
             .name = input.name,
@@ -110,6 +119,8 @@ std::vector<int> used_symbols(const GraphData& graph) {
       for (const Extent extent : attribute.extents) collect_symbols(extent, used);
     }
   }
+  for (const OutputInfo& output : graph.outputs)
+    for (const Extent extent : output.strides) collect_symbols(extent, used);
   std::ranges::sort(used);
   used.erase(std::unique(used.begin(), used.end()), used.end());
   return used;
@@ -145,12 +156,7 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
                     interface.name, interface.place));
   for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
   interface.input_count = static_cast<int>(interface.slots.size());
-  for (const OutputInfo& output : data.outputs)
-    interface.slots.push_back({.kind = Slot::Kind::output,
-                               .name = output.name,
-                               .dtype = output.node->dtype,
-                               .shape = {output.node->shape.begin(), output.node->shape.end()},
-                               .is_written = true});
+  for (const OutputInfo& output : data.outputs) interface.slots.push_back(output_slot(output));
   for (const ExtentAtom* symbol : data.extents->symbols())
     interface.symbols.push_back(symbol->name);
   interface.equations = equations_of(interface.slots);

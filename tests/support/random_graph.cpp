@@ -272,8 +272,12 @@ class Recorder {
 
   void add_results() {
     const std::size_t count = 1 + below(4);
-    for (std::size_t i = 0; i < count; ++i)
-      graph_.output("out" + std::to_string(i), i == 0 ? values_.back() : pick());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Tensor value = i == 0 ? values_.back() : pick();
+      std::vector<Extent> strides;
+      if (chance(25)) strides = padded_strides(value.shape());
+      graph_.output("out" + std::to_string(i), value, {.strides = strides});
+    }
     for (const Tensor& parameter : parameters_) {
       if (!chance(30)) continue;
       for (const Tensor& value : values_)

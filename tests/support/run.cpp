@@ -53,9 +53,12 @@ class Runner {
     }
     for (const OutputInfo& output : graph_.outputs) {
       const std::vector<std::int64_t> shape = numbers(output.node->shape, request_.symbols);
-      const std::int64_t bytes = element_count(shape) * size_of(output.node->dtype);
-      arrays_.emplace("output " + output.name, make_array(device_, output.node->dtype, shape, {},
-                                                          bytes, request_.misalignment));
+      const std::vector<std::int64_t> strides = numbers(output.strides, request_.symbols);
+      const HostArray place(output.node->dtype, shape, strides);
+      arrays_.emplace("output " + output.name,
+                      make_array(device_, output.node->dtype, shape, strides,
+                                 static_cast<std::int64_t>(place.bytes().size()),
+                                 request_.misalignment));
     }
   }
 

@@ -19,10 +19,13 @@ class Memory {
     for (const InputInfo& input : graph.inputs)
       if (input.node->op == Op::input) upload(input.name, request.device);
     for (const OutputInfo& output : graph.outputs) {
-      std::vector<std::int64_t> shape;
-      for (const Extent extent : output.node->shape)
-        shape.push_back(evaluate(extent, request.symbols));
-      outputs_.push_back(request.device.empty(output.node->dtype, shape));
+      const auto numbers = [&](std::span<const Extent> extents) {
+        std::vector<std::int64_t> result;
+        for (const Extent extent : extents) result.push_back(evaluate(extent, request.symbols));
+        return result;
+      };
+      outputs_.push_back(request.device.empty(output.node->dtype, numbers(output.node->shape),
+                                              numbers(output.strides)));
     }
     stream_.synchronize();
   }

@@ -99,6 +99,11 @@ struct InputOptions {
   std::optional<double> high = {};
 };
 
+/// What may be said of an output beyond its value.
+struct OutputOptions {
+  Extents strides = {};  ///< in elements, one per axis, no two elements in one place; row-major
+};
+
 /// A recorded computation. Belongs to one thread while it is being recorded.
 class Graph {
  public:
@@ -117,9 +122,11 @@ class Graph {
   /// A number that may differ from call to call; rank 0.
   Tensor scalar(std::string_view name, DType dtype, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE());
-  /// Makes `value` an output called `name`.
-  void output(std::string_view name, Operand value);
-  /// Writes `value` into the input `parameter` after everything that reads its old value.
+  /// Makes `value` an output called `name`. Throws UserError on a taken name, or strides of another
+  /// rank or that put two elements in one place.
+  void output(std::string_view name, Operand value, OutputOptions options = {});
+  /// Writes `value` into the input `parameter` after everything that reads its old value. Throws
+  /// UserError where it is no input, or one whose strides put two elements in one place.
   void update(Operand parameter, Operand value);
 
   GraphData& data() { return *data_; }

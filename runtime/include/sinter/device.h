@@ -37,9 +37,9 @@ class Device {
   /// Its number among devices of its kind.
   int ordinal() const;
 
-  /// Fresh memory with unspecified contents, row-major. Throws DriverError where there is not
-  /// enough.
-  Array empty(DType dtype, Sizes shape) const;
+  /// Fresh memory with unspecified contents; `strides` in elements, none: row-major. Throws
+  /// DriverError where there is not enough.
+  Array empty(DType dtype, Sizes shape, Sizes strides = {}) const;
   /// Host memory that copies to and from the device run asynchronously with.
   PinnedArray pinned(DType dtype, Sizes shape) const;
   /// A new stream, which does not wait for the default one.
