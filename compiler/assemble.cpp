@@ -49,6 +49,7 @@ class Assembler {
     }
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
       const OutputInfo& output = graph().outputs[i];
+      if (output.is_left_out) continue;
       const int buffer = add_buffer({.kind = Buffer::Kind::output,
                                      .index = static_cast<int>(i),
                                      .node = output.node,

@@ -134,7 +134,5 @@ Body collapse_axes(Body body);
 
 /// True for what every kernel computes for itself rather than loads: numbers, iota, full.
 bool is_free(const Node& node);
-/// True for ops that only say where to read: reshape, permute, slice, flip, …
-bool is_view(const Node& node);
 
 }  // namespace sinter

@@ -7,19 +7,6 @@ namespace sinter {
 
 bool is_free(const Node& node) { return is_source(node.op) && node.op != Op::input; }
 
-bool is_view(const Node& node) {
-  switch (node.op) {
-    case Op::reshape:
-    case Op::permute:
-    case Op::broadcast_to:
-    case Op::slice:
-    case Op::flip:
-    case Op::as_strided:
-    case Op::unfold: return true;
-    default: return false;
-  }
-}
-
 Extent Body::parallel_size() const {
   Extent size = 1;
   for (int axis = 0; axis < parallel_axes; ++axis) size = size * space.extent(axis);

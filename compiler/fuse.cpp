@@ -290,7 +290,8 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   program.facts = facts;
   program.graph = std::make_shared<Graph>(std::move(graph));
   GraphData& data = program.graph->data();
-  for (OutputInfo& output : data.outputs) output.node = as_value(data, output.node);
+  for (OutputInfo& output : data.outputs)
+    if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
   Fuser fuser(data, target, facts);
   if (options.fuse) fuser.run();

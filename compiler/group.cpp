@@ -1,4 +1,5 @@
 #include "compiler/group.h"
+#include "ir/structural.h"
 
 #include <algorithm>
 
@@ -12,7 +13,8 @@ bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); 
 std::vector<const Node*> reachable(const GraphData& graph) {
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending;
-  for (const OutputInfo& output : graph.outputs) pending.push_back(output.node);
+  for (const OutputInfo& output : graph.outputs)
+    if (!output.is_left_out) pending.push_back(output.node);
   for (const UpdateInfo& update : graph.updates) pending.push_back(update.value);
   std::vector<const Node*> result;
   while (!pending.empty()) {
@@ -30,6 +32,7 @@ std::vector<const Node*> reachable(const GraphData& graph) {
 
 Groups::Groups(const GraphData& graph) : names_(std::make_shared<const ValueNames>(graph)) {
   for (const OutputInfo& output : graph.outputs) {
+    if (output.is_left_out) continue;
     wanted_.insert(output.node);
     strides_.try_emplace(output.node, output.strides);  // the first one is read by others
   }

@@ -2,6 +2,7 @@
 
 #include "compiler/body.h"
 #include "compiler/rewrite.h"
+#include "ir/structural.h"
 
 #include <algorithm>
 
@@ -90,6 +91,7 @@ std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t>
     if (!is_view(*node)) read_operands(*node, reads);
   Touched writes(symbols);
   for (const OutputInfo& output : graph.outputs) {
+    if (output.is_left_out) continue;
     reads.read(output.node);  // which may be a view of an input
     writes.write(output.node);
   }

@@ -48,6 +48,8 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   fusion.fuse = options.fuse && !passes.is_skipped("fuse");
 
   Graph graph = clone(recorded);
+  for (std::size_t i = 0; i < options.left_out.size(); ++i)
+    graph.data().outputs[i].is_left_out = options.left_out[i];
   std::vector<Guard> guards;
   passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
   passes.run("fold", graph, [&] { fold(graph.data()); });

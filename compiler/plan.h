@@ -16,7 +16,9 @@ struct PlanOptions {
   bool fuse = true;                    ///< false: one kernel per node of the simplified graph
   Numerics numerics = {};              ///< handed on to whoever emits
   std::vector<std::string> skip = {};  ///< passes to leave out, by name
-  bool verify = true;                  ///< check the graph after each pass
+  /// Outputs by number that are views (ir/output_view.h) and stay unwritten; empty: none.
+  std::vector<bool> left_out = {};
+  bool verify = true;  ///< check the graph after each pass
   /// Called after each pass with its name and what came out, as text, when set.
   std::function<void(std::string_view pass, const std::string& text)> dump = {};
   /// Called after each pass with its name and duration, when set.

@@ -4,6 +4,7 @@
 #include "compiler/body.h"
 #include "compiler/plan.h"
 #include "sinter/error.h"
+#include "ir/structural.h"
 
 #include <algorithm>
 #include <limits>

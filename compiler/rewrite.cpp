@@ -91,7 +91,8 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
     result->outputs.push_back({.name = output.name,
                                .node = copier.copy(output.node),
                                .strides = copier.copy_of(output.strides),
-                               .location = copier.copy_of(output.location)});
+                               .location = copier.copy_of(output.location),
+                               .is_left_out = output.is_left_out});
   for (const UpdateInfo& update : from.updates)
     result->updates.push_back({.parameter = copier.copy(update.parameter),
                                .value = copier.copy(update.value),

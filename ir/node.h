@@ -56,6 +56,7 @@ struct OutputInfo {
   const Node* node = nullptr;
   std::vector<Extent> strides = {};  ///< in elements; empty: row-major
   Location location = {};
+  bool is_left_out = false;  ///< a view that nobody wants written (PlanOptions::left_out)
 };
 
 /// `value` is written into `parameter` once everything has read its old contents.

@@ -139,6 +139,19 @@ Index address(IndexSpace& space, std::span<const Index> index, std::span<const E
   return result;
 }
 
+bool is_view(const Node& node) {
+  switch (node.op) {
+    case Op::reshape:
+    case Op::permute:
+    case Op::broadcast_to:
+    case Op::slice:
+    case Op::flip:
+    case Op::as_strided:
+    case Op::unfold: return true;
+    default: return false;
+  }
+}
+
 std::optional<ViewOfInput> view_of_input(IndexSpace& space, const Node& node) {
   std::vector<Index> index;
   for (const Extent extent : node.shape) index.push_back(space.add_axis(extent));

@@ -31,6 +31,9 @@ std::vector<Extent> strides_of(const Node& input);
 /// The element offset of `index` in an array with `strides`.
 Index address(IndexSpace& space, std::span<const Index> index, std::span<const Extent> strides);
 
+/// True for ops that only say where to read: reshape, permute, slice, flip, …
+bool is_view(const Node& node);
+
 /// The input that `node` is a view of, and the element offset in it per axis of `node`; nullopt if
 /// arithmetic or data-dependent reads stand between.
 struct ViewOfInput {

@@ -111,6 +111,11 @@ void Matcher::match_part(BindingList bindings, int first_slot, int count) {
   for (int slot = first_slot; slot < first_slot + count; ++slot) {
     if (seen_[static_cast<std::size_t>(slot)] == call_) continue;
     const Slot& missing = interface_.slots[static_cast<std::size_t>(slot)];
+    if (missing.view) {
+      matched_.arrays[static_cast<std::size_t>(slot)] = nullptr;
+      matched_.handles[static_cast<std::size_t>(slot)] = nullptr;
+      continue;
+    }
     fail_binding(interface_, fmt::format("{} is not bound; bind {}", to_string(missing),
                                          missing.is_array() ? "an array of " + type_text(missing)
                                                             : "a number"));

@@ -13,7 +13,7 @@ namespace sinter {
 
 /// What a caller bound to each slot, not yet checked.
 struct Matched {
-  std::vector<const ArrayData*> arrays;  ///< null for scalars
+  std::vector<const ArrayData*> arrays;  ///< null for scalars, and views that are left out
   std::vector<const Array*> handles;     ///< the same as they were given
   std::vector<Literal> numbers;          ///< of scalars
 };
@@ -52,6 +52,7 @@ struct Bound {
   std::vector<std::uint64_t> ids;     ///< per slot: of the Array; 0 for a scalar
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;  ///< of every pointer, as far as it matters
+  std::vector<bool> left_out;   ///< per output: nothing is bound to it; empty: to all
   std::uint64_t version = 0;    ///< no two different states of a process share it
 };
 

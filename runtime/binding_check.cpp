@@ -218,6 +218,16 @@ class Check {
   const Matched& matched_;
 };
 
+/// Which outputs have no array; empty if all have one.
+std::vector<bool> left_out(const Interface& interface, const Matched& matched) {
+  std::vector<bool> result;
+  for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < matched.arrays.size();
+       ++i)
+    result.push_back(!matched.arrays[i]);
+  if (std::ranges::none_of(result, std::identity())) result.clear();
+  return result;
+}
+
 std::uint64_t next_version() {
   static std::atomic<std::uint64_t> version = 1;
   return version.fetch_add(1, std::memory_order_relaxed);
@@ -234,10 +244,12 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
   bound.values.resize(slots);
   // All numbers are looked at before any is taken: a call that throws leaves nothing half done.
   for (std::size_t i = 0; i < slots; ++i)
-    if (!matched.arrays[i]) scalar_bits(interface, interface.slots[i], matched.numbers[i]);
+    if (!interface.slots[i].is_array())
+      scalar_bits(interface, interface.slots[i], matched.numbers[i]);
   for (std::size_t i = 0; i < slots; ++i) {
-    if (const ArrayData* array = matched.arrays[i]) {
-      arrays_changed = arrays_changed || bound.ids[i] != array->id;
+    if (interface.slots[i].is_array()) {
+      const ArrayData* array = matched.arrays[i];
+      arrays_changed = arrays_changed || bound.ids[i] != (array ? array->id : 0);
       continue;
     }
     const std::uint64_t bits = scalar_bits(interface, interface.slots[i], matched.numbers[i]);
@@ -252,6 +264,7 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
     check.memory();
     check.overlap();
     bound.alignment = check.alignment();
+    bound.left_out = left_out(interface, matched);
     bound.ids.resize(slots);
     for (std::size_t i = 0; i < slots; ++i) {
       if (!matched.arrays[i]) continue;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/extent.h"
 #include "runtime/context_state.h"
@@ -11,21 +12,35 @@ namespace sinter {
 
 namespace {
 
-/// Fresh arrays for every output, given the sizes.
-std::vector<Array> make_outputs(const ExecutableState& executable,
-                                std::span<const std::int64_t> symbols) {
+std::vector<std::int64_t> numbers(std::span<const Extent> extents,
+                                  std::span<const std::int64_t> symbols) {
+  std::vector<std::int64_t> result;
+  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
+  return result;
+}
+
+/// The view of `base` that `slot` says.
+Array view_of(const Slot& slot, const Array& base, std::span<const std::int64_t> symbols) {
+  const std::vector<std::int64_t> shape = numbers(slot.shape, symbols);
+  // An empty view may begin behind the end of its base.
+  const std::int64_t offset =
+      std::ranges::count(shape, 0) ? 0 : evaluate(slot.view->offset, symbols) * size_of(slot.dtype);
+  return base.view(offset, slot.dtype, shape, numbers(slot.view->strides, symbols));
+}
+
+/// Fresh arrays for every output that is no view, given the sizes; nothing for those that are.
+std::vector<std::optional<Array>> make_outputs(const ExecutableState& executable,
+                                               std::span<const std::int64_t> symbols) {
   const Interface& interface = executable.interface;
-  const auto numbers = [&](std::span<const Extent> extents) {
-    std::vector<std::int64_t> result;
-    for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
-    return result;
-  };
-  std::vector<Array> arrays;
+  std::vector<std::optional<Array>> arrays;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
        ++i) {
     const Slot& slot = interface.slots[i];
-    arrays.push_back(
-        Device(&executable.device).empty(slot.dtype, numbers(slot.shape), numbers(slot.strides)));
+    arrays.emplace_back();
+    if (!slot.view)
+      arrays.back() =
+          Device(&executable.device)
+              .empty(slot.dtype, numbers(slot.shape, symbols), numbers(slot.strides, symbols));
   }
   return arrays;
 }
@@ -58,17 +73,28 @@ Outputs Context::run(const Stream& stream, BindingList inputs) {
   const Interface& interface = executable.interface;
   // A matcher of its own: nothing of this Context is touched before it is known to be free.
   Matcher matcher(interface);
+  const Matched& matched = matcher.match_inputs(inputs);
   const std::vector<std::int64_t> symbols =
-      symbols_of_inputs(interface, executable.device, matcher.match_inputs(inputs));
+      symbols_of_inputs(interface, executable.device, matched);
   executable.check_sizes(symbols);
+  const std::vector<std::optional<Array>> made = make_outputs(executable, symbols);
+  const auto first = static_cast<std::size_t>(interface.input_count);
+  std::vector<Binding> outputs;
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (made[i]) outputs.emplace_back(interface.slots[first + i].name, *made[i]);
+  run(stream, inputs, outputs);
   Outputs result;
   result.executable_ = state_->executable;
-  result.arrays_ = make_outputs(executable, symbols);
-  std::vector<Binding> outputs;
-  for (std::size_t i = 0; i < result.arrays_.size(); ++i)
-    outputs.emplace_back(interface.slots[static_cast<std::size_t>(interface.input_count) + i].name,
-                         result.arrays_[i]);
-  run(stream, inputs, outputs);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Slot& slot = interface.slots[first + i];
+    if (made[i]) {
+      result.arrays_.push_back(*made[i]);
+      continue;
+    }
+    const auto base = static_cast<std::size_t>(slot.view->base);
+    result.arrays_.push_back(
+        view_of(slot, base < first ? *matched.handles[base] : *made[base - first], symbols));
+  }
   return result;
 }
 

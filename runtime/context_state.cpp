@@ -100,6 +100,7 @@ Lane& ContextState::lane_for(const Bound& bound) {
   if (lane_ && lane_->version == bound.version) [[likely]]
     return *lane_;
   const bool same_facts = lane_ && lane_->launches.variant().alignment == bound.alignment &&
+                          lane_->launches.variant().left_out == bound.left_out &&
                           std::ranges::equal(lane_->launches.symbols(), bound.symbols);
   if (!same_facts) lane_ = &change_lane(bound);
   return *lane_;
@@ -107,7 +108,8 @@ Lane& ContextState::lane_for(const Bound& bound) {
 
 Lane& ContextState::change_lane(const Bound& bound) {
   executable->check_sizes(bound.symbols);
-  std::shared_ptr<const Variant> variant = executable->variant_for(bound.symbols, bound.alignment);
+  std::shared_ptr<const Variant> variant = executable->variant_for(
+      {.symbols = bound.symbols, .alignment = bound.alignment, .left_out = bound.left_out});
   auto found = std::ranges::find_if(lanes, [&](const std::unique_ptr<Lane>& lane) {
     return &lane->launches.variant() == variant.get();
   });

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cstring>
+
+#include "ir/walk.h"
 #include "runtime/device_state.h"
 #include "sinter/array.h"
 #include "sinter/error.h"
@@ -8,24 +11,53 @@ namespace sinter {
 
 namespace {
 
-/// A copy is one run of bytes on the stream's device.
-void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
-                    const Stream& stream) {
+void check_device(std::string_view what, const ArrayData& array, const DeviceState& device,
+                  const Stream& stream) {
   if (array.device != &device || &stream.state()->device != &device)
     throw UserError(
         fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
                     "{}; use one device",
                     what, array.device->name, stream.state()->device.name, device.name));
+}
+
+/// A copy is one run of bytes on the stream's device.
+void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
+                    const Stream& stream) {
+  check_device(what, array, device, stream);
   if (!array.is_row_major)
     throw UserError(fmt::format("{}: {} with strides {} is not row-major; copy through one that is",
                                 what, type_text(array), to_string(array.strides)));
 }
 
+std::int64_t bytes_of_elements(const ArrayData& array) {
+  return array.elements * size_of(array.dtype);
+}
+
 void check_same_bytes(std::string_view what, const ArrayData& array, std::int64_t bytes,
                       std::string_view other) {
-  if (array.bytes != bytes)
+  if (bytes_of_elements(array) != bytes)
     throw UserError(fmt::format("{}: {} has {} bytes but {} has {}; they must be the same", what,
-                                type_text(array), array.bytes, other, bytes));
+                                type_text(array), bytes_of_elements(array), other, bytes));
+}
+
+void copy_to_host(const ArrayData& array, void* to, const Stream& stream) {
+  const Driver& driver = array.device->driver;
+  const CurrentContext current(*array.device);
+  check(driver,
+        driver.cuMemcpyDtoHAsync(to, array.pointer, static_cast<std::size_t>(array.bytes),
+                                 stream.state()->handle),
+        "cuMemcpyDtoHAsync", [&] { return "download of " + type_text(array); });
+}
+
+/// The elements of `array`, whose memory is in `from`, in row-major order.
+void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
+  const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
+  Walk walk(array.shape, {array.strides});
+  for (std::int64_t i = 0; i < array.elements; ++i) {
+    std::memcpy(to, from + static_cast<std::size_t>(walk.offset(0)) * element_bytes, element_bytes);
+    to += element_bytes;
+    walk.next();
+  }
 }
 
 }  // namespace
@@ -48,13 +80,13 @@ void Device::upload(const Array& to, const PinnedArray& from, const Stream& stre
 
 void Device::download(const Array& from, void* to, const Stream& stream) const {
   const ArrayData& array = from.data();
-  check_copyable("Device::download", array, *state_, stream);
+  check_device("Device::download", array, *state_, stream);
   if (array.bytes == 0) return;
-  const CurrentContext current(*state_);
-  const auto bytes = static_cast<std::size_t>(array.bytes);
-  check(state_->driver,
-        state_->driver.cuMemcpyDtoHAsync(to, array.pointer, bytes, stream.state()->handle),
-        "cuMemcpyDtoHAsync", [&] { return "download of " + type_text(array); });
+  if (array.is_row_major) return copy_to_host(array, to, stream);
+  std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
+  copy_to_host(array, memory.data(), stream);
+  stream.synchronize();
+  gather(array, memory.data(), static_cast<std::byte*>(to));
 }
 
 void Device::download(const Array& from, PinnedArray& to, const Stream& stream) const {

@@ -48,6 +48,16 @@ void check_portable(const GraphData& graph) {
   }
 }
 
+/// Which outputs are views; empty if none is.
+std::vector<bool> views_of(const Interface& interface) {
+  std::vector<bool> result;
+  for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
+       ++i)
+    result.push_back(interface.slots[i].view.has_value());
+  if (std::ranges::none_of(result, std::identity())) result.clear();
+  return result;
+}
+
 }  // namespace
 
 Executable compile(const Graph& graph, Device device, const Options& options, const char* file,
@@ -71,20 +81,22 @@ Executable compile(const Graph& graph, Device device, const Options& options, co
   return executable;
 }
 
-std::shared_ptr<const Variant> ExecutableState::variant_for(std::span<const std::int64_t> symbols,
-                                                            std::int64_t alignment) {
+std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
   const std::lock_guard lock(mutex_);
   std::string reason = "the first";
   for (const std::shared_ptr<const Variant>& variant : variants_) {
-    if (serves(*variant, symbols, alignment)) return variant;
-    if (variant->alignment == alignment)
-      reason = broken_guard(variant->program, symbols);
+    if (serves(*variant, need)) return variant;
+    const bool is_as_aligned = variant->alignment == need.alignment;
+    if (is_as_aligned && variant->left_out == need.left_out)
+      reason = broken_guard(variant->program, need.symbols);
     else if (variants_.size() == 1 || reason == "the first")
-      reason = fmt::format("a pointer is a multiple of {} bytes, not of {}", alignment,
-                           variant->alignment);
+      reason = is_as_aligned ? "other outputs that are views are written"
+                             : fmt::format("a pointer is a multiple of {} bytes, not of {}",
+                                           need.alignment, variant->alignment);
   }
-  variants_.push_back(make_variant({.symbols = {symbols.begin(), symbols.end()},
-                                    .alignment = alignment,
+  variants_.push_back(make_variant({.symbols = {need.symbols.begin(), need.symbols.end()},
+                                    .alignment = need.alignment,
+                                    .left_out = need.left_out,
                                     .reason = std::move(reason)}));
   return variants_.back();
 }
@@ -99,11 +111,11 @@ Device Executable::device() const { return Device(&state_->device); }
 
 Context Executable::context() const { return Context(std::make_unique<ContextState>(state_)); }
 
-void Executable::prepare(std::initializer_list<Size> sizes) const {
-  prepare(std::span<const Size>(sizes.begin(), sizes.size()));
+void Executable::prepare(std::initializer_list<Size> sizes, Views views) const {
+  prepare(std::span<const Size>(sizes.begin(), sizes.size()), views);
 }
 
-void Executable::prepare(std::span<const Size> sizes) const {
+void Executable::prepare(std::span<const Size> sizes, Views views) const {
   const Interface& interface = state_->interface;
   std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
   for (const Size& size : sizes) {
@@ -121,7 +133,9 @@ void Executable::prepare(std::span<const Size> sizes) const {
       throw UserError(fmt::format("prepare {}: the size {} is not given; give it a value",
                                   interface.name, interface.symbols[i]));
   state_->check_sizes(symbols);
-  state_->variant_for(symbols, /*alignment=*/16);
+  state_->variant_for(
+      {.symbols = symbols,
+       .left_out = views == Views::returned ? views_of(interface) : std::vector<bool>()});
 }
 
 Report Executable::report() const {

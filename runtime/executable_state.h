@@ -19,6 +19,7 @@ namespace sinter {
 struct VariantRequest {
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;
+  std::vector<bool> left_out = {};
   std::string reason;  ///< why no variant that is there will do
 };
 
@@ -36,9 +37,8 @@ struct ExecutableState {
   /// Plans, compiles and tunes.
   std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
 
-  /// A variant for these sizes and pointers, made if there is none. One thread makes one at a time.
-  std::shared_ptr<const Variant> variant_for(std::span<const std::int64_t> symbols,
-                                             std::int64_t alignment);
+  /// A variant that serves `need`, made if there is none. One thread makes one at a time.
+  std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
 
  private:

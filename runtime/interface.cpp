@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ir/node.h"
+#include "ir/output_view.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -64,6 +65,16 @@ Slot output_slot(const OutputInfo& output) {
           .shape = {output.node->shape.begin(), output.node->shape.end()},
           .strides = output.strides,
           .is_written = true};
+}
+
+void add_views(Interface& interface, std::span<const std::optional<OutputView>> views) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!views[i]) continue;
+    const int base =
+        views[i]->is_of_input ? views[i]->base : interface.input_count + views[i]->base;
+    interface.slots[static_cast<std::size_t>(interface.input_count) + i].view =
+        SlotView{.base = base, .offset = views[i]->offset, .strides = views[i]->strides};
+  }
 }
 
 Slot input_slot(const GraphData& graph, const InputInfo& input) {
@@ -157,6 +168,7 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
   for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
   interface.input_count = static_cast<int>(interface.slots.size());
   for (const OutputInfo& output : data.outputs) interface.slots.push_back(output_slot(output));
+  add_views(interface, output_views(data));
   for (const ExtentAtom* symbol : data.extents->symbols())
     interface.symbols.push_back(symbol->name);
   interface.equations = equations_of(interface.slots);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,13 @@
 
 namespace sinter {
 
+/// Where the elements of an output lie in what is bound to another slot, in elements.
+struct SlotView {
+  int base = 0;
+  Extent offset;
+  std::vector<Extent> strides;
+};
+
 /// One thing that a caller binds.
 struct Slot {
   enum class Kind : std::uint8_t { input, scalar, output };
@@ -20,8 +28,9 @@ struct Slot {
   std::string name;
   DType dtype = DType::f32;
   std::vector<Extent> shape;
-  std::vector<Extent> strides;  ///< in elements; empty: row-major
-  bool is_written = false;      ///< an output, or an input with an update
+  std::vector<Extent> strides;   ///< in elements; empty: row-major
+  bool is_written = false;       ///< an output, or an input with an update
+  std::optional<SlotView> view;  ///< of an output that need not be bound
 
   bool is_array() const { return kind != Kind::scalar; }
 };

@@ -45,8 +45,9 @@ ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symb
   return layout;
 }
 
-bool serves(const Variant& variant, std::span<const std::int64_t> symbols, std::int64_t alignment) {
-  return variant.alignment == alignment && holds(variant.program, symbols);
+bool serves(const Variant& variant, const VariantNeed& need) {
+  return variant.alignment == need.alignment && variant.left_out == need.left_out &&
+         holds(variant.program, need.symbols);
 }
 
 template <class Visit>

@@ -31,7 +31,8 @@ void log(const Options& options, const std::string& line) {
 Program plan_for(VariantSource& from, const VariantRequest& request) {
   PlanOptions options{.fuse = from.options.fuse,
                       .numerics = {.rounding = from.options.rounding, .math = from.options.math},
-                      .skip = from.options.skip};
+                      .skip = from.options.skip,
+                      .left_out = request.left_out};
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, "sinter", text);
   };
@@ -137,6 +138,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   auto variant = std::make_shared<Variant>();
   auto start = std::chrono::steady_clock::now();
   variant->alignment = request.alignment;
+  variant->left_out = request.left_out;
   variant->program = plan_for(from, request);
   const Program& program = variant->program;
   std::vector<EmittedKernel> emitted;

@@ -28,10 +28,18 @@ struct Variant {
   Program program;
   std::vector<VariantKernel> kernels;  ///< in the order of program.kernels
   std::int64_t alignment = 16;         ///< of every bound pointer
+  std::vector<bool> left_out;          ///< per output: a view that is not written; empty: none
   VariantReport report;
 };
 
-/// True if `variant` serves these sizes and pointers.
-bool serves(const Variant& variant, std::span<const std::int64_t> symbols, std::int64_t alignment);
+/// What a run asks of a variant.
+struct VariantNeed {
+  std::span<const std::int64_t> symbols;
+  std::int64_t alignment = 16;
+  std::vector<bool> left_out = {};
+};
+
+/// True if `variant` serves these sizes, pointers and outputs.
+bool serves(const Variant& variant, const VariantNeed& need);
 
 }  // namespace sinter

@@ -138,7 +138,7 @@ RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
   const auto symbols = graph.data().extents->symbols();
   for (std::size_t i = 0; i < symbols.size(); ++i)
     sizes.push_back({symbols[i]->name, request.symbols[i]});
-  if (request.misalignment == 0) executable.prepare(sizes);
+  if (request.misalignment == 0) executable.prepare(sizes, Views::written);
   runner.stream().synchronize();
   if (device.is_host()) host::reset_counters();
   context.run(runner.stream(), runner.input_bindings(), runner.output_bindings());

@@ -124,7 +124,7 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   options.count = request.device.is_host();
   options.target = request.target;
   const Executable executable = compile(graph, request.device, options);
-  executable.prepare(named_sizes(graph.data(), request.symbols));
+  executable.prepare(named_sizes(graph.data(), request.symbols), Views::written);
   std::optional<HostTurn> turn;
   if (request.device.is_host()) turn.emplace();
   Memory memory(graph.data(), inputs, request);

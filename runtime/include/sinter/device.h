@@ -57,10 +57,11 @@ class Device {
   }
   void upload(const Array& to, const PinnedArray& from, const Stream& stream) const;
 
-  /// Copies a row-major array to `from.bytes()` bytes of host memory, in the order of `stream`.
+  /// Copies the elements of `from` in row-major order to host memory, in the order of `stream`. An
+  /// array that is not row-major is put in order on the host, for which this call waits.
   void download(const Array& from, void* to, const Stream& stream) const;
   void download(const Array& from, PinnedArray& to, const Stream& stream) const;
-  /// The elements of a row-major array, after everything before it on `stream`; waits for them.
+  /// The elements of an array in row-major order, after everything before it on `stream`; waits for them.
   template <class Element>
   std::vector<Element> download(const Array& from, const Stream& stream) const;
 

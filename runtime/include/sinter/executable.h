@@ -47,7 +47,16 @@ struct Size {
   std::int64_t value = 0;
 };
 
-/// Arrays that a run made for its results, in the order of the graph's outputs.
+/// What becomes of outputs that are plain views of inputs or of other outputs, as a transposed or
+/// sliced input is: reshape, permute, slice, broadcast_to and the like, and nothing else, stand
+/// between them, and their elements lie evenly spaced, none backwards.
+enum class Views : std::uint8_t {
+  returned,  ///< nothing is computed for them: a run that makes its outputs gives views
+  written,   ///< they are written into arrays of the caller's
+};
+
+/// Arrays that a run made for its results, in the order of the graph's outputs. Those that are plain
+/// views share their memory with the input or output that they show, and change when it does.
 class Outputs {
  public:
   /// Throws UserError if the graph has no output of that name or number.
@@ -89,11 +98,12 @@ class Context {
   ~Context();
 
   /// Launches the program on `stream`. New sizes plan, compile and tune first (see
-  /// Executable::prepare). Outputs must not overlap anything else that is bound. Throws UserError,
-  /// before anything is launched, where a binding does not fit the graph.
+  /// Executable::prepare). Outputs must not overlap anything else that is bound. An output that is
+  /// a plain view (Views) may be left out; it is written if an array is bound to it. Throws
+  /// UserError, before anything is launched, where a binding does not fit the graph.
   void run(const Stream& stream, BindingList inputs, BindingList outputs);
   void run(const Stream& stream, const Bindings& bindings);
-  /// The same into fresh arrays.
+  /// The same into fresh arrays. Outputs that are plain views (Views) are given as such.
   [[nodiscard]] Outputs run(const Stream& stream, BindingList inputs);
 
   /// As run, as one launch of a CUDA Graph that is built once; only what changed is patched.
@@ -127,9 +137,10 @@ class Executable {
   std::string_view name() const;
   Device device() const;
   Context context() const;
-  /// Plans, compiles and tunes for these sizes now rather than at their first run.
-  void prepare(std::initializer_list<Size> sizes) const;
-  void prepare(std::span<const Size> sizes) const;
+  /// Plans, compiles and tunes for these sizes now rather than at their first run. `views` says
+  /// whether the runs will bind arrays to outputs that are plain views.
+  void prepare(std::initializer_list<Size> sizes, Views views = Views::returned) const;
+  void prepare(std::span<const Size> sizes, Views views = Views::returned) const;
   Report report() const;
 
   const std::shared_ptr<ExecutableState>& state() const { return state_; }
