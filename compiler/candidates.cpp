@@ -236,6 +236,8 @@ std::int64_t widest_state(const Body& body) {
   for (const BodyReduction& reduction : body.reductions) {
     if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
     if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
+    if (reduction.node->op == Op::logsumexp)
+      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
   }
   return widest;
 }
