@@ -127,6 +127,7 @@ int KernelWriter::state_bytes(const Node& node) const {
     case Op::argmax:
     case Op::argmin: return 16;
     case Op::welford: return 3 * size;
+    case Op::logsumexp: return 2 * size;
     default: return size;
   }
 }

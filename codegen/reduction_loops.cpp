@@ -122,7 +122,8 @@ void declare_exchange(KernelWriter& writer, std::int64_t per_use) {
 std::string empty_result(const BodyReduction& reduction) {
   const std::string_view type = compute_c_type(reduction.node->dtype);
   switch (reduction.node->op) {
-    case Op::max: return fmt::format("Ends<{}>::lowest()", type);
+    case Op::max:
+    case Op::logsumexp: return fmt::format("Ends<{}>::lowest()", type);
     case Op::min: return fmt::format("Ends<{}>::highest()", type);
     case Op::prod: return fmt::format("static_cast<{}>(1)", type);
     default: return fmt::format("static_cast<{}>(0)", type);

@@ -236,8 +236,21 @@ std::int64_t widest_state(const Body& body) {
   for (const BodyReduction& reduction : body.reductions) {
     if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
     if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
+    if (reduction.node->op == Op::logsumexp)
+      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
   }
   return widest;
+}
+
+/// True if `held` states per thread fit in its registers. A logsumexp has two numbers in each, and
+/// its exponential and the rest of the loop take some 48 more (measured for sm_90).
+bool holds_states(const Body& body, const Target& target, std::int64_t held, int threads) {
+  const std::int64_t registers =
+      std::min(target.registers_per_sm / threads, target.max_registers_per_thread);
+  return std::ranges::none_of(body.reductions, [&](const BodyReduction& reduction) {
+    const std::int64_t words = 2 * size_of(reduction.node->dtype) / 4;
+    return reduction.node->op == Op::logsumexp && held * words + 48 > registers;
+  });
 }
 
 std::vector<Schedule> columns(const Body& body, const Target& target, const Facts& facts) {
@@ -266,6 +279,7 @@ std::vector<Schedule> columns(const Body& body, const Target& target, const Fact
     const std::int64_t shared = 2 * std::int64_t{threads} * vector * state;
     if (held > 64 || threads > 1024 || threads < 32 || shared > target.shared_per_block_opt_in)
       return;
+    if (!holds_states(body, target, held, threads)) return;
     list.add({.threads = threads,
               .vector = vector,
               .unroll = 1,

@@ -22,6 +22,7 @@ double bytes_of(Extent elements, DType dtype, const Facts& facts) {
 int instructions_of(Op op) {
   switch (op) {
     case Op::pow: return 60;
+    case Op::logsumexp: return 20;
     case Op::tanh:
     case Op::erf: return 30;
     case Op::exp:
@@ -67,6 +68,10 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
       cost.instructions +=
           times * instructions_of(value.node->op) * rows * (value.varies ? row : 1.0);
   }
+  // What it takes to add an element, or to compare it, is lost in the load.
+  for (const BodyReduction& reduction : body.reductions)
+    if (const int each = instructions_of(reduction.node->op); each > 1)
+      cost.instructions += each * rows * row;
   for (const BodyStore& store : body.stores)
     cost.bytes_written += bytes_of(stored_elements(body, store), store.node->dtype, facts);
   for (const BodyReduction& reduction : body.finals) {

@@ -24,7 +24,8 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts);
 /// True if a row may stay in registers between passes: then it is read once.
 bool fits_resident(const Body& body, const Facts& facts);
 
-/// Instructions of one application of an op, roughly: what recomputing it costs.
+/// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
+/// taking one element in.
 int instructions_of(Op op);
 
 }  // namespace sinter

@@ -22,7 +22,7 @@ Extent reduced_size(const Node& node) {
   return size;
 }
 
-/// What max and min of nothing are.
+/// What max and min of nothing are. A logarithm of a sum of exponentials is what max is.
 Literal extreme_literal(Op op, DType dtype) {
   const bool lowest = op == Op::max;
   if (is_floating(dtype)) {
@@ -56,6 +56,7 @@ class Lowering {
       case Op::mean: return cast_to(node_.dtype, mean_of(accumulated()));
       case Op::var: return cast_to(node_.dtype, variance());
       case Op::welford: return cast_to(node_.dtype, squared_deviations());
+      case Op::logsumexp: return cast_to(node_.dtype, logsumexp_of(accumulated()));
       case Op::cumsum:
       case Op::cumprod: return cast_to(node_.dtype, scan(accumulated()));
       case Op::cummax:
@@ -119,6 +120,11 @@ class Lowering {
     if (reduced_size(node_).is(0))
       return filled(cast_literal(Literal::of(1), x.dtype()), x.dtype());
     return reduce(Op::prod, x);
+  }
+
+  Tensor logsumexp_of(Tensor x) {
+    if (reduced_size(node_).is(0)) return filled(extreme_literal(Op::max, x.dtype()), x.dtype());
+    return reduce(Op::logsumexp, x);
   }
 
   /// The operand in a dtype that threads can hand to one another: of 4 bytes or more.

@@ -16,6 +16,7 @@ namespace sinter {
 struct TreeDepth {
   int in_order = 0;  ///< elements taken into one accumulator one after another
   int combines = 0;  ///< of accumulators and parts
+  int levels = 0;    ///< whose results are rounded before the next one takes them
   int steps() const { return in_order + combines; }
 };
 
@@ -56,5 +57,7 @@ Interval sum_of(const ReducedView& group);
 Interval product_of(const ReducedView& group);
 /// The sum of squared deviations from the mean, in the accumulator's dtype; +0 of fewer than two.
 Interval deviations_of(const ReducedView& group);
+/// The logarithm of the sum of exponentials, in the accumulator's dtype; -inf of nothing.
+Interval logsumexp_of(const ReducedView& group);
 
 }  // namespace sinter

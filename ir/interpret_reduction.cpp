@@ -40,6 +40,7 @@ TreeDepth tree_depth(const Node& node, std::span<const std::int64_t> shape) {
     const TreeDepth level = level_depth(extent);
     depth.in_order += level.in_order;
     depth.combines += level.combines;
+    ++depth.levels;
   };
   std::int64_t level = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
@@ -180,6 +181,7 @@ Interval reduce_reals(const Node& node, const ReducedView& group) {
                       group.accumulator);
     }
     case Op::welford: return deviations_of(group);
+    case Op::logsumexp: return logsumexp_of(group);
     case Op::max: return extreme_of(group, 1);
     case Op::min: return extreme_of(group, -1);
     default: throw InternalError("interpret: no such reduction of floats");

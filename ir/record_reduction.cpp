@@ -113,6 +113,9 @@ Tensor mean(Operand x, Axes axes, Keep kept) {
 Tensor var(Operand x, Axes axes, int correction, Keep kept) {
   return record_reduction(Op::var, x, axes, {.keep = kept, .correction = correction});
 }
+Tensor logsumexp(Operand x, Axes axes, Keep kept) {
+  return record_reduction(Op::logsumexp, x, axes, {.keep = kept});
+}
 Tensor argmax(Operand x, int axis, Keep kept) {
   const std::int64_t axes[] = {axis};
   return record_reduction(Op::argmax, x, axes, {.keep = kept});

@@ -3,6 +3,7 @@
 #include "ir/record.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sinter {
 
@@ -38,6 +39,25 @@ Tensor ReducedAxes::times_others(Tensor g) const {
   const Tensor only_own = eq(zeros, own);
   const Tensor others = where(only_own, product / without, 0);
   return spread(g) * others;
+}
+
+Tensor ReducedAxes::times_softmax(Tensor g) const {
+  // A logarithm rounded to a half is off by so much that its exponential would be of no use.
+  const DType dtype = info(x_.dtype()).accumulator;
+  const Tensor x = cast(x_, dtype);
+  const Tensor y = x.node() == x_.node() ? y_ : widened(x);
+  // -inf less itself would be NaN.
+  const Tensor is_empty = eq(y, -std::numeric_limits<double>::infinity());
+  const Tensor shift = spread(where(is_empty, 0, y));
+  const Tensor softmax = exp(x - shift);
+  return cast(spread(cast(g, dtype)) * softmax, x_.dtype());
+}
+
+Tensor ReducedAxes::widened(Tensor x) const {
+  const Node& y = *y_.node();
+  const std::vector<std::int64_t> order = reduction_order(y);
+  const Keep kept = keeps_axes(y) ? Keep::yes : Keep::no;
+  return record_reduction(y.op, x, axes_, {.keep = kept, .order = order});
 }
 
 Tensor ReducedAxes::count() const {

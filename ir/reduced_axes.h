@@ -21,12 +21,18 @@ class ReducedAxes {
   Tensor times_others(Tensor g) const;
   /// Twice `scale`, spread, times how far each element is from the mean of those beside it.
   Tensor times_deviation(Tensor scale) const;
+  /// g, spread, times the part of each element's exponential in the sum of those beside it; 0 where
+  /// all of them are -inf.
+  Tensor times_softmax(Tensor g) const;
   /// How many elements went into one of y, less `correction` (var), in x's dtype.
   Tensor count() const;
   /// x's shape, nothing but zeros.
   Tensor zero() const;
 
  private:
+  /// What y is made from x, in the dtype of `x`, which is x in another one.
+  Tensor widened(Tensor x) const;
+
   Tensor x_;
   Tensor y_;
   std::vector<std::int64_t> axes_;

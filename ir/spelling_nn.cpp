@@ -170,7 +170,6 @@ std::vector<Spelling> nn_spellings() {
       {"addcmul",           nullptr,  3, 1, {kValue},                  [](const Call& c) -> Results { return {addcmul(c.operands[0], c.operands[1], c.operands[2], value_operand(c))}; }},
       {"addcdiv",           nullptr,  3, 1, {kValue},                  [](const Call& c) -> Results { return {addcdiv(c.operands[0], c.operands[1], c.operands[2], value_operand(c))}; }},
       {"logaddexp",         nullptr,  2, 1, {},                        [](const Call& c) -> Results { return {logaddexp(c.operands[0], c.operands[1])}; }},
-      {"logsumexp",         nullptr,  1, 1, {kAxes, kKeep},            [](const Call& c) -> Results { return {logsumexp(c.operands[0], c.argument("axes").integers, c.keep())}; }},
       {"norm",              nullptr,  1, 1, {kP, kAxes, kKeep},        [](const Call& c) -> Results { return {norm(c.operands[0], real(c, "p"), c.argument("axes").integers, c.keep())}; }},
       {"std",               nullptr,  1, 1, {kAxes, kCorrection, kKeep}, [](const Call& c) -> Results { return {std_dev(c.operands[0], c.argument("axes").integers, c.small("correction"), c.keep())}; }},
       {"count_nonzero",     nullptr,  1, 1, {kAxes, kKeep},            [](const Call& c) -> Results { return {count_nonzero(c.operands[0], c.argument("axes").integers, c.keep())}; }},

@@ -13,17 +13,6 @@ namespace sinter {
 
 namespace {
 
-/// `y`, reduced from `x` with its axes kept, without them.
-Tensor without_axes(std::string_view op, Tensor y, const Operand& x, Axes axes) {
-  const Node& node = *x.tensor.node();
-  AxesVector reduced;
-  for (const std::int64_t axis : axes) reduced.push_back(checked_axis(op, axis, node, x.location));
-  if (axes.empty())
-    for (int axis = 0; axis < node.rank(); ++axis) reduced.push_back(axis);
-  const ShapeVector shape = reduced_shape(node, reduced, Keep::no);
-  return reshape(y, std::span<const Extent>(shape));
-}
-
 /// The lengths of the vectors along an axis, none below `eps`. The bound stands under the root,
 /// which is infinitely steep at 0.
 Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
@@ -32,19 +21,6 @@ Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
 }
 
 }  // namespace
-
-Tensor logsumexp(Operand x, Axes axes, Keep kept) {
-  const CalledAt place(x);
-  const Widening to("logsumexp", {&x});
-  const Operand wide = to.wide(x);
-  const Tensor largest = max(wide, axes, keep);
-  // An infinity less itself is NaN; taken as it is, its exponential is right.
-  const Tensor is_usable = isfinite(largest);
-  const Tensor shift = where(is_usable, largest, 0);
-  const Tensor total = sum(exp(wide - shift), axes, keep);
-  const Tensor result = to.narrow(log(total) + shift);
-  return kept == Keep::yes ? result : without_axes("logsumexp", result, x, axes);
-}
 
 Tensor norm(Operand x, double p, Axes axes, Keep kept) {
   const CalledAt place(x);

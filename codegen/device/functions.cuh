@@ -10,6 +10,10 @@ __device__ __forceinline__ double copy_sign(double magnitude, double sign) {
 }
 __device__ __forceinline__ float division_rest(float a, float b) { return fmodf(a, b); }
 __device__ __forceinline__ double division_rest(double a, double b) { return fmod(a, b); }
+__device__ __forceinline__ float exponential(float a) { return expf(a); }
+__device__ __forceinline__ double exponential(double a) { return exp(a); }
+__device__ __forceinline__ float logarithm(float a) { return logf(a); }
+__device__ __forceinline__ double logarithm(double a) { return log(a); }
 __device__ __forceinline__ float rounded_down(float a) { return floorf(a); }
 __device__ __forceinline__ double rounded_down(double a) { return floor(a); }
 

@@ -116,3 +116,28 @@ struct Welford {
   }
   __device__ __forceinline__ T result() const { return deviations; }
 };
+
+/// log of the sum of exp: the largest element, and the sum of exp(element - largest), which is at
+/// least 1 where there is an element, and NaN where one is NaN. One exponential per element, the
+/// accurate one under Math::fast too.
+template <class T>
+struct LogSumExp {
+  // Which of equal ones leads cannot be seen, not even of -0 and +0: the total is then above 1.
+  static constexpr bool kCommutes = true;
+  T largest;
+  T total;
+  static __device__ __forceinline__ LogSumExp identity() { return {Ends<T>::lowest(), 0}; }
+  __device__ __forceinline__ void add(T element, long long) { *this = join(*this, {element, 1}); }
+  static __device__ __forceinline__ LogSumExp join(LogSumExp a, LogSumExp b) {
+    const bool b_leads = b.largest > a.largest;
+    const LogSumExp high = b_leads ? b : a;
+    const LogSumExp low = b_leads ? a : b;
+    // The difference of equal infinities would be NaN.
+    const T apart = low.largest == high.largest ? 0 : low.largest - high.largest;
+    return {high.largest, high.total + low.total * exponential(apart)};
+  }
+  __device__ __forceinline__ T result() const {
+    // One element is itself, -0 included. Compilers may know the total of literals.
+    return total == 1 ? largest : largest + logarithm(opaque_value(total));
+  }
+};

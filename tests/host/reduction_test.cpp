@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "tests/support/run.h"
 
@@ -59,6 +62,19 @@ graph layer_norm(x: bf16[5, {0}], weight: f32[{0}], bias: f32[{0}]) {{
                             GetParam()));
 }
 
+TEST_P(RowReduction, LogsumexpOfRows) {
+  run_and_check(fmt::format(R"(
+graph logsumexp_rows(x: f32[rows, {0}], h: bf16[3, {0}], d: f64[2, {0}]) {{
+  a = logsumexp x {{axes = [1], keep = true}}
+  p = sub x, a
+  b = logsumexp h {{axes = [1]}}
+  c = logsumexp d {{axes = [1]}}
+  return a, p, b, c
+}})",
+                            GetParam()),
+                {{"rows", 5}});
+}
+
 INSTANTIATE_TEST_SUITE_P(Extents, RowReduction,
                          testing::Values(2, 3, 10, 33, 64, 127, 256, 1000, 1024, 4099, 8192, 8200,
                                          10240, 20000, 24576, 65536));
@@ -74,7 +90,8 @@ graph columns(x: f32[{0}, {1}], h: bf16[2, {0}, {1}]) {{
   g = cast h {{to = f32}}
   v, m = var_mean g {{axes = [1]}}
   hm = max h {{axes = [1], keep = true}}
-  return s, a, v, m, hm
+  l = logsumexp x {{axes = [0]}}
+  return s, a, v, m, hm, l
 }})",
                             extent, inner));
 }
@@ -105,7 +122,9 @@ graph full(x: f32[{0}], h: bf16[{0}]) {{
   m = max x {{axes = [0]}}
   a = argmax x {{axis = 0}}
   g = mean h {{axes = [0]}}
-  return n, m, a, g
+  l = logsumexp x {{axes = [0]}}
+  k = logsumexp h {{axes = [0]}}
+  return n, m, a, g, l, k
 }})",
                             GetParam()));
 }
@@ -121,7 +140,9 @@ graph mixed(x: f32[6, 5, 40, 30], y: f32[300, 200]) {
   c = max x {axes = [0, 1]}
   d = sum y {axes = [0, 1]}
   v, m = var_mean x {axes = [0, 2, 3]}
-  return a, b, c, d, v, m
+  l = logsumexp y
+  k = logsumexp x {axes = [0, 2, 3], keep = true}
+  return a, b, c, d, v, m, l, k
 })");
 }
 
@@ -143,6 +164,40 @@ graph welford(x: f32[2, 70000]) {
   v, m = var_mean x {axes = [1], correction = 1}
   return v, m
 })");
+}
+
+TEST(Reduction, LogsumexpOfInfinitiesAndNan) {
+  const Graph graph = parse(R"(
+graph specials(x: f32[7, 5], d: f64[7, 5]) {
+  a = logsumexp x {axes = [1]}
+  b = logsumexp d {axes = [1]}
+  c = logsumexp x {axes = [0]}
+  return a, b, c
+})");
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> rows = {-inf, -inf,  -inf,  -inf, -inf,  //
+                                    -inf, -inf,  2,     -inf, -inf,  //
+                                    inf,  1,     -inf,  3,    inf,   //
+                                    1,    nan,   inf,   2,    3,     //
+                                    -inf, -inf,  -inf,  -inf, nan,   //
+                                    3e38, -3e38, 0,     1,    3e38,  //
+                                    -0.0, -inf,  -1e30, -200, -inf};
+  const RunResult run = run_graph(
+      graph, host_device(),
+      {{"x", HostArray::of(f32, {7, 5}, rows)}, {"d", HostArray::of(f64, {7, 5}, rows)}}, {});
+  for (const char* name : {"a", "b"}) {
+    const HostArray& result = run.results.at(name);
+    EXPECT_EQ(result.real_at(0), -inf);
+    EXPECT_EQ(result.real_at(1), 2);
+    EXPECT_EQ(result.real_at(2), inf);
+    EXPECT_TRUE(std::isnan(result.real_at(3)));
+    EXPECT_TRUE(std::isnan(result.real_at(4)));
+    EXPECT_NEAR(result.real_at(5), 3e38, 1e32);
+    EXPECT_NEAR(result.real_at(6), 0, 1e-80);
+  }
+  EXPECT_EQ(run.results.at("c").real_at(0), inf);
+  EXPECT_TRUE(std::isnan(run.results.at("c").real_at(1)));
 }
 
 TEST(Reduction, ReducedSymbolsPlanBySizeClass) {
@@ -175,7 +230,10 @@ TEST(Reduction, EmptyRowsGiveIdentities) {
 graph empty(x: f32[rows, columns]) {
   s = sum x {axes = [1]}
   m = max x {axes = [1]}
-  return s, m
+  l = logsumexp x {axes = [1]}
+  t = permute x {axes = [1, 0]}
+  k = logsumexp t {axes = [0]}
+  return s, m, l, k
 })",
                 {{"rows", 3}, {"columns", 0}});
 }

@@ -175,7 +175,7 @@ class Recorder {
       if (chance(50)) axes.push_back(axis);
     if (axes.empty()) axes.push_back(rank - 1);
     const Keep keeps = chance(50) ? Keep::yes : Keep::no;
-    switch (below(is_floating(x.node()->dtype) ? 11 : 8)) {
+    switch (below(is_floating(x.node()->dtype) ? 12 : 8)) {
       case 0: return keep(sum(x, axes, keeps));
       case 1: return keep(max(x, axes, keeps));
       case 2: return keep(min(x, axes, keeps));
@@ -190,6 +190,7 @@ class Recorder {
                                              : void();
       case 8: return keep(mean(x, axes, keeps));
       case 9: return keep(var(x, axes, static_cast<int>(below(2)), keeps));
+      case 10: return keep(logsumexp(x, axes, keeps));
       default: return keep(softmax(cast(x, f32), static_cast<int>(axes[0])));
     }
   }

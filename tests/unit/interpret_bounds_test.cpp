@@ -40,7 +40,7 @@ class RandomGraph {
     const Tensor b = cast(any(), a.dtype());
     const Tensor c = cast(any(), a.dtype());
     const std::int64_t axis = pick(random_, 2);
-    switch (pick(random_, 18)) {
+    switch (pick(random_, 19)) {
       case 0: return a + b;
       case 1: return a - b;
       case 2: return a * b;
@@ -58,6 +58,7 @@ class RandomGraph {
       case 14: return mean(a, {axis}, keep);
       case 15: return axis == 0 ? max(a, {1}, keep) : min(a, {0}, keep);
       case 16: return var(a, {axis}, 0, keep);
+      case 17: return logsumexp(a, {axis}, keep);
       default: return cast(a, a.dtype() == f32 ? f16 : f32);
     }
   }
@@ -130,6 +131,7 @@ TEST(BoundsWidthTest, AreNotAbsurdlyWide) {
     EXPECT_GT(worst_of([](Tensor x) { return var(x, {1}); }, columns), 1e-4) << columns;
     EXPECT_GT(worst_of([](Tensor x) { return var(x + 100.0, {1}); }, columns), 1e-4) << columns;
     EXPECT_GT(worst_of([](Tensor x) { return max(exp(x), {1}); }, columns), 0.5) << columns;
+    EXPECT_GT(worst_of([](Tensor x) { return logsumexp(x, {1}); }, columns), 1e-2) << columns;
     EXPECT_GT(worst_of([](Tensor x) { return softmax(x); }, columns), 1e-2) << columns;
   }
 }

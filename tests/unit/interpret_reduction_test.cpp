@@ -21,6 +21,7 @@ Tensor mean_all(Tensor x) { return mean(x); }
 Tensor max_all(Tensor x) { return max(x); }
 Tensor min_all(Tensor x) { return min(x); }
 Tensor var_all(Tensor x) { return var(x); }
+Tensor logsumexp_all(Tensor x) { return logsumexp(x); }
 Tensor argmax_all(Tensor x) { return argmax(x, 0); }
 
 TEST(InterpretReductionTest, SumsOverAnyAxes) {
@@ -134,6 +135,60 @@ TEST(InterpretReductionTest, VarianceFarFromZeroKeepsItsDigits) {
   const Expected value = value_of(x, var_all);
   EXPECT_EQ(value.reals[0], 1.25);
   EXPECT_LT(value.bound(0), 0.1);
+}
+
+TEST(InterpretReductionTest, LogsumexpNeverOverflows) {
+  const auto two = static_cast<double>(std::log(2.0L));
+  for (const double at : {-1e4, -1000.0, 0.0, 1000.0, 3e38}) {
+    const Expected value = value_of(array(f32, {at, at}), logsumexp_all);
+    EXPECT_EQ(value.reals[0], static_cast<float>(static_cast<float>(at) + two)) << at;
+    EXPECT_LE(value.bound(0), 0x1p-20 * std::max(1.0, std::fabs(at))) << at;
+  }
+  const Expected far = value_of(array(f32, {-3e38, 3e38}), logsumexp_all);
+  EXPECT_EQ(far.reals[0], 3e38F);
+  EXPECT_THAT(far.bounds, IsEmpty());
+}
+
+TEST(InterpretReductionTest, LogsumexpOfInfinitiesAndNan) {
+  for (const DType dtype : {f16, bf16, f32, f64}) {
+    const HostArray x = array(dtype, {6, 3},
+                              {-kInf, -kInf, -kInf, -kInf, 2, -kInf, kInf, 1, -kInf, kInf, kInf,
+                               kInf, kNaN, kInf, 1, -kInf, -kInf, kNaN});
+    const Expected rows = value_of(x, [](Tensor y) { return logsumexp(y, {1}); });
+    EXPECT_EQ(rows.dtype, dtype);
+    EXPECT_THAT(std::span(rows.reals).first(4), ElementsAre(-kInf, 2, kInf, kInf));
+    EXPECT_TRUE(std::isnan(rows.reals[4]));
+    EXPECT_TRUE(std::isnan(rows.reals[5]));
+    for (const std::int64_t row : {0, 2, 3, 4, 5}) EXPECT_EQ(rows.bound(row), 0) << row;
+  }
+}
+
+TEST(InterpretReductionTest, LogsumexpOfNothingAndOfOneElement) {
+  const HostArray none(f32, {2, 0});
+  EXPECT_THAT(value_of(none, [](Tensor x) { return logsumexp(x, {1}); }).reals,
+              ElementsAre(-kInf, -kInf));
+  for (const double one : {-1e30, -0.1, 0.0, 7.0}) {
+    const Expected value = value_of(array(f64, {one}), logsumexp_all);
+    EXPECT_THAT(value.reals, ElementsAre(one));
+    EXPECT_THAT(value.bounds, IsEmpty());
+  }
+}
+
+TEST(InterpretReductionTest, LogsumexpOfHalvesAndIntegers) {
+  // In f16 every sum above 2048 would be lost: log 4096 = 8.3178.
+  const std::vector<double> zeros(4096, 0.0);
+  EXPECT_THAT(value_of(array(f16, zeros), logsumexp_all).reals, ElementsAre(8.3203125));
+  const Expected whole = value_of(array(i32, {3, 3}), logsumexp_all);
+  EXPECT_EQ(whole.dtype, f32);
+  EXPECT_FLOAT_EQ(static_cast<float>(whole.reals[0]), 3.6931472F);
+}
+
+TEST(InterpretReductionTest, LogsumexpOfInexactElementsLiesBetweenItsEnds) {
+  const double one = value_of(array(f32, {3}), [](Tensor a) { return exp(a); }).bound(0);
+  const auto record = [](Tensor x) { return logsumexp(exp(x)); };
+  const double both = value_of(array(f32, {3, 3}), record).bound(0);
+  EXPECT_GE(both, one);
+  EXPECT_LE(both, one + 4 * 0x1p-19);  // whose last bit is 2^-19
 }
 
 TEST(InterpretReductionTest, ExtremesOfInexactElementsLieBetweenTheirEnds) {

@@ -48,6 +48,21 @@ TEST(LowerTest, SumsHalvesInF32AndRoundsOnce) {
             "  return y\n");
 }
 
+TEST(LowerTest, LogsumexpOfHalvesIsCarriedInF32) {
+  EXPECT_EQ(lowered("x: bf16[8, 64]", "y = logsumexp x {axes = [1]}; return y"),
+            "  cast_1 = cast x {to = f32}\n"
+            "  logsumexp_2 = logsumexp cast_1 {axes = [1], keep = false}\n"
+            "  y = cast logsumexp_2 {to = bf16}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LogsumexpOfSeveralLevelsTakesItsOwnResults) {
+  EXPECT_EQ(lowered("x: f32[3, 129, 128]", "y = logsumexp x; return y"),
+            "  logsumexp_1 = logsumexp x {axes = [2], keep = false}\n"
+            "  y = logsumexp logsumexp_1 {axes = [0, 1], keep = false}\n"
+            "  return y\n");
+}
+
 TEST(LowerTest, SumsIntegersIn64Bits) {
   EXPECT_EQ(lowered("x: i32[8, 64]", "y = sum x {axes = [1]}; return y"),
             "  cast_1 = cast x {to = i64}\n"
@@ -198,6 +213,19 @@ TEST(LowerTest, EmptyExtremesAreTheEndsOfTheDType) {
             "  return a, b, c\n");
 }
 
+TEST(LowerTest, LogsumexpOfNothingIsMinusInfinity) {
+  EXPECT_EQ(lowered("x: f16[4, 0]", "y = logsumexp x {axes = [1]}; return y"),
+            "  full = full {shape = [4], value = -inf, dtype = f32}\n"
+            "  y = cast full {to = f16}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LogsumexpOfOneElementIsAView) {
+  EXPECT_EQ(lowered("x: f32[4, 1]", "y = logsumexp x {axes = [1]}; return y"),
+            "  y = reshape x {shape = [4]}\n"
+            "  return y\n");
+}
+
 TEST(LowerTest, ReductionsOfOneElementAreViews) {
   EXPECT_EQ(lowered("x: f32[4, 1]",
                     "a = sum x {axes = [1]}; b = max x {axes = [1], keep = true}; c = argmax x "
@@ -274,6 +302,9 @@ INSTANTIATE_TEST_SUITE_P(
         Meaning{"x: f64[300, 3, 70]", "v = var x {axes = [0, 2], keep = true}; return v"},
         Meaning{"x: f32[300, 70, 3]", "v = var x; return v"},
         Meaning{"x: f32[300, 70, 3]", "w = welford x {axes = [0, 1]}; return w"},
+        Meaning{"x: f32[300, 70, 3]", "l = logsumexp x; return l"},
+        Meaning{"x: bf16[300, 70, 3]", "l = logsumexp x {axes = [0, 1], keep = true}; return l"},
+        Meaning{"x: f32[n, 70]", "l = logsumexp x {axes = [0]}; m = logsumexp x; return l, m", {0}},
         Meaning{"x: i32[300, 70, 3]", "s = sum x; a = max x {axes = [0, 1]}; return s, a"},
         Meaning{"x: bool[300, 70]", "s = sum x {axes = [0]}; return s"},
         Meaning{"x: f32[300, 70, 2] {strides = [1, 300, 21000]}",

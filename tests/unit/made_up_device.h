@@ -90,6 +90,36 @@ inline float two_pass(std::span<const float> x) {
   return tree_sum(squares);
 }
 
+/// `value` up to `ulp` neighbours away.
+inline float off(Random& random, float value, int ulp) {
+  if (value == 0) return value;
+  const std::int64_t steps = ulp == 0 ? 0 : pick(random, 2 * ulp + 1) - ulp;
+  for (std::int64_t i = 0; i < std::abs(steps); ++i)
+    value = std::nextafter(value, steps < 0 ? -HUGE_VALF : HUGE_VALF);
+  return value;
+}
+
+struct Exponentials {
+  float largest = -HUGE_VALF;
+  float total = 0;
+};
+
+inline float logsumexp_of(std::span<const float> x, Random& random) {
+  const auto join = [&](Exponentials a, Exponentials b) {
+    if (a.largest < b.largest) std::swap(a, b);
+    const float apart = a.largest == b.largest ? 0 : b.largest - a.largest;
+    const auto scale = static_cast<float>(std::exp(double{apart}));
+    a.total += b.total * off(random, scale, info(Op::exp).ulp);
+    return a;
+  };
+  const auto take = [&](Exponentials a, float element) {
+    return join(a, {.largest = element, .total = 1});
+  };
+  const Exponentials all = fold_tree(x, Exponentials{}, take, join);
+  const auto logarithm = static_cast<float>(std::log(double{all.total}));
+  return all.largest + off(random, logarithm, info(Op::log).ulp);
+}
+
 inline float reduce(const Node& node, std::vector<float> x, Random& random) {
   std::shuffle(x.begin(), x.end(), random);
   const auto n = static_cast<float>(x.size());
@@ -98,6 +128,7 @@ inline float reduce(const Node& node, std::vector<float> x, Random& random) {
     case Op::mean: return tree_sum(x) / n;
     case Op::max: return *std::max_element(x.begin(), x.end());
     case Op::min: return *std::min_element(x.begin(), x.end());
+    case Op::logsumexp: return logsumexp_of(x, random);
     default: {
       const float deviations =
           random() % 2 ? two_pass(x) : fold_tree(x, Moments{}, update, merge).squares;
@@ -152,7 +183,7 @@ class Device {
         if (operand.shape()[axis] == 1) at[axis] = 0;
       x[k] = static_cast<float>(operand.real(at));
     }
-    return off(apply(node.op, x), info(node.op).ulp);
+    return off(random_, apply(node.op, x), info(node.op).ulp);
   }
 
   static float apply(Op op, const float* x) {
@@ -175,15 +206,6 @@ class Device {
       case Op::rsqrt: return static_cast<float>(1 / std::sqrt(double{x[0]}));
       default: ADD_FAILURE() << "no " << info(op).name << " here"; return 0;
     }
-  }
-
-  /// `value` up to `ulp` neighbours away.
-  float off(float value, int ulp) {
-    if (value == 0) return value;
-    const std::int64_t steps = ulp == 0 ? 0 : pick(random_, 2 * ulp + 1) - ulp;
-    for (std::int64_t i = 0; i < std::abs(steps); ++i)
-      value = std::nextafter(value, steps < 0 ? -HUGE_VALF : HUGE_VALF);
-    return value;
   }
 
   void reduce_into(HostArray& result, const Node& node) {

@@ -65,9 +65,6 @@ Tensor logaddexp(Operand a, Operand b);
 
 // --- Over axes: negative ones count from the end; none: all axes. --------------------------------
 
-/// log(Σ eˣ) with the largest element taken off, so that nothing overflows; −inf of nothing but
-/// −inf, inf where there is an inf.
-Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
 /// Σ|x| (p = 1), √Σx² (p = 2) or max |x| (p = infinity). Squares may overflow.
 Tensor norm(Operand x, double p = 2, Axes axes = {}, Keep keep = Keep::no);
 /// Square root of var. The correction has no default: numpy's is 0, PyTorch's 1.

@@ -43,6 +43,8 @@ Tensor any(Operand x, Axes axes = {}, Keep keep = Keep::no);  // bool
 Tensor all(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
+/// log(Σ eˣ) without overflow: −inf of nothing and of nothing but −inf, inf where there is an inf.
+Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor argmax(Operand x, int axis, Keep keep = Keep::no);  // i64
 Tensor argmin(Operand x, int axis, Keep keep = Keep::no);  // i64
 
