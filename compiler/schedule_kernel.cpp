@@ -133,6 +133,9 @@ struct Directions {
 
 Directions directions_of(const Body& body, const Facts& facts) {
   Directions result;
+  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
+  int last = body.parallel_axes - 1;
+  while (last > 0 && body.space.extent(last).is(1)) --last;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load || !value.varies) continue;
     const double bytes =
@@ -140,8 +143,8 @@ Directions directions_of(const Body& body, const Facts& facts) {
         size_of(value.dtype);
     const std::optional<Extent> row = coefficient_of(value.at, body.reduced_axis());
     if (row && row->is(1)) result.along_rows += bytes;
-    if (body.parallel_axes == 0) continue;
-    const std::optional<Extent> column = coefficient_of(value.at, body.parallel_axes - 1);
+    if (last < 0) continue;
+    const std::optional<Extent> column = coefficient_of(value.at, last);
     if (column && column->is(1)) result.along_columns += bytes;
   }
   return result;
@@ -195,7 +198,9 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   // Indices count the elements of the source as well as those of the result.
   if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
   guard_index_type(program, kernel);
-  kernel.kind = kind_of(body, target, program.facts);
+  // Only rows have a last block that reduces their values. A kernel that was fused for that stays
+  // one of rows, even if what it reads came to lie in other memory since.
+  kernel.kind = body.finals.empty() ? kind_of(body, target, program.facts) : KernelKind::row_reduce;
   if (body.scan)
     guard_scan(program, body.reduced_size());
   else if (body.has_reduced_axis)

@@ -292,5 +292,17 @@ graph deep(x: bf16[600000, 3]) {
 })");
 }
 
+/// Whether the rows lie side by side shows only once the axis of extent 1 is gone.
+TEST(Reduction, OfColumnsAndThenOfTheirResults) {
+  run_and_check(R"(
+graph columns(x: f64[n, 8, 1]) {
+  a = max x {axes = [0], keep = true}
+  b = max a {axes = [1, 2], keep = true}
+  y = copy x
+  return b, y
+})",
+                {{"n", 3}});
+}
+
 }  // namespace
 }  // namespace sinter::test
