@@ -49,14 +49,17 @@ Tensor trigamma(Operand x) {
 
 Tensor softmax(Operand x, int axis) {
   const CalledAt place(x);
-  // The largest element is taken off so that exp never overflows.
-  const Tensor e = exp(x - max(x, {axis}, keep));
+  // The largest element is taken off so that exp never overflows. The result is the same whatever
+  // is taken off, so for its gradient that is a constant.
+  const Tensor largest = stop_gradient(max(x, {axis}, keep));
+  const Tensor e = exp(x - largest);
   return e / sum(e, {axis}, keep);
 }
 
 Tensor log_softmax(Operand x, int axis) {
   const CalledAt place(x);
-  const Tensor shifted = x - max(x, {axis}, keep);
+  const Tensor largest = stop_gradient(max(x, {axis}, keep));
+  const Tensor shifted = x - largest;
   return shifted - log(sum(exp(shifted), {axis}, keep));
 }
 

@@ -174,7 +174,8 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
   const Widening to("cross_entropy", {&logits});
   const ClassLoss loss("cross_entropy", to, logits, targets, options.weight, options.ignore_index);
   const Operand wide = to.wide(logits);
-  const Tensor largest = max(wide, {1}, keep);
+  // As in log_softmax, a constant for the gradient.
+  const Tensor largest = stop_gradient(max(wide, {1}, keep));
   const Tensor shifted = wide - largest;
   const Tensor normalizer = log(sum(exp(shifted), {1}, keep));
   const Tensor of_target = loss.picked() - largest;

@@ -167,6 +167,33 @@ TEST(NnGradient, OfCrossEntropyIsSoftmaxLessOneHot) {
   expect_close(value_of(array(f64, {1, 4}, x), array(i64, {2}), record), wanted);
 }
 
+TEST(NnGradient, TakesTheShiftByTheLargestAsAConstant) {
+  const Record records[] = {
+      [](const Tensors& t) { return softmax(t[0], 1); },
+      [](const Tensors& t) { return log_softmax(t[0], 1); },
+      [](const Tensors& t) { return cross_entropy(t[0], t[1]); },
+      [](const Tensors& t) { return cross_entropy(t[0], t[1], {.label_smoothing = 0.1}); },
+  };
+  for (const Record& record : records) {
+    Graph graph("g");
+    const Tensor x = graph.input("x", f32, {4, 3});
+    const Tensor targets = graph.input("targets", i64, {4});
+    const Tensor loss = sum(record({x, targets}));
+    const std::vector<const Node*>& nodes = graph.data().nodes;
+    const std::size_t forward = nodes.size();
+    const auto is_shift = [](const Node* node) {
+      return node->op == Op::max || node->op == Op::stop_gradient;
+    };
+    ASSERT_EQ(std::ranges::count_if(nodes, is_shift), 2);
+    gradient(loss, {x});
+    ASSERT_GT(nodes.size(), forward);
+    for (std::size_t id = forward; id < nodes.size(); ++id) {
+      EXPECT_FALSE(is_shift(nodes[id]));
+      EXPECT_TRUE(std::ranges::none_of(nodes[id]->operands, is_shift)) << info(nodes[id]->op).name;
+    }
+  }
+}
+
 TEST(NnGradient, StaysFiniteFarFromZero) {
   using Activation = Tensor (*)(Operand);
   const Activation activations[] = {sigmoid,

@@ -242,7 +242,25 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
   return std::string(info(test.param).name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(ops_of(OpKind::elementwise)), name_of);
+/// All but stop_gradient, the one row whose cotangent is not to be its derivative.
+std::vector<Op> differentiable_elementwise() {
+  std::vector<Op> ops = ops_of(OpKind::elementwise);
+  std::erase(ops, Op::stop_gradient);
+  return ops;
+}
+
+TEST(Vjp, OfStopGradientIsZeroAndNotItsDerivative) {
+  const OpInfo& row = info(Op::stop_gradient);
+  const std::vector<Values> operands = samples(row);
+  EXPECT_EQ(values_of(row, operands), operands[0]);
+  Recorded recorded = record(row, operands, Values(kSamples, 1.0));
+  ASSERT_EQ(recorded.cotangents.size(), 1U);
+  const Expected cotangent = value_of(recorded.graph, recorded.cotangents[0], recorded.inputs);
+  EXPECT_EQ(cotangent.reals, Values(kSamples, 0.0));
+  EXPECT_EQ(differentiable_elementwise().size() + 1, ops_of(OpKind::elementwise).size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(differentiable_elementwise()), name_of);
 INSTANTIATE_TEST_SUITE_P(Ops, ScanVjpTest, testing::ValuesIn(ops_of(OpKind::scan)), name_of);
 INSTANTIATE_TEST_SUITE_P(Ops, ReductionVjpTest, testing::ValuesIn(ops_of(OpKind::reduction)),
                          name_of);
