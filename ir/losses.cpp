@@ -70,8 +70,8 @@ Tensor bce_with_logits(Operand x, Operand target, Reduction reduction) {
   const Widening to("bce_with_logits", {&x, &target});
   const Operand wide = to.wide(x);
   const Tensor product = wide * to.wide(target);
-  const Tensor linear = maximum(wide, 0) - product;
-  const Tensor rest = log1p(exp(neg(abs(wide))));
+  const Tensor linear = maximum(0, wide) - product;
+  const Tensor rest = log1p(exp(minus_magnitude(wide)));
   return to.narrow(reduced(linear + rest, reduction));
 }
 
