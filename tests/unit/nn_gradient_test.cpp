@@ -103,6 +103,8 @@ const std::vector<Composite>& composites() {
       {"scatter_add", {logits, random({4, 1}), classes}, [](T t) { return scatter_add(t[0], 1, reshape(t[2], {4, 1}), t[1]); }},
       {"avg_pool", {image}, [](T t) { return avg_pool(t[0], {3, 2}, {2, 2}, {1, 0}); }},
       {"max_pool", {image}, [](T t) { return max_pool(t[0], {3, 2}, {2, 1}, {1, 1}); }},
+      {"max_pool_with_index", {image}, [](T t) { return max_pool_with_index(t[0], {3, 2}, {2, 1}, {1, 1}).value; }},
+      {"max_pool_backward", {random({2, 4}), array(i64, {2, 4}, {0, 2, 2, 3, 1, 1, 3, 4})}, [](T t) { return max_pool_backward(t[0], t[1], {5}, {2}, {1}, {0}); }},
       {"grid_sample", {image, points}, [](T t) { return grid_sample(t[0], t[1]); }},
       {"grid_sample_border", {image, points}, [](T t) { return grid_sample(t[0], t[1], Border::nearest); }},
       {"dropout", {x, array(i64, {}, {3})}, [](T t) { return dropout(t[0], t[1], 0.5); }},

@@ -186,7 +186,10 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "index") return "index x, i, i {axes = [0, 1]}";
   if (spelling.name == "index_put") return "index_put x, s, i {axes = [0], accumulate = true}";
   if (spelling.name == "scatter_add") return "scatter_add x, j, p {axis = 1}";
-  if (spelling.name == "avg_pool" || spelling.name == "max_pool")
+  if (spelling.name == "max_pool_backward")
+    return "max_pool_backward x, k {shape = [7, 8], window = [2, 2], stride = [1, 2], padding = "
+           "[0, 0]}";
+  if (spelling.name == "avg_pool" || spelling.name.starts_with("max_pool"))
     return std::string(spelling.name) + " x {window = [2, 2], stride = [1, 2], padding = [1, 0]}";
   if (spelling.name == "grid_sample") return "grid_sample image, grid";
   if (spelling.name == "random_bernoulli")
