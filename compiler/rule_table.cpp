@@ -36,6 +36,8 @@ RuleTable make_table() {
       {.name = "fma of one, swapped",   .from = fma(1, x, y),                        .to = x + y},
       {.name = "fma plus minus zero",   .from = fma(x, y, -0.0),                     .to = x * y},
 
+      // Gradients are recorded by now.
+      {.name = "stopped gradient",      .from = stop_gradient(x),                    .to = x},
       {.name = "abs of abs",            .from = abs(abs(x)),                         .to = abs(x)},
       {.name = "abs of negative",       .from = abs(-x),                             .to = abs(x),            .when = When::has_sign},
       {.name = "floor of floor",        .from = floor(floor(x)),                     .to = floor(x)},

@@ -12,20 +12,20 @@ namespace sinter {
 
 namespace {
 
-/// x where it is above 0, else alpha · (eˣ − 1).
+/// x where it is above 0, else alpha · (eˣ − 1), whose slope at 0 is alpha: the 0 comes first.
 Tensor exponential_below(const Operand& x, double alpha) {
-  const Tensor below = expm1(minimum(x, 0)) * alpha;
+  const Tensor below = expm1(minimum(0, x)) * alpha;
   const Tensor is_positive = gt(x, 0);
   return where(is_positive, x, below);
 }
 
 /// log(1 + eˣ); the exponential is at most 1.
 Tensor log1p_exp(const Operand& x) {
-  const Tensor rest = log1p(exp(neg(abs(x))));
-  return maximum(x, 0) + rest;
+  const Tensor rest = log1p(exp(minus_magnitude(x)));
+  return maximum(0, x) + rest;
 }
 
-/// clamp(x + 3, 0, 6)
+/// clamp(x + 3, 0, 6), with slope 0 at both ends
 Tensor relu6_of_next(const Operand& x) { return minimum(maximum(x + 3.0, 0), 6); }
 
 }  // namespace
@@ -105,7 +105,11 @@ Tensor hardsigmoid(Operand x) {
 }
 
 Tensor hardtanh(Operand x, double low, double high) {
-  return clamp(x, number(low, x), number(high, x));
+  const CalledAt place(x);
+  // Unlike clamp it is flat at both ends.
+  const Operand least = number(low, x);
+  const Operand most = number(high, x);
+  return minimum(placed(maximum(x, least), x), most);
 }
 
 Tensor softsign(Operand x) {
@@ -161,7 +165,9 @@ Tensor rotary_embedding(Operand x, Operand cosines, Operand sines) {
 
 Tensor clamp(Operand x, Operand low, Operand high) {
   const CalledAt place(x);
-  return minimum(placed(maximum(x, low), x), high);
+  // x comes last: where it equals an end, its slope is 1.
+  const Tensor raised = maximum(low, x);
+  return minimum(high, placed(raised, x));
 }
 
 Tensor lerp(Operand a, Operand b, Operand weight) {
@@ -205,11 +211,13 @@ Tensor logaddexp(Operand a, Operand b) {
   const Widening to("logaddexp", {&a, &b});
   const Operand left = to.wide(a);
   const Operand right = to.wide(b);
-  const Tensor largest = maximum(left, right);
-  const Tensor distance = abs(left - right);
-  // The difference of two equal infinities is NaN.
-  const Tensor is_same = eq(left, right);
-  const Tensor rest = log1p(exp(neg(where(is_same, 0, distance))));
+  // Of equal ones `largest` belongs to the left one, and half of it goes over by the slope of the
+  // distance.
+  const Tensor largest = maximum(right, left);
+  const Tensor distance = minus_magnitude(placed(left - right, a));
+  // The difference of two equal infinities is NaN; beside an infinite result it does not matter.
+  const Tensor is_usable = isfinite(largest);
+  const Tensor rest = log1p(exp(where(is_usable, distance, 0)));
   return to.narrow(largest + rest);
 }
 

@@ -31,4 +31,9 @@ inline Operand number(double value, const Operand& beside) {
   return {Literal::of(value), beside.location};
 }
 
+/// −|x|, whose slope at 0 is −1, that from the right. So is the 1 of maximum(0, x): a smooth
+/// function made of the two has at 0 the slope that it has around it. abs and maximum(x, 0) have
+/// slope 0 there.
+Tensor minus_magnitude(const Operand& x);
+
 }  // namespace sinter

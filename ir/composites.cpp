@@ -7,11 +7,20 @@ Tensor reciprocal(Operand x) { return div(number(1.0, x), x); }
 Tensor square(Operand x) { return mul(x, x); }
 Tensor relu(Operand x) { return maximum(x, number(0.0, x)); }
 
+Tensor minus_magnitude(const Operand& x) {
+  const CalledAt place(x);
+  const Tensor negative = neg(x);
+  return minimum(x, negative);
+}
+
 Tensor sigmoid(Operand x) {
   const CalledAt place(x);
-  // By exp(-|x|), which never overflows: so the gradient is right everywhere too.
-  const Tensor e = exp(-abs(x));
-  const Tensor numerator = where(ge(x, number(0.0, x)), number(1.0, x), e);
+  // By exp(-|x|), which never overflows: so the gradient is right everywhere too. Both choices are
+  // made alike, so that it is right at 0, where abs has slope 0.
+  const Tensor is_positive = ge(x, number(0.0, x));
+  const Tensor negative = neg(x);
+  const Tensor e = exp(where(is_positive, negative, x));
+  const Tensor numerator = where(is_positive, number(1.0, x), e);
   return numerator / (e + 1.0);
 }
 
@@ -49,14 +58,17 @@ Tensor trigamma(Operand x) {
 
 Tensor softmax(Operand x, int axis) {
   const CalledAt place(x);
-  // The largest element is taken off so that exp never overflows.
-  const Tensor e = exp(x - max(x, {axis}, keep));
+  // The largest element is taken off so that exp never overflows. The result is the same whatever
+  // is taken off, so for its gradient that is a constant.
+  const Tensor largest = stop_gradient(max(x, {axis}, keep));
+  const Tensor e = exp(x - largest);
   return e / sum(e, {axis}, keep);
 }
 
 Tensor log_softmax(Operand x, int axis) {
   const CalledAt place(x);
-  const Tensor shifted = x - max(x, {axis}, keep);
+  const Tensor largest = stop_gradient(max(x, {axis}, keep));
+  const Tensor shifted = x - largest;
   return shifted - log(sum(exp(shifted), {axis}, keep));
 }
 

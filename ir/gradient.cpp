@@ -25,9 +25,10 @@ bool is_known_zero(Tensor cotangent) {
   return is_uniform && as_real(attribute(*node, "value").literal) == 0;
 }
 
-/// False where the result is constant but for jumps: a comparison, a place, a cast to integers. The
-/// bits of a number are none of these.
+/// False where the user says that the result is a constant, and where it is one but for jumps: a
+/// comparison, a place, a cast to integers. The bits of a number are none of these.
 bool can_carry(const Node& node, const Node& operand) {
+  if (node.op == Op::stop_gradient) return false;
   if (is_smooth(node.dtype)) return true;
   if (node.dtype == boolean) return false;
   return !is_smooth(operand.dtype) || node.op == Op::bitcast || node.dtype == c64;
@@ -89,7 +90,9 @@ void Gradient::run(std::span<const Tensor> inputs, Tensor cotangent) {
 
 void Gradient::pass_on(const Node* node) {
   const std::size_t count = node->operands.size();
-  const auto is_wanted = [&](std::size_t i) { return is_on_way_[node->operand(i)->id]; };
+  const auto is_wanted = [&](std::size_t i) {
+    return is_on_way_[node->operand(i)->id] && can_carry(*node, *node->operand(i));
+  };
   const auto has_gradient = [&](std::size_t i) { return is_smooth(node->operand(i)->dtype); };
   bool is_any_wanted = false;
   for (std::size_t i = 0; i < count; ++i) {

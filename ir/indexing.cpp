@@ -150,7 +150,8 @@ Tensor pixel_of(Tensor coordinate, Tensor extent, Border border) {
   const Tensor scaled = (coordinate + 1.0) * extent;
   const Tensor place = (scaled - 1.0) * 0.5;
   if (border == Border::zeros) return place;
-  return minimum(maximum(place, 0.0), extent - 1.0);
+  const Tensor last = extent - 1.0;
+  return minimum(maximum(place, 0.0), last);
 }
 
 }  // namespace
@@ -178,8 +179,9 @@ Tensor grid_sample(Operand x, Operand grid, Border border) {
   for (int corner = 0; corner < 4; ++corner) {
     const Tensor at_x = corner % 2 == 0 ? left : left + 1.0;
     const Tensor at_y = corner < 2 ? top : top + 1.0;
-    const Tensor apart_x = abs(column - at_x);
-    const Tensor apart_y = abs(row - at_y);
+    // Not by abs, which has slope 0 at a pixel, where the distance to it is 0.
+    const Tensor apart_x = corner % 2 == 0 ? column - at_x : at_x - column;
+    const Tensor apart_y = corner < 2 ? row - at_y : at_y - row;
     const Tensor share_x = 1.0 - apart_x;
     const Tensor share_y = 1.0 - apart_y;
     Tensor share = share_x * share_y;

@@ -70,8 +70,8 @@ Tensor bce_with_logits(Operand x, Operand target, Reduction reduction) {
   const Widening to("bce_with_logits", {&x, &target});
   const Operand wide = to.wide(x);
   const Tensor product = wide * to.wide(target);
-  const Tensor linear = maximum(wide, 0) - product;
-  const Tensor rest = log1p(exp(neg(abs(wide))));
+  const Tensor linear = maximum(0, wide) - product;
+  const Tensor rest = log1p(exp(minus_magnitude(wide)));
   return to.narrow(reduced(linear + rest, reduction));
 }
 
@@ -174,7 +174,8 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
   const Widening to("cross_entropy", {&logits});
   const ClassLoss loss("cross_entropy", to, logits, targets, options.weight, options.ignore_index);
   const Operand wide = to.wide(logits);
-  const Tensor largest = max(wide, {1}, keep);
+  // As in log_softmax, a constant for the gradient.
+  const Tensor largest = stop_gradient(max(wide, {1}, keep));
   const Tensor shifted = wide - largest;
   const Tensor normalizer = log(sum(exp(shifted), {1}, keep));
   const Tensor of_target = loss.picked() - largest;

@@ -29,6 +29,18 @@ Tensor signs_product(Tensor a, Tensor b) {
   const Tensor sign_of_b = copysign(1, b);
   return sign(a) * sign_of_b;
 }
+/// Where fmax gives a and not b: of equal ones it is b, of a number and a NaN the number.
+Tensor is_larger(Tensor a, Tensor b) {
+  const Tensor is_above = gt(a, b);
+  const Tensor is_alone = isnan(b);
+  return logical_or(is_above, is_alone);
+}
+/// The same for fmin.
+Tensor is_smaller(Tensor a, Tensor b) {
+  const Tensor is_below = lt(a, b);
+  const Tensor is_alone = isnan(b);
+  return logical_or(is_below, is_alone);
+}
 
 AttributeKind kind_of(std::string_view text) {
   constexpr std::pair<std::string_view, AttributeKind> kKinds[] = {

@@ -88,6 +88,10 @@ std::vector<Spelling> view_spellings() {
       {"scatter_add",    nullptr,  3, 1, {kAt},                      [](const Call& c) -> Results { return {scatter_add(c.operands[0], c.small("axis"), c.operands[1], c.operands[2])}; }},
       {"avg_pool",       nullptr,  1, 1, {kWindow, kStride, kPadding}, [](const Call& c) -> Results { return {avg_pool(c.operands[0], c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers)}; }},
       {"max_pool",       nullptr,  1, 1, {kWindow, kStride, kPadding}, [](const Call& c) -> Results { return {max_pool(c.operands[0], c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers)}; }},
+      {"max_pool_with_index", nullptr, 1, 2, {kWindow, kStride, kPadding}, [](const Call& c) -> Results {
+         const WithIndex both = max_pool_with_index(c.operands[0], c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers);
+         return {both.value, both.index}; }},
+      {"max_pool_backward", nullptr, 2, 1, {kShape, kWindow, kStride, kPadding}, [](const Call& c) -> Results { return {max_pool_backward(c.operands[0], c.operands[1], c.argument("shape").extents, c.argument("window").integers, c.argument("stride").integers, c.argument("padding").integers)}; }},
       {"grid_sample",    nullptr,  2, 1, {kNearest},                 [](const Call& c) -> Results { return {grid_sample(c.operands[0], c.operands[1], c.integer("nearest") ? Border::nearest : Border::zeros)}; }},
       {"random_bits",    nullptr,  1, 1, {kShape, kOffset},          [](const Call& c) -> Results { return {random_bits(c.operands[0], c.argument("shape").extents, c.integer("offset"))}; }},
       {"random_uniform", nullptr,  1, 1, {kShape, kDType, kOffset},  [](const Call& c) -> Results { return {random_uniform(c.operands[0], c.argument("shape").extents, c.argument("dtype").dtype, c.integer("offset"))}; }},

@@ -106,7 +106,7 @@ Tensor permute_vjp(const Node& node, Tensor g) {
 
 // A window of unfold lies over `parts` = ⌈size / step⌉ blocks of `step` elements, and block b is
 // part j of window b - j. So x's cotangent is the sum over j of the blocks that are part j of a
-// window.
+// window (`folded`, below).
 
 /// One term per part: no reduction, so it fuses with anything.
 Tensor sum_of_few_parts(Tensor g, std::size_t axis, std::int64_t size, std::int64_t step,
@@ -149,19 +149,8 @@ Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::in
 }
 
 Tensor unfold_vjp(const Node& node, Tensor g) {
-  // A reduction pays from here on.
-  constexpr std::int64_t kFewParts = 8;
   const std::size_t axis = axis_of(node);
-  const std::int64_t size = attribute(node, "size").integer;
-  const std::int64_t step = attribute(node, "step").integer;
-  const std::int64_t parts = (size + step - 1) / step;
-  const Extent extent = node.operand(0)->shape[axis];
-  if (parts == 1) return spread_blocks(g, axis, 0, step, extent);
-  // Halves are added up in f32 and rounded once.
-  const Tensor wide = cast(g, info(g.dtype()).compute);
-  const Tensor total = parts <= kFewParts ? sum_of_few_parts(wide, axis, size, step, extent)
-                                          : sum_of_many_parts(wide, axis, parts, step, extent);
-  return cast(total, g.dtype());
+  return folded(g, axis, attribute(node, "step").integer, node.operand(0)->shape[axis]);
 }
 
 /// 0, 1, 2, … along `axis` of `shape`, extent 1 along the others.
@@ -258,6 +247,18 @@ Tensor unbroadcast(Tensor g, std::span<const Extent> shape) {
     if (is_repeated && !g.shape()[axis].is(1)) axes.push_back(static_cast<std::int64_t>(axis));
   }
   return reshape(axes.empty() ? g : sum(g, view(axes)), shape);
+}
+
+Tensor folded(Tensor g, std::size_t axis, std::int64_t step, Extent extent) {
+  // A reduction pays from here on.
+  constexpr std::int64_t kFewParts = 8;
+  const std::int64_t size = g.shape().back().number();
+  const std::int64_t parts = ceil_div(size, step).number();
+  if (parts == 1) return spread_blocks(g, axis, 0, step, extent);
+  const Tensor wide = cast(g, info(g.dtype()).compute);
+  const Tensor total = parts <= kFewParts ? sum_of_few_parts(wide, axis, size, step, extent)
+                                          : sum_of_many_parts(wide, axis, parts, step, extent);
+  return cast(total, g.dtype());
 }
 
 Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g) {

@@ -5,12 +5,18 @@
 #include "sinter/graph.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace sinter {
 
 /// The cotangent of an operand of `shape` that was broadcast to g's shape.
 Tensor unbroadcast(Tensor g, std::span<const Extent> shape);
+
+/// The way back of unfold: along `axis`, of `extent` elements, each is the sum of all elements that
+/// lie over it of the windows g [..., windows, ..., size], which are `step` apart. Halves are added
+/// up in f32 and rounded once.
+Tensor folded(Tensor g, std::size_t axis, std::int64_t step, Extent extent);
 
 /// The cotangent of `y`'s operand number `operand`, which is floating, for the cotangent `g` of
 /// `y`, the result of a structural op. Empty where the op has no gradient (bitcast).

@@ -64,6 +64,14 @@ TEST_P(GradientRun, MaxPool) {
   run_and_check(graph, {{"rows", 2}});
 }
 
+TEST_P(GradientRun, MaxPoolByItsIndex) {
+  const Tensor x = input("x", {rows, 3, 11, 14});
+  const WithIndex y = max_pool_with_index(x, {3, 2}, {2, 2}, {1, 0});
+  const Tensor g = input("g", y.value.shape());
+  outputs({{y.value, y.index, max_pool_backward(g, y.index, {11, 14}, {3, 2}, {2, 2}, {1, 0})}});
+  run_and_check(graph, {{"rows", 2}});
+}
+
 TEST_P(GradientRun, AveragesOfLongWindows) {
   const Tensor x = input("x", {5, rows});
   const Tensor y = avg_pool(x, {12}, {1}, {0});

@@ -101,6 +101,7 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
 std::vector<Op> smooth_elementwise() {
   std::vector<Op> ops = ops_of(OpKind::elementwise);
   std::erase_if(ops, [](Op op) { return info(op).types == TypeRule::Logical; });
+  std::erase(ops, Op::stop_gradient);  // its gradient is not to be its difference
   return ops;
 }
 
@@ -274,6 +275,34 @@ TEST(GradientTest, DoesNotAddZeros) {
   const Tensor g = graph.input("g", f32, {3});
   EXPECT_EQ(gradient(y, {x}, g)[0].node(), (g * floor(x)).node());
   EXPECT_EQ(gradient(floor(x), {x}, g)[0].node()->op, Op::full);
+}
+
+TEST(GradientTest, TakesWhatIsStoppedAsAConstant) {
+  const auto record = [](Tensor x) { return gradient(sum(x * stop_gradient(x * x)), {x})[0]; };
+  EXPECT_THAT(value_of(array(f64, {2, -3}), record).reals, ElementsAre(4, 9));
+  const auto twice = [](Tensor x) {
+    const Tensor first = gradient(sum(x * x * stop_gradient(x)), {x})[0];  // 2x · x
+    return gradient(sum(first), {x})[0];
+  };
+  EXPECT_THAT(value_of(array(f64, {2, -3}), twice).reals, ElementsAre(4, -6));
+}
+
+TEST(GradientTest, RecordsNothingForWhatIsStopped) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f32, {3});
+  const Tensor g = graph.input("g", f32, {3});
+  const Tensor hidden = exp(x);
+  const Tensor stopped = stop_gradient(hidden);
+  const Tensor y = x * stopped;
+  const std::size_t before = graph.data().nodes.size();
+  EXPECT_EQ(gradient(y, {x}, g)[0].node(), (g * stopped).node());
+  // The stopped value may be an input of its own.
+  const std::vector<Tensor> both = gradient(y, {x, stopped}, g);
+  EXPECT_EQ(both[0].node(), (g * stopped).node());
+  EXPECT_EQ(both[1].node(), (g * x).node());
+  EXPECT_EQ(gradient(stopped, {x}, g)[0].node()->op, Op::full);
+  for (std::size_t id = before; id < graph.data().nodes.size(); ++id)
+    for (const Node* operand : graph.data().nodes[id]->operands) EXPECT_NE(operand, hidden.node());
 }
 
 TEST(GradientTest, OfHalvesIsOfHalves) {

@@ -103,6 +103,8 @@ const std::vector<Composite>& composites() {
       {"scatter_add", {logits, random({4, 1}), classes}, [](T t) { return scatter_add(t[0], 1, reshape(t[2], {4, 1}), t[1]); }},
       {"avg_pool", {image}, [](T t) { return avg_pool(t[0], {3, 2}, {2, 2}, {1, 0}); }},
       {"max_pool", {image}, [](T t) { return max_pool(t[0], {3, 2}, {2, 1}, {1, 1}); }},
+      {"max_pool_with_index", {image}, [](T t) { return max_pool_with_index(t[0], {3, 2}, {2, 1}, {1, 1}).value; }},
+      {"max_pool_backward", {random({2, 4}), array(i64, {2, 4}, {0, 2, 2, 3, 1, 1, 3, 4})}, [](T t) { return max_pool_backward(t[0], t[1], {5}, {2}, {1}, {0}); }},
       {"grid_sample", {image, points}, [](T t) { return grid_sample(t[0], t[1]); }},
       {"grid_sample_border", {image, points}, [](T t) { return grid_sample(t[0], t[1], Border::nearest); }},
       {"dropout", {x, array(i64, {}, {3})}, [](T t) { return dropout(t[0], t[1], 0.5); }},
@@ -165,6 +167,33 @@ TEST(NnGradient, OfCrossEntropyIsSoftmaxLessOneHot) {
   wanted[2] -= 1;
   const auto record = [](Tensor a, Tensor t) { return gradient(cross_entropy(a, t), {a})[0]; };
   expect_close(value_of(array(f64, {1, 4}, x), array(i64, {2}), record), wanted);
+}
+
+TEST(NnGradient, TakesTheShiftByTheLargestAsAConstant) {
+  const Record records[] = {
+      [](const Tensors& t) { return softmax(t[0], 1); },
+      [](const Tensors& t) { return log_softmax(t[0], 1); },
+      [](const Tensors& t) { return cross_entropy(t[0], t[1]); },
+      [](const Tensors& t) { return cross_entropy(t[0], t[1], {.label_smoothing = 0.1}); },
+  };
+  for (const Record& record : records) {
+    Graph graph("g");
+    const Tensor x = graph.input("x", f32, {4, 3});
+    const Tensor targets = graph.input("targets", i64, {4});
+    const Tensor loss = sum(record({x, targets}));
+    const std::vector<const Node*>& nodes = graph.data().nodes;
+    const std::size_t forward = nodes.size();
+    const auto is_shift = [](const Node* node) {
+      return node->op == Op::max || node->op == Op::stop_gradient;
+    };
+    ASSERT_EQ(std::ranges::count_if(nodes, is_shift), 2);
+    gradient(loss, {x});
+    ASSERT_GT(nodes.size(), forward);
+    for (std::size_t id = forward; id < nodes.size(); ++id) {
+      EXPECT_FALSE(is_shift(nodes[id]));
+      EXPECT_TRUE(std::ranges::none_of(nodes[id]->operands, is_shift)) << info(nodes[id]->op).name;
+    }
+  }
 }
 
 TEST(NnGradient, StaysFiniteFarFromZero) {

@@ -99,8 +99,8 @@ TEST(ParseTest, AnIntegerMayBeWrittenAsAWholeReal) {
 
 TEST(ParseTest, CompositesAreWrittenOut) {
   EXPECT_EQ(body_of("y = sigmoid x\nz = relu y\nc = copy z\nq = square c\nreturn c, q"),
-            "  abs_1 = abs x\n  neg_2 = neg abs_1\n  exp_3 = exp neg_2\n  ge_4 = ge x, 0.0\n"
-            "  where_5 = where ge_4, 1.0, exp_3\n  add_6 = add exp_3, 1.0\n"
+            "  ge_1 = ge x, 0.0\n  neg_2 = neg x\n  where_3 = where ge_1, neg_2, x\n"
+            "  exp_4 = exp where_3\n  where_5 = where ge_1, 1.0, exp_4\n  add_6 = add exp_4, 1.0\n"
             "  y = div where_5, add_6\n  z = maximum y, 0.0\n  q = mul z, z\n  return c = z, q\n");
 }
 
@@ -186,7 +186,10 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "index") return "index x, i, i {axes = [0, 1]}";
   if (spelling.name == "index_put") return "index_put x, s, i {axes = [0], accumulate = true}";
   if (spelling.name == "scatter_add") return "scatter_add x, j, p {axis = 1}";
-  if (spelling.name == "avg_pool" || spelling.name == "max_pool")
+  if (spelling.name == "max_pool_backward")
+    return "max_pool_backward x, k {shape = [7, 8], window = [2, 2], stride = [1, 2], padding = "
+           "[0, 0]}";
+  if (spelling.name == "avg_pool" || spelling.name.starts_with("max_pool"))
     return std::string(spelling.name) + " x {window = [2, 2], stride = [1, 2], padding = [1, 0]}";
   if (spelling.name == "grid_sample") return "grid_sample image, grid";
   if (spelling.name == "random_bernoulli")

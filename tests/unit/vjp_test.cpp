@@ -242,7 +242,68 @@ std::string name_of(const testing::TestParamInfo<Op>& test) {
   return std::string(info(test.param).name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(ops_of(OpKind::elementwise)), name_of);
+/// All but stop_gradient, the one row whose cotangent is not to be its derivative.
+std::vector<Op> differentiable_elementwise() {
+  std::vector<Op> ops = ops_of(OpKind::elementwise);
+  std::erase(ops, Op::stop_gradient);
+  return ops;
+}
+
+TEST(Vjp, OfStopGradientIsZeroAndNotItsDerivative) {
+  const OpInfo& row = info(Op::stop_gradient);
+  const std::vector<Values> operands = samples(row);
+  EXPECT_EQ(values_of(row, operands), operands[0]);
+  Recorded recorded = record(row, operands, Values(kSamples, 1.0));
+  ASSERT_EQ(recorded.cotangents.size(), 1U);
+  const Expected cotangent = value_of(recorded.graph, recorded.cotangents[0], recorded.inputs);
+  EXPECT_EQ(cotangent.reals, Values(kSamples, 0.0));
+  EXPECT_EQ(differentiable_elementwise().size() + 1, ops_of(OpKind::elementwise).size());
+}
+
+/// Both cotangents of an op for the cotangent 1.
+std::vector<Values> cotangents_of(Op op, const Values& a, const Values& b) {
+  Graph graph("vjp");
+  const auto count = static_cast<std::int64_t>(a.size());
+  const std::vector<Tensor> operands = {graph.input("a", f64, {count}),
+                                        graph.input("b", f64, {count})};
+  const Tensor y = record_elementwise(op, std::vector<Operand>{operands[0], operands[1]});
+  const Tensor g = graph.input("g", f64, {count});
+  const HostArrays inputs = {
+      {"a", array(f64, a)}, {"b", array(f64, b)}, {"g", array(f64, Values(a.size(), 1.0))}};
+  std::vector<Values> result;
+  for (const Tensor cotangent : info(op).vjp(operands, y, g))
+    result.push_back(value_of(graph, cotangent, inputs).reals);
+  return result;
+}
+
+TEST(Vjp, OfTwoEqualOperandsTheSecondGetsTheCotangent) {
+  for (const Op op : {Op::maximum, Op::minimum, Op::fmax, Op::fmin}) {
+    SCOPED_TRACE(info(op).name);
+    const Values a = {0, 2.5, -0.0, 0, kInf, -kInf};
+    const Values b = {0, 2.5, 0, -0.0, kInf, -kInf};
+    const std::vector<Values> cotangents = cotangents_of(op, a, b);
+    EXPECT_EQ(cotangents[0], Values(6, 0.0));
+    EXPECT_EQ(cotangents[1], Values(6, 1.0));
+  }
+}
+
+TEST(Vjp, BesideNanExactlyOneOperandGetsTheCotangent) {
+  const Values a = {kNaN, 1, kNaN};
+  const Values b = {1, kNaN, kNaN};
+  for (const Op op : {Op::maximum, Op::minimum}) {
+    const std::vector<Values> cotangents = cotangents_of(op, a, b);
+    EXPECT_EQ(cotangents[0], (Values{0, 0, 0})) << info(op).name;
+    EXPECT_EQ(cotangents[1], (Values{1, 1, 1})) << info(op).name;
+  }
+  // The number, which is the result.
+  for (const Op op : {Op::fmax, Op::fmin}) {
+    const std::vector<Values> cotangents = cotangents_of(op, a, b);
+    EXPECT_EQ(cotangents[0], (Values{0, 1, 1})) << info(op).name;
+    EXPECT_EQ(cotangents[1], (Values{1, 0, 0})) << info(op).name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, VjpTest, testing::ValuesIn(differentiable_elementwise()), name_of);
 INSTANTIATE_TEST_SUITE_P(Ops, ScanVjpTest, testing::ValuesIn(ops_of(OpKind::scan)), name_of);
 INSTANTIATE_TEST_SUITE_P(Ops, ReductionVjpTest, testing::ValuesIn(ops_of(OpKind::reduction)),
                          name_of);

@@ -13,7 +13,9 @@ namespace sinter {
 /// For each of `inputs` Σ cotangent · ∂output/∂input, of the input's shape and dtype: ready to be
 /// an output, part of an update, or differentiated again. Inputs may be any floating values of the
 /// graph; the gradient of one that `output` does not depend on is 0, and so is what passes through
-/// an integer or bool, which only jumps. Without `cotangent` the output must be one number.
+/// stop_gradient, or through an integer or bool, which only jumps. Of equal operands of maximum,
+/// minimum, fmax and fmin the second gets the cotangent: relu has slope 0 at 0. Without `cotangent`
+/// the output must be one number.
 ///
 /// Throws UserError where an output, input or cotangent does not fit, and where an op on the way
 /// has no gradient (bitcast).

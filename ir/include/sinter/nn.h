@@ -37,7 +37,7 @@ Tensor gelu_tanh(Operand x);
 Tensor hardswish(Operand x);
 /// clamp(x + 3, 0, 6) / 6
 Tensor hardsigmoid(Operand x);
-/// clamp(x, low, high)
+/// clamp(x, low, high), whose slope at both ends is 0
 Tensor hardtanh(Operand x, double low = -1, double high = 1);
 /// x / (1 + |x|)
 Tensor softsign(Operand x);
@@ -53,6 +53,7 @@ Tensor rotary_embedding(Operand x, Operand cosines, Operand sines);  // x: [...,
 // --- Arithmetic ----------------------------------------------------------------------------------
 
 /// minimum(maximum(x, low), high): NaN stays NaN, and high wins where low > high. Rounds nothing.
+/// Its slope in x is 1 at both ends.
 Tensor clamp(Operand x, Operand low, Operand high);
 /// a + weight · (b − a), written from b where |weight| >= 1/2, so that weights 0 and 1 are exact.
 Tensor lerp(Operand a, Operand b, Operand weight);

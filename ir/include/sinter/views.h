@@ -68,6 +68,15 @@ Tensor scatter_add(Operand x, int axis, Operand indices, Operand source);
 /// Means of windows; padding counts as zeros (count_include_pad).
 Tensor avg_pool(Operand x, Axes window, Axes stride, Axes padding);
 Tensor max_pool(Operand x, Axes window, Axes stride, Axes padding);
+/// And where in x each is, as max_with_index says: i64 places in row-major order among the pooled
+/// axes of x alone, without the padding.
+WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding);
+/// The cotangent of x for the cotangent g [..., windows] of max_pool_with_index(x, …).value, by its
+/// index: x's shape, zeros but where an index points, and the sum of g where several windows point
+/// at one element. `shape` is that of x's pooled axes. An index outside its window adds nothing.
+/// With windows that do not overlap it is what PyTorch calls max_unpool.
+Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, Axes stride,
+                         Axes padding);
 /// x [n, c, h, w] at the places of `grid` [n, y, x, 2]: (x, y) in [-1, 1] from edge to edge of the
 /// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border.
 enum class Border : bool { zeros, nearest };
