@@ -197,7 +197,8 @@ class Device {
       case Op::lt: return x[0] < x[1];
       case Op::where: return x[0] != 0 ? x[1] : x[2];
       case Op::abs: return std::fabs(x[0]);
-      case Op::cast: return x[0];
+      case Op::cast:
+      case Op::stop_gradient: return x[0];
       case Op::sqrt: return std::sqrt(x[0]);
       case Op::exp: return static_cast<float>(std::exp(double{x[0]}));
       case Op::log: return static_cast<float>(std::log(double{x[0]}));

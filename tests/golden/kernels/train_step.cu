@@ -38,11 +38,11 @@ train_step_0(const float* __restrict__ x_in,
 
 // sinter kernel train_step_1 · row_reduce · threads 32, vector 4, 4 per row, 8 rows per block, resident
 //   max_4 = max logits {axes = [1], keep = true} : f32[256, 1]
-//   sub_5 = sub logits, max_4 : f32[256, 10]
-//   exp_6 = exp sub_5 : f32[256, 10]
-//   sum_7 = sum exp_6 {axes = [1], keep = true} : f32[256, 1]
-//   log_8 = log sum_7 : f32[256, 1]
-//   lp = sub sub_5, log_8 : f32[256, 10]
+//   sub_8 = sub logits, max_4 : f32[256, 10]
+//   exp_9 = exp sub_8 : f32[256, 10]
+//   sum_10 = sum exp_9 {axes = [1], keep = true} : f32[256, 1]
+//   log_11 = log sum_10 : f32[256, 1]
+//   lp = sub sub_8, log_11 : f32[256, 10]
 //   picked = take_along_axis lp, at {axis = 1} : f32[256, 1]
 //   nll = neg picked : f32[256, 1]
 //   loss_sum = sum nll {axes = [0, 1], keep = false} : f32[]
@@ -60,7 +60,7 @@ train_step_1(const long long* __restrict__ label_in,
   Exchange exchange = {shared_memory(), 128, 0};
   const int row = static_cast<int>(blockIdx.x) * 8 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<float, 4> logits[1];
-  Vector<float, 4> sub_5[1];
+  Vector<float, 4> sub_8[1];
   const long long label = load(label_in, row);
   const float logits_2 = load(logits_in, row * 10 + wrapped_index<int>(label, 10));
   RowReduction<Max<float>, Shape, 1> max_4_tree;
@@ -85,8 +85,8 @@ train_step_1(const long long* __restrict__ label_in,
   }
   max_4_tree.finish_part(0, exchange);
   const float max_4 = max_4_tree.finish(exchange).result();
-  const float sub_5_2 = logits_2 - max_4;
-  RowReduction<Sum<float>, Shape, 1> sum_7_tree;
+  const float sub_8_2 = logits_2 - max_4;
+  RowReduction<Sum<float>, Shape, 1> sum_10_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
     const int column = 4 * Shape::chunk(tile);
@@ -94,16 +94,16 @@ train_step_1(const long long* __restrict__ label_in,
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        sub_5[tile][k] = logits[tile][k] - max_4;
-        const float exp_6 = expf(sub_5[tile][k]);
-        if (k < count) sum_7_tree.add(tile, k, exp_6, 0);
+        sub_8[tile][k] = logits[tile][k] - max_4;
+        const float exp_9 = expf(sub_8[tile][k]);
+        if (k < count) sum_10_tree.add(tile, k, exp_9, 0);
       }
     }
   }
-  sum_7_tree.finish_part(0, exchange);
-  const float sum_7 = sum_7_tree.finish(exchange).result();
-  const float log_8 = logf(sum_7);
-  const float lp = sub_5_2 - log_8;
+  sum_10_tree.finish_part(0, exchange);
+  const float sum_10 = sum_10_tree.finish(exchange).result();
+  const float log_11 = logf(sum_10);
+  const float lp = sub_8_2 - log_11;
   const float nll = -lp;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -113,7 +113,7 @@ train_step_1(const long long* __restrict__ label_in,
       Vector<float, 4> lp_2;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        lp_2[k] = sub_5[tile][k] - log_8;
+        lp_2[k] = sub_8[tile][k] - log_11;
       }
       store_apart<4>(lp_out, row * 10 + column, 1, lp_2, count);
     }
