@@ -213,6 +213,15 @@ void check_owner(const GraphData& data, const Operand& operand, std::string_view
                                 to_string(operand.location)));
 }
 
+void check_strides(std::string_view what, std::span<const Extent> strides, Location location) {
+  for (const Extent stride : strides)
+    if (provably_negative(stride))
+      throw UserError(
+          fmt::format("{}: strides {} go backwards; they must not be negative, use flip for that "
+                      "(recorded at {})",
+                      what, to_string(strides), to_string(location)));
+}
+
 }  // namespace
 
 Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOptions options,
@@ -232,6 +241,7 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
         fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})", name,
                     options.strides.size(), to_string(options.strides), shape.size(),
                     to_string(shape), to_string(location)));
+  check_strides(fmt::format("input {}", name), options.strides, location);
   const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())},
                                   {.extents = options.strides}};
   const Node* node = data_->make(
@@ -274,6 +284,7 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
         fmt::format("output {}: {} strides {} for a value of rank {}, {} (recorded at {})", name,
                     options.strides.size(), strides_text(), node.rank(), type_text(node),
                     to_string(value.location)));
+  check_strides(fmt::format("output {}", name), options.strides, value.location);
   if (!options.strides.empty() && !may_be_apart(node.shape, options.strides))
     throw UserError(fmt::format(
         "output {}: strides {} put two elements of {} in one place; give each its own, each stride "

@@ -55,7 +55,7 @@ struct Factored {
 std::optional<Factored> factor(const Index& rest, Extent divisor) {
   for (const IndexTerm& term : rest.terms) {
     const Extent g = term.coefficient;
-    if (g.is(1)) continue;
+    if (g.is(1) || !provably_less(0, g)) continue;  // backwards axes have negative ones
     const std::optional<Extent> smaller = divide_exactly(divisor, g);
     if (!smaller) continue;
     Split parts = split(rest, g);

@@ -279,11 +279,6 @@ Tensor full(Graph& graph, Extents shape, Literal value, DType dtype, const char*
   return make(graph.data(), Op::full, dtype, {}, shape, attributes, location);
 }
 
-Tensor full(Graph& graph, Extents shape, double value, DType dtype, const char* file, int line) {
-  return full(graph, shape, {.kind = Literal::Kind::real, .integer = 0, .real = value}, dtype, file,
-              line);
-}
-
 Tensor iota(Graph& graph, Extent extent, std::int64_t start, std::int64_t step, DType dtype,
             const char* file, int line) {
   const Location location{file, line};

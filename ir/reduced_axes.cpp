@@ -18,22 +18,24 @@ Tensor ReducedAxes::spread(Tensor value) const {
 }
 
 Tensor ReducedAxes::times_deviation(Tensor scale) const {
-  const Tensor mean = spread(sinter::mean(x_, axes_, keep));
-  const Tensor deviation = x_ - mean;
+  const Tensor x = cast(x_, accumulator());
+  const Tensor mean = spread(sinter::mean(x, axes_, keep));
+  const Tensor deviation = x - mean;
   return spread(scale) * 2 * deviation;
 }
 
 Tensor ReducedAxes::share(Tensor g) const {
-  const Tensor is_it = cast(eq(x_, spread(y_)), x_.dtype());
+  const Tensor is_it = cast(eq(x_, spread(y_)), accumulator());
   const Tensor count = spread(sum(is_it, axes_, keep));
   return is_it * spread(g) / count;
 }
 
 Tensor ReducedAxes::times_others(Tensor g) const {
   const Tensor is_zero = eq(x_, 0);
-  const Tensor own = cast(is_zero, x_.dtype());
+  const Tensor own = cast(is_zero, accumulator());
   const Tensor zeros = spread(sum(own, axes_, keep));
-  const Tensor without = where(is_zero, 1, x_);
+  const Tensor x = cast(x_, accumulator());
+  const Tensor without = where(is_zero, 1, x);
   const Tensor product = spread(prod(without, axes_, keep));
   // An element's own zero does not count; any other one makes the product 0.
   const Tensor only_own = eq(zeros, own);
@@ -43,7 +45,7 @@ Tensor ReducedAxes::times_others(Tensor g) const {
 
 Tensor ReducedAxes::times_softmax(Tensor g) const {
   // A logarithm rounded to a half is off by so much that its exponential would be of no use.
-  const DType dtype = info(x_.dtype()).accumulator;
+  const DType dtype = accumulator();
   const Tensor x = cast(x_, dtype);
   const Tensor y = x.node() == x_.node() ? y_ : widened(x);
   // -inf less itself would be NaN.
@@ -63,11 +65,14 @@ Tensor ReducedAxes::widened(Tensor x) const {
 Tensor ReducedAxes::count() const {
   Extent size = 1;
   for (const std::int64_t axis : axes_) size = size * x_.shape()[static_cast<std::size_t>(axis)];
-  const Tensor count = record_size(*x_.graph(), size, x_.dtype(), x_.graph()->location(y_.node()));
+  const Tensor count =
+      record_size(*x_.graph(), size, accumulator(), x_.graph()->location(y_.node()));
   return y_.node()->op == Op::var
              ? count - static_cast<double>(attribute(*y_.node(), "correction").integer)
              : count;
 }
+
+DType ReducedAxes::accumulator() const { return info(x_.dtype()).accumulator; }
 
 Tensor ReducedAxes::zero() const { return zeros_like(x_); }
 

@@ -24,12 +24,14 @@ class ReducedAxes {
   /// g, spread, times the part of each element's exponential in the sum of those beside it; 0 where
   /// all of them are -inf.
   Tensor times_softmax(Tensor g) const;
-  /// How many elements went into one of y, less `correction` (var), in x's dtype.
+  /// How many elements went into one of y, less `correction` (var), in the accumulator's dtype:
+  /// halves cannot count far.
   Tensor count() const;
   /// x's shape, nothing but zeros.
   Tensor zero() const;
 
  private:
+  DType accumulator() const;
   /// What y is made from x, in the dtype of `x`, which is x in another one.
   Tensor widened(Tensor x) const;
 

@@ -25,6 +25,25 @@ graph symbols(x: f32[rows, 24]) {
   run_and_check(text, {{"rows", 64}});
 }
 
+TEST(Views, BackwardsThroughReshapesAndRepeats) {
+  run_and_check(R"(
+graph backwards(x: f32[8, 6], y: f32[n, 6]) {
+  a = reshape x {shape = [2, 6, 4]}
+  b = flip a {axes = [2]}
+  c = reshape b {shape = [6, 8]}
+  d = flip c {axes = [0, 1]}
+  e = repeat y {times = 3, axis = 1}
+  f = cumsum e {axis = 1, reverse = true}
+  g = reshape y {shape = [2, n, 3]}
+  h = pad_reflect g {low = [0, 0, 1], high = [0, 0, 2]}
+  i = flip h {axes = [0, 1, 2]}
+  j = flip g {axes = [2]}
+  k = concat g, j {axis = 2}
+  return b, d, f, i, k
+})",
+                {{"n", 5}});
+}
+
 TEST(Random, NumbersDependOnSeedOffsetAndElementAlone) {
   const char* const text = R"(
 graph random(seed: i64[], offset: i64, x: f32[13, 40], h: bf16[9, 64]) {

@@ -202,7 +202,7 @@ class Recorder {
     if (rank == 0) return keep(broadcast_to(x, axes_));
     const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
     const Extent extent = shape[static_cast<std::size_t>(axis)];
-    switch (below(6)) {
+    switch (below(7)) {
       case 0: {
         std::vector<std::int64_t> order;
         for (int i = 0; i < rank; ++i) order.push_back(i);
@@ -229,6 +229,7 @@ class Recorder {
           parts[1] = y.node()->dtype == x.node()->dtype ? y : cast(y, x.node()->dtype);
         return fits_twice(shape) ? keep(concat(parts, axis)) : void();
       }
+      case 5: return keep(flip(x, {axis}));
       default: {
         if (elements(shape) == 0 || !fits_twice(shape)) return;
         return keep(cast(iota(graph_, extent, 1, 2), f32) * 0.25);

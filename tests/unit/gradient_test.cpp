@@ -316,6 +316,20 @@ TEST(GradientTest, OfHalvesIsOfHalves) {
   EXPECT_EQ(type_text(*results[1].node()), "f16[3]");
 }
 
+/// Halves cannot count to 2049 (f16) or 257 (bf16).
+TEST(GradientTest, OfReductionsOfHalvesCountsInTheAccumulator) {
+  const std::vector<double> ones(3000, 1);
+  const auto of_mean = [](Tensor x) { return gradient(mean(x), {x})[0]; };
+  EXPECT_NEAR(value_of(array(f16, {3000}, ones), of_mean).reals[0], 1.0 / 3000, 1e-6);
+  const auto of_max = [](Tensor x) { return gradient(max(x), {x})[0]; };
+  EXPECT_NEAR(value_of(array(f16, {3000}, ones), of_max).reals[0], 1.0 / 3000, 1e-6);
+  std::vector<double> far(3000, -1);
+  far[7] = 1;
+  const auto of_var = [](Tensor x) { return gradient(var(x), {x})[0]; };
+  EXPECT_NEAR(value_of(array(f16, {3000}, far), of_var).reals[7], 2 * (2 - 2.0 / 3000) / 3000,
+              1e-6);
+}
+
 TEST(GradientTest, OfAGradientIsTheSecondDerivative) {
   const auto record = [](Tensor x) {
     const Tensor windows = unfold(x * x * x, 0, 2, 1);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sinter/dtype.h"
 #include "sinter/shape.h"
@@ -94,14 +95,15 @@ class Operand {
 
 /// What may be said of an input beyond its dtype and shape.
 struct InputOptions {
-  Extents strides = {};            ///< in elements, one per axis; empty: row-major
-  std::optional<double> low = {};  ///< range of the random numbers that checks fill it with
+  std::vector<Extent> strides = {};  ///< in elements, one per axis; empty: row-major
+  std::optional<double> low = {};    ///< range of the random numbers that checks fill it with
   std::optional<double> high = {};
 };
 
 /// What may be said of an output beyond its value.
 struct OutputOptions {
-  Extents strides = {};  ///< in elements, one per axis, no two elements in one place; row-major
+  std::vector<Extent> strides =
+      {};  ///< in elements, one per axis, no two elements in one place; row-major
 };
 
 /// A recorded computation. Belongs to one thread while it is being recorded.
@@ -116,14 +118,15 @@ class Graph {
   std::string_view name() const;
   /// The symbol `name`: an extent that may be any size >= 0 at run time.
   Extent extent(std::string_view name);
-  /// An array that the program reads. Throws UserError on a taken name or strides of another rank.
+  /// An array that the program reads. Throws UserError on a taken name, or strides of another rank
+  /// or below 0.
   Tensor input(std::string_view name, DType dtype, Extents shape, InputOptions options = {},
                const char* file = __builtin_FILE(), int line = __builtin_LINE());
   /// A number that may differ from call to call; rank 0.
   Tensor scalar(std::string_view name, DType dtype, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE());
   /// Makes `value` an output called `name`. Throws UserError on a taken name, or strides of another
-  /// rank or that put two elements in one place.
+  /// rank, below 0, or that put two elements in one place.
   void output(std::string_view name, Operand value, OutputOptions options = {});
   /// Writes `value` into the input `parameter` after everything that reads its old value. Throws
   /// UserError where it is no input, or one whose strides put two elements in one place.

@@ -103,8 +103,11 @@ Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate);
 // Sources need a Graph.
 Tensor full(Graph& graph, Extents shape, Literal value, DType dtype,
             const char* file = __builtin_FILE(), int line = __builtin_LINE());
-Tensor full(Graph& graph, Extents shape, double value, DType dtype,
-            const char* file = __builtin_FILE(), int line = __builtin_LINE());
+template <Arithmetic Number>
+Tensor full(Graph& graph, Extents shape, Number value, DType dtype,
+            const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return full(graph, shape, Literal::of(value), dtype, file, line);
+}
 Tensor iota(Graph& graph, Extent extent, std::int64_t start = 0, std::int64_t step = 1,
             DType dtype = i64, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
