@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/composite.h"
 #include "ir/record.h"
 #include "ir/structural.h"
 
@@ -116,19 +117,44 @@ Tensor var(Operand x, Axes axes, int correction, Keep kept) {
 Tensor logsumexp(Operand x, Axes axes, Keep kept) {
   return record_reduction(Op::logsumexp, x, axes, {.keep = kept});
 }
-Tensor argmax(Operand x, int axis, Keep kept) {
-  const std::int64_t axes[] = {axis};
-  return record_reduction(Op::argmax, x, axes, {.keep = kept});
+
+namespace {
+
+/// The place of an extreme. Over several axes: of x with these behind the others, in one.
+Tensor place_of(Op op, const Operand& x, Axes axes, Keep kept) {
+  const std::string_view name = info(op).name;
+  graph_of(name, x);
+  const Node& node = *x.tensor.node();
+  const AxesVector over = checked_axes(name, node, axes, x.location);
+  if (over.size() == 1) return record_reduction(op, x, over, {.keep = kept});
+  const CalledAt place(x);
+  AxesVector order;
+  for (int axis = 0; axis < node.rank(); ++axis)
+    if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);
+  ShapeVector flat = reduced_shape(node, over, Keep::no);
+  const ShapeVector result = reduced_shape(node, over, kept);
+  Extent count = 1;
+  for (const std::int64_t axis : over) {
+    order.push_back(axis);
+    count = count * node.shape[static_cast<std::size_t>(axis)];
+  }
+  flat.push_back(count);
+  const Tensor ordered = permute(x, std::span<const std::int64_t>(order));
+  const Tensor rows = reshape(ordered, std::span<const Extent>(flat));
+  const std::int64_t last[] = {-1};
+  const Tensor index = record_reduction(op, rows, last, {});
+  return reshape(index, std::span<const Extent>(result));
 }
-Tensor argmin(Operand x, int axis, Keep kept) {
-  const std::int64_t axes[] = {axis};
-  return record_reduction(Op::argmin, x, axes, {.keep = kept});
+
+}  // namespace
+
+Tensor argmax(Operand x, Axes axes, Keep kept) { return place_of(Op::argmax, x, axes, kept); }
+Tensor argmin(Operand x, Axes axes, Keep kept) { return place_of(Op::argmin, x, axes, kept); }
+WithIndex max_with_index(Operand x, Axes axes, Keep kept) {
+  return {.value = max(x, axes, kept), .index = argmax(x, axes, kept)};
 }
-WithIndex max_with_index(Operand x, int axis, Keep kept) {
-  return {.value = max(x, {axis}, kept), .index = argmax(x, axis, kept)};
-}
-WithIndex min_with_index(Operand x, int axis, Keep kept) {
-  return {.value = min(x, {axis}, kept), .index = argmin(x, axis, kept)};
+WithIndex min_with_index(Operand x, Axes axes, Keep kept) {
+  return {.value = min(x, axes, kept), .index = argmin(x, axes, kept)};
 }
 
 VarMean var_mean(Operand x, Axes axes, int correction, Keep kept) {

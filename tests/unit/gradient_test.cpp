@@ -330,6 +330,12 @@ TEST(GradientTest, OfReductionsOfHalvesCountsInTheAccumulator) {
               1e-6);
 }
 
+/// 6 / 0.1 rounds to 60, but 0.1 goes only 59 times into 6 when it is a little more than a tenth.
+TEST(GradientTest, OfARemainderCountsTheMultiplesThatWereTaken) {
+  const auto record = [](Tensor b) { return gradient(sum(remainder(6.0, b)), {b})[0]; };
+  EXPECT_THAT(value_of(array(f64, {0.1, 4}), record).reals, ElementsAre(-59, -1));
+}
+
 TEST(GradientTest, OfAGradientIsTheSecondDerivative) {
   const auto record = [](Tensor x) {
     const Tensor windows = unfold(x * x * x, 0, 2, 1);

@@ -210,6 +210,20 @@ TEST(InterpretReductionTest, ArgmaxTakesTheFirstNanElseTheFirstLargest) {
   EXPECT_THAT(value_of(kGrid, [](Tensor x) { return argmax(x, 1); }).integers, ElementsAre(2, 1));
 }
 
+TEST(InterpretReductionTest, ArgmaxOverSeveralAxesCountsInRowMajorOrder) {
+  // [2, 2, 3]: 0 … 11, the largest of each pair of outer axes last.
+  std::vector<double> values(12);
+  for (std::size_t i = 0; i < 12; ++i) values[i] = static_cast<double>(i);
+  const HostArray cube = array(f32, {2, 2, 3}, values);
+  EXPECT_THAT(value_of(cube, [](Tensor x) { return argmax(x); }).integers, ElementsAre(11));
+  EXPECT_THAT(value_of(cube, [](Tensor x) { return argmax(x, {}); }).integers, ElementsAre(11));
+  const Expected kept = value_of(cube, [](Tensor x) { return argmax(x, {-1, 0}, keep); });
+  EXPECT_THAT(kept.integers, ElementsAre(5, 5));
+  EXPECT_THAT(kept.shape, ElementsAre(1, 2, 1));
+  const auto place = [](Tensor x) { return min_with_index(-x, {1, 2}).index; };
+  EXPECT_THAT(value_of(cube, place).integers, ElementsAre(5, 5));
+}
+
 TEST(InterpretReductionTest, ArgmaxIsUndecidedWhenTheRunnerUpIsWithinBounds) {
   const auto record = [](Tensor x) { return argmax(concat({exp(x), x}, 0), 0); };
   EXPECT_TRUE(value_of(array(f32, {0, 1}), record).bounds.empty());

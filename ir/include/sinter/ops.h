@@ -45,16 +45,36 @@ Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
 /// log(Σ eˣ) without overflow: −inf of nothing and of nothing but −inf, inf where there is an inf.
 Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
-Tensor argmax(Operand x, int axis, Keep keep = Keep::no);  // i64
-Tensor argmin(Operand x, int axis, Keep keep = Keep::no);  // i64
+/// The first place of the extreme, in i64, or of NaN if there is one. Over several axes it counts
+/// their elements in row-major order.
+Tensor argmax(Operand x, Axes axes = {}, Keep keep = Keep::no);
+Tensor argmin(Operand x, Axes axes = {}, Keep keep = Keep::no);
+template <std::integral Axis>
+Tensor argmax(Operand x, Axis axis, Keep keep = Keep::no) {
+  return argmax(x, Axes({axis}), keep);
+}
+template <std::integral Axis>
+Tensor argmin(Operand x, Axis axis, Keep keep = Keep::no) {
+  return argmin(x, Axes({axis}), keep);
+}
 
-/// The extreme along an axis and its first place; NaN and its place if there is one.
+/// The extreme over axes and its first place, as argmax says; NaN and its place if there is one.
+/// The value of a zero may differ in its sign from the element there: the places of +0 and -0 are
+/// equal.
 struct WithIndex {
   Tensor value;
   Tensor index;
 };
-WithIndex max_with_index(Operand x, int axis, Keep keep = Keep::no);
-WithIndex min_with_index(Operand x, int axis, Keep keep = Keep::no);
+WithIndex max_with_index(Operand x, Axes axes = {}, Keep keep = Keep::no);
+WithIndex min_with_index(Operand x, Axes axes = {}, Keep keep = Keep::no);
+template <std::integral Axis>
+WithIndex max_with_index(Operand x, Axis axis, Keep keep = Keep::no) {
+  return max_with_index(x, Axes({axis}), keep);
+}
+template <std::integral Axis>
+WithIndex min_with_index(Operand x, Axis axis, Keep keep = Keep::no) {
+  return min_with_index(x, Axes({axis}), keep);
+}
 
 /// Variance and mean over the same axes; the variance never uses E[x²] − E[x]².
 struct VarMean {
