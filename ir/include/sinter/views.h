@@ -83,13 +83,18 @@ enum class Border : bool { zeros, nearest };
 Tensor grid_sample(Operand x, Operand grid, Border border = Border::zeros);
 
 // --- Random numbers by Philox 4x32-10: a function of seed, offset and element alone. -------------
+//
+// Two calls with the same seed and offset draw the same bits, so each call in a program needs an
+// offset of its own. A replayed program draws the same bits again unless the seed changes:
+// `graph.update(seed, seed + 1)` for a seed that is an input does that after every run.
 
-/// 32 random bits per element. `seed` is an integer Tensor of rank 0, such as a scalar that differs
-/// from call to call; `offset` likewise, or a number.
+/// 32 random bits per element. `seed` is a Tensor of any integer dtype and rank 0, such as a scalar
+/// that differs from call to call; `offset` likewise, or a number.
 Tensor random_bits(Operand seed, Extents shape, Operand offset = 0);
 /// In [0, 1), all multiples of 2^-24 (f32), 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16) alike.
 Tensor random_uniform(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
-/// Mean 0, deviation 1, by Box and Muller's transform.
+/// Mean 0, deviation 1, by Box and Muller's transform. No number lies beyond 5.8 deviations, the
+/// root of 48 log 2 (f64: 6.7, that of 64 log 2), because a radius is made of 24 bits (32).
 Tensor random_normal(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
 /// True with the given probability.
 Tensor random_bernoulli(Operand seed, Extents shape, double probability, Operand offset = 0);
