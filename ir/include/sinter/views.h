@@ -40,11 +40,12 @@ Tensor pad_reflect(Operand x, Axes low,
 Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step = 1);
 Tensor select_scatter(Operand x, Operand source, int axis, Extent index);
 
-// --- Masks and indexing. Negative indices wrap, others are clamped. ------------------------------
+// --- Masks and indexing. Negative indices wrap, others are clamped, but in one_hot. --------------
 
 Tensor tril(Operand x, std::int64_t diagonal = 0);  // of the last two axes: 0 above the diagonal
 Tensor triu(Operand x, std::int64_t diagonal = 0);
-/// 1 where the index is the place on a new last axis of extent `classes`, else 0.
+/// 1 where the index is the place on a new last axis of extent `classes`, else 0. An index outside
+/// [0, classes) is no place: it gives a row of zeros.
 Tensor one_hot(Operand indices, Extent classes, DType dtype);
 /// Rows of `weight` [n, …] at `indices`.
 Tensor embedding(Operand weight, Operand indices);
@@ -78,7 +79,9 @@ WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding)
 Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, Axes stride,
                          Axes padding);
 /// x [n, c, h, w] at the places of `grid` [n, y, x, 2]: (x, y) in [-1, 1] from edge to edge of the
-/// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border.
+/// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border. The
+/// places are computed in f64 for a grid of f64, else in f32; the result has x's dtype, f32 for
+/// integers, and is rounded once for a half.
 enum class Border : bool { zeros, nearest };
 Tensor grid_sample(Operand x, Operand grid, Border border = Border::zeros);
 
