@@ -1,6 +1,7 @@
 // Masks and advanced indexing, written in take.
 #include "ir/composite.h"
 #include "ir/resolve_indices.h"
+#include "ir/widening.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ Tensor triangle(std::string_view op, const Operand& x, std::int64_t diagonal, bo
   const Tensor last = row + diagonal;
   const Tensor column = places(data, shape.back(), x.location);
   const Tensor keep = lower ? le(column, last) : ge(column, last);
-  return where(keep, x, 0);
+  // false is a 0 of every dtype; a number would make i64 of bool.
+  return where(keep, x, Operand(Literal::of(false), x.location));
 }
 
 }  // namespace
@@ -44,6 +46,11 @@ Tensor triu(Operand x, std::int64_t diagonal) { return triangle("triu", x, diago
 Tensor one_hot(Operand indices, Extent classes, DType dtype) {
   const CalledAt place(indices);
   GraphData& data = graph_of("one_hot", indices);
+  if (!is_integer(indices.tensor.dtype()))
+    fail(
+        "one_hot",
+        fmt::format("the indices are {}; they must be integers", type_text(*indices.tensor.node())),
+        indices.location);
   const Tensor index = unsqueeze(cast(indices, i64), -1);
   const Tensor classes_in_order = places(data, classes, indices.location);
   return cast(eq(index, classes_in_order), dtype);
@@ -167,11 +174,13 @@ Tensor grid_sample(Operand x, Operand grid, Border border) {
          fmt::format("x is {} and the grid {}; they must be [n, c, h, w] and [n, y, x, 2]",
                      type_text(*x.tensor.node()), to_string(points)),
          x.location);
-  const DType dtype = grid.tensor.dtype();
-  const Tensor height = record_size(data, shape[2], info(dtype).compute, x.location);
-  const Tensor width = record_size(data, shape[3], info(dtype).compute, x.location);
-  const Tensor column = pixel_of(select(grid, 3, 0), width, border);
-  const Tensor row = pixel_of(select(grid, 3, 1), height, border);
+  const Widening to("grid_sample", {&x});
+  const Widening along("grid_sample", {&grid});
+  const Tensor height = record_size(data, shape[2], along.compute(), x.location);
+  const Tensor width = record_size(data, shape[3], along.compute(), x.location);
+  const Operand coordinates = along.wide(grid);
+  const Tensor column = pixel_of(select(coordinates, 3, 0), width, border);
+  const Tensor row = pixel_of(select(coordinates, 3, 1), height, border);
   const Tensor left = floor(column);
   const Tensor top = floor(row);
   const Tensor batch = reshape(places(data, shape[0], x.location), {shape[0], 1, 1});
@@ -200,7 +209,7 @@ Tensor grid_sample(Operand x, Operand grid, Border border) {
     const Tensor part = permute(pixels, {0, 3, 1, 2}) * weight;
     result = corner == 0 ? part : result + part;
   }
-  return result;
+  return to.narrow(result);
 }
 
 }  // namespace sinter

@@ -120,6 +120,8 @@ std::vector<Spelling> composites() {
          return {both.value, both.index}; }},
       {"reciprocal",  nullptr, 1, 1, {},      [](const Call& c) -> Results { return {reciprocal(c.operands[0])}; }},
       {"square",      nullptr, 1, 1, {},      [](const Call& c) -> Results { return {square(c.operands[0])}; }},
+      {"frac",        nullptr, 1, 1, {},      [](const Call& c) -> Results { return {frac(c.operands[0])}; }},
+      {"trigamma",    nullptr, 1, 1, {},      [](const Call& c) -> Results { return {trigamma(c.operands[0])}; }},
       {"relu",        nullptr, 1, 1, {},      [](const Call& c) -> Results { return {relu(c.operands[0])}; }},
       {"sigmoid",     nullptr, 1, 1, {},      [](const Call& c) -> Results { return {sigmoid(c.operands[0])}; }},
       {"gelu",        nullptr, 1, 1, {},      [](const Call& c) -> Results { return {gelu(c.operands[0])}; }},

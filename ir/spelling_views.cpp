@@ -62,6 +62,17 @@ Results index_put_of(const Call& call) {
                     call.integer("accumulate") != 0, mask)};
 }
 
+Results transpose_of(const Call& call) {
+  const std::vector<std::int64_t>& axes = call.argument("axes").integers;
+  if (axes.size() != 2)
+    fail("transpose", fmt::format("{} axes; give the two that change places", axes.size()),
+         call.location);
+  graph_of("transpose", call.operands[0]);
+  for (const std::int64_t axis : axes)
+    checked_axis("transpose", axis, *call.operands[0].tensor.node(), call.location);
+  return {transpose(call.operands[0], static_cast<int>(axes[0]), static_cast<int>(axes[1]))};
+}
+
 }  // namespace
 
 // clang-format off
@@ -69,6 +80,7 @@ std::vector<Spelling> view_spellings() {
   return {
       {"squeeze",        nullptr,  1, 1, {kAt},                      [](const Call& c) -> Results { return {squeeze(c.operands[0], c.small("axis"))}; }},
       {"unsqueeze",      nullptr,  1, 1, {kAt},                      [](const Call& c) -> Results { return {unsqueeze(c.operands[0], c.small("axis"))}; }},
+      {"transpose",      nullptr,  1, 1, {kAxes},                    transpose_of},
       {"select",         nullptr,  1, 1, {kAt, kIndex},              [](const Call& c) -> Results { return {select(c.operands[0], c.small("axis"), c.argument("index").extent)}; }},
       {"stack",          nullptr, -1, 1, {kAt},                      [](const Call& c) -> Results { return {stack(c.operands, c.small("axis"))}; }},
       {"tile",           nullptr,  1, 1, {kRepeats},                 [](const Call& c) -> Results { return {tile(c.operands[0], c.argument("repeats").integers)}; }},

@@ -20,6 +20,13 @@ Tensor lengths(const Operand& x, int axis, double eps, Keep kept) {
   return sqrt(maximum(sum(square(x), {axis}, kept), least));
 }
 
+/// √total of no number below 0. The root is infinitely steep at 0; there it has slope 0 instead.
+Tensor flat_root(Tensor total) {
+  const Tensor is_zero = eq(total, 0);
+  const Tensor positive = where(is_zero, 1, total);
+  return where(is_zero, 0, sqrt(positive));
+}
+
 }  // namespace
 
 Tensor norm(Operand x, double p, Axes axes, Keep kept) {
@@ -27,15 +34,17 @@ Tensor norm(Operand x, double p, Axes axes, Keep kept) {
   const Widening to("norm", {&x});
   const Operand wide = to.wide(x);
   if (p == 1) return to.narrow(sum(abs(wide), axes, kept));
-  if (p == 2) return to.narrow(sqrt(sum(square(wide), axes, kept)));
-  if (p == std::numeric_limits<double>::infinity()) return to.narrow(max(abs(wide), axes, kept));
+  if (p == 2) return to.narrow(flat_root(sum(square(wide), axes, kept)));
+  // The largest of nothing is -inf.
+  if (p == std::numeric_limits<double>::infinity())
+    return to.narrow(maximum(max(abs(wide), axes, kept), 0));
   fail("norm", fmt::format("p is {}; it must be 1, 2 or infinity", p), x.location);
 }
 
 Tensor std_dev(Operand x, Axes axes, int correction, Keep kept) {
   const CalledAt place(x);
   const Widening to("std", {&x});
-  return to.narrow(sqrt(var(to.wide(x), axes, correction, kept)));
+  return to.narrow(flat_root(var(to.wide(x), axes, correction, kept)));
 }
 
 Tensor count_nonzero(Operand x, Axes axes, Keep kept) {

@@ -170,6 +170,7 @@ std::string statement_for(const Spelling& spelling) {
   if (spelling.name == "scatter") return "scatter x, i, s {accumulate = true}";
   if (spelling.name == "squeeze") return "squeeze c {axis = 1}";
   if (spelling.name == "unsqueeze") return "unsqueeze x {axis = -1}";
+  if (spelling.name == "transpose") return "transpose x {axes = [0, -1]}";
   if (spelling.name == "select") return "select x {axis = 0, index = -2}";
   if (spelling.name == "stack") return "stack x, w {axis = 1}";
   if (spelling.name == "tile") return "tile x {repeats = [2, 1, 3]}";

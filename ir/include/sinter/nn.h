@@ -66,9 +66,11 @@ Tensor logaddexp(Operand a, Operand b);
 
 // --- Over axes: negative ones count from the end; none: all axes. --------------------------------
 
-/// Σ|x| (p = 1), √Σx² (p = 2) or max |x| (p = infinity). Squares may overflow.
+/// Σ|x| (p = 1), √Σx² (p = 2) or max |x| (p = infinity). Squares may overflow. 0 of nothing. Where
+/// the norm is 0, so is its slope.
 Tensor norm(Operand x, double p = 2, Axes axes = {}, Keep keep = Keep::no);
-/// Square root of var. The correction has no default: numpy's is 0, PyTorch's 1.
+/// Square root of var, with slope 0 where it is 0. The correction has no default: numpy's is 0,
+/// PyTorch's 1.
 Tensor std_dev(Operand x, Axes axes, int correction, Keep keep = Keep::no);
 /// How many elements are not 0; NaN counts. i64.
 Tensor count_nonzero(Operand x, Axes axes = {}, Keep keep = Keep::no);

@@ -131,13 +131,15 @@ Tensor full(Graph& graph, Extents shape, Number value, DType dtype,
 Tensor iota(Graph& graph, Extent extent, std::int64_t start = 0, std::int64_t step = 1,
             DType dtype = i64, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-// Composites: functions written in ops.
+// Composites: functions written in ops. Those of several roundings compute halves in f32, as
+// sinter/nn.h says, and round once: trigamma, sigmoid, gelu, softmax and log_softmax.
 Tensor trigamma(Operand x);  // derivative of digamma
 Tensor reciprocal(Operand x);
 Tensor square(Operand x);
-Tensor relu(Operand x);
+Tensor frac(Operand x);  // x - trunc(x), with x's sign; NaN of infinities, 0 of integers
+Tensor relu(Operand x);  // integers stay integers, bool gives i64
 Tensor sigmoid(Operand x);
-Tensor gelu(Operand x);  // by erf
+Tensor gelu(Operand x);  // x / 2 * erfc(-x / sqrt(2))
 Tensor softmax(Operand x, int axis = -1);
 Tensor log_softmax(Operand x, int axis = -1);
 

@@ -40,11 +40,12 @@ Tensor pad_reflect(Operand x, Axes low,
 Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step = 1);
 Tensor select_scatter(Operand x, Operand source, int axis, Extent index);
 
-// --- Masks and indexing. Negative indices wrap, others are clamped. ------------------------------
+// --- Masks and indexing. Negative indices wrap, others are clamped, but in one_hot. --------------
 
 Tensor tril(Operand x, std::int64_t diagonal = 0);  // of the last two axes: 0 above the diagonal
 Tensor triu(Operand x, std::int64_t diagonal = 0);
-/// 1 where the index is the place on a new last axis of extent `classes`, else 0.
+/// 1 where the index is the place on a new last axis of extent `classes`, else 0. An index outside
+/// [0, classes) is no place: it gives a row of zeros.
 Tensor one_hot(Operand indices, Extent classes, DType dtype);
 /// Rows of `weight` [n, …] at `indices`.
 Tensor embedding(Operand weight, Operand indices);
@@ -78,18 +79,25 @@ WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding)
 Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, Axes stride,
                          Axes padding);
 /// x [n, c, h, w] at the places of `grid` [n, y, x, 2]: (x, y) in [-1, 1] from edge to edge of the
-/// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border.
+/// pixels (align_corners false), by bilinear interpolation. Outside are zeros, or the border. The
+/// places are computed in f64 for a grid of f64, else in f32; the result has x's dtype, f32 for
+/// integers, and is rounded once for a half.
 enum class Border : bool { zeros, nearest };
 Tensor grid_sample(Operand x, Operand grid, Border border = Border::zeros);
 
 // --- Random numbers by Philox 4x32-10: a function of seed, offset and element alone. -------------
+//
+// Two calls with the same seed and offset draw the same bits, so each call in a program needs an
+// offset of its own. A replayed program draws the same bits again unless the seed changes:
+// `graph.update(seed, seed + 1)` for a seed that is an input does that after every run.
 
-/// 32 random bits per element. `seed` is an integer Tensor of rank 0, such as a scalar that differs
-/// from call to call; `offset` likewise, or a number.
+/// 32 random bits per element. `seed` is a Tensor of any integer dtype and rank 0, such as a scalar
+/// that differs from call to call; `offset` likewise, or a number.
 Tensor random_bits(Operand seed, Extents shape, Operand offset = 0);
 /// In [0, 1), all multiples of 2^-24 (f32), 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16) alike.
 Tensor random_uniform(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
-/// Mean 0, deviation 1, by Box and Muller's transform.
+/// Mean 0, deviation 1, by Box and Muller's transform. No number lies beyond 5.8 deviations, the
+/// root of 48 log 2 (f64: 6.7, that of 64 log 2), because a radius is made of 24 bits (32).
 Tensor random_normal(Operand seed, Extents shape, DType dtype = f32, Operand offset = 0);
 /// True with the given probability.
 Tensor random_bernoulli(Operand seed, Extents shape, double probability, Operand offset = 0);
