@@ -5,6 +5,7 @@
 #include "sinter/error.h"
 #include "sinter/gradient.h"
 #include "sinter/text.h"
+#include "sinter/views.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
@@ -68,6 +69,48 @@ TEST(CustomOp, HasAGradientWhereItIsGivenOne) {
   EXPECT_EQ(run.results.at("dx").real_at(1), 2.0);
   const Tensor blind = custom_op("half", "float half_of(float x) { return x / 2; }", {x});
   EXPECT_THAT(error_of([&] { gradient(sum(blind), {x}); }), HasSubstr("custom"));
+}
+
+TEST(CustomOp, AnEmptyCotangentIsZero) {
+  Graph graph("gradient");
+  const Tensor x = graph.input("x", f32, {4});
+  const Tensor w = graph.input("w", f32, {4});
+  const Tensor y =
+      custom_op("scaled", kScaled, {x, w}, {.vjp = [](std::span<const Tensor> v, Tensor, Tensor g) {
+                  return std::vector<Tensor>{g * v[1], {}};
+                }});
+  const std::vector<Tensor> slopes = gradient(sum(y), {x, w});
+  graph.output("dx", slopes[0]);
+  graph.output("dw", slopes[1]);
+  const HostArrays inputs = {{"x", HostArray::of(f32, {4}, std::vector<double>(4, 1.5))},
+                             {"w", HostArray::of(f32, {4}, std::vector<double>(4, 2.5))}};
+  const RunResult run = run_graph(graph, host_device(), inputs, {});
+  EXPECT_EQ(run.results.at("dx").real_at(3), 2.5);
+  EXPECT_EQ(run.results.at("dw").real_at(3), 0.0);
+}
+
+TEST(CustomOp, RefusesCotangentsThatFitNoOperand) {
+  Graph other("other");
+  const Tensor foreign = other.input("foreign", f32, {4});
+  const auto message = [](const auto& cotangent_of) {
+    Graph graph("gradient");
+    const Tensor x = graph.input("x", f32, {4});
+    const Tensor y = custom_op("twice", "float twice(float x) { return x + x; }", {x},
+                               {.vjp = [&](std::span<const Tensor>, Tensor, Tensor g) {
+                                 return std::vector<Tensor>{cotangent_of(g)};
+                               }});
+    const Tensor total = sum(y);
+    return error_of([&] { gradient(total, {x}); });
+  };
+  EXPECT_THAT(message([](Tensor g) { return sum(g); }),
+              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent f32[] that "
+                        "cannot be summed to f32[4]; give one of the operand's shape or of y's, or "
+                        "{} for 0 (recorded at "));
+  EXPECT_THAT(message([](Tensor g) { return slice(g, 0, 0, 3); }), HasSubstr("a cotangent f32[3]"));
+  EXPECT_THAT(message([&](Tensor) { return foreign; }),
+              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent of the graph "
+                        "other, not of gradient; record it from the operands, y and g"));
+  EXPECT_EQ(message([](Tensor g) { return unsqueeze(g, 0); }), "(nothing thrown)");
 }
 
 TEST(CustomOp, RoundTripsAsText) {

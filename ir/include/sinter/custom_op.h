@@ -20,7 +20,8 @@ struct CustomOptions {
   std::function<long double(std::span<const long double> operands)> oracle = {};
   /// How far the function may be off, in units of the last place of its result.
   int ulp = 0;
-  /// Cotangents of the operands, as in the op table; without it the op has no gradient.
+  /// Cotangents of the operands, one for each, as in the op table: of the shape of `y` or of the
+  /// operand, or {} for 0. Without it the op has no gradient.
   std::function<std::vector<Tensor>(std::span<const Tensor> operands, Tensor y, Tensor g)> vjp = {};
 };
 
