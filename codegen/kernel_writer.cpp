@@ -6,6 +6,7 @@
 
 #include "compiler/kernel_body.h"
 #include "compiler/tree.h"
+#include "ir/custom.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -211,7 +212,8 @@ std::string KernelWriter::custom_definitions(const std::string& head) const {
     const Node& node = *customs_[i];
     text += fmt::format("namespace {}_{} {{\n#line 1 \"custom op {}\"\n", custom_namespace(), i,
                         attribute(node, "name").text);
-    text += fmt::format("__device__ __forceinline__ {}\n}}\n", attribute(node, "source").text);
+    text += fmt::format("__device__ __forceinline__ {}\n}}\n",
+                        plain_function(attribute(node, "source").text));
     const auto lines = std::ranges::count(head, '\n') + std::ranges::count(text, '\n');
     text += fmt::format("#line {} \"{}\"\n", lines + 2, source.entry);
   }

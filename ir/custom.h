@@ -16,9 +16,13 @@ struct Signature {
   std::vector<DType> parameters;
 };
 
-/// What stands in front of the first brace of `source`; throws UserError, without a place, where it
+/// What stands in front of the first brace of `text`; throws UserError, without a place, where it
 /// is no function of plain types.
-Signature signature_of(std::string_view source);
+Signature signature_of(std::string_view text);
+
+/// `source` with spaces for `inline`, `static` and `constexpr` in front of the function: what is
+/// put before it must not say the same again.
+std::string plain_function(std::string_view source);
 
 /// The first word of `source` that is outside the portable subset; empty if there is none.
 std::string_view unportable_word(std::string_view source);

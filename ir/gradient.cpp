@@ -51,6 +51,8 @@ class Gradient {
  private:
   void mark_ways(std::span<const Tensor> inputs);
   void pass_on(const Node* node);
+  /// Throws where `cotangent`, which the vjp of a custom op gives for operand `i`, cannot be one.
+  void check_custom(const Node& node, std::size_t i, Tensor cotangent) const;
   /// Adds to the cotangent of `operand`, whose dtype and shape this one may still lack.
   void give(const Node* operand, Tensor cotangent);
   [[noreturn]] void refuse(const Node* node) const;
@@ -127,8 +129,37 @@ void Gradient::pass_on(const Node* node) {
          fmt::format("the vjp of custom op {} gives {} cotangents for {} operands",
                      attribute(*node, "name").text, cotangents.size(), count),
          location_);
-  for (std::size_t i = 0; i < count; ++i)
-    if (is_wanted(i) && has_gradient(i)) give(node->operand(i), cotangents[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_wanted(i) || !has_gradient(i) || !cotangents[i].node()) continue;
+    if (has_custom) check_custom(*node, i, cotangents[i]);
+    give(node->operand(i), cotangents[i]);
+  }
+}
+
+void Gradient::check_custom(const Node& node, std::size_t i, Tensor cotangent) const {
+  const auto refuse_it = [&](std::string_view what) {
+    fail("gradient",
+         fmt::format("the vjp of custom op {} gives for operand {} a cotangent {}",
+                     attribute(node, "name").text, i + 1, what),
+         location_);
+  };
+  if (cotangent.graph() != &graph_)
+    refuse_it(fmt::format("of the graph {}, not of {}; record it from the operands, y and g",
+                          cotangent.graph()->name, graph_.name));
+  if (is_known_zero(cotangent)) return;
+  const Node& given = *cotangent.node();
+  const Node& operand = *node.operand(i);
+  const std::size_t rank = operand.shape.size();
+  bool fits = given.shape.size() >= rank;
+  for (std::size_t axis = 0; fits && axis < rank; ++axis) {
+    const Extent wanted = operand.shape[axis];
+    fits = wanted.is(1) || given.shape[given.shape.size() - rank + axis] == wanted;
+  }
+  if (!fits || given.dtype == c64)
+    refuse_it(
+        fmt::format("{} that cannot be summed to {}; give one of the operand's shape or of "
+                    "y's, or {{}} for 0",
+                    type_text(given), type_text(operand)));
 }
 
 void Gradient::give(const Node* operand, Tensor cotangent) {

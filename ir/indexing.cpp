@@ -150,6 +150,10 @@ Tensor index(Operand x, std::initializer_list<Operand> indices, Axes axes) {
   return index(x, std::span<const Operand>(indices.begin(), indices.size()), axes);
 }
 
+Tensor index(Operand x, std::span<const Tensor> indices, Axes axes) {
+  return index(x, operands_of(indices, x.location), axes);
+}
+
 namespace {
 
 /// Where along an axis of `extent` pixels a coordinate in [-1, 1] lies.

@@ -115,7 +115,12 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
   const Node& node = *x.tensor.node();
   const auto at = static_cast<std::size_t>(checked_axis("slice_scatter", axis, node, x.location));
   const int along = static_cast<int>(at);
-  if (step < 1) fail("slice_scatter", fmt::format("step {} must be at least 1", step), x.location);
+  if (step < 1)
+    fail("slice_scatter",
+         fmt::format(
+             "step {} must be at least 1; flip the source along axis {} to write it backwards",
+             step, at),
+         x.location);
   const Extent extent = node.shape[at];
   const auto [first, last] = slice_bounds(extent, begin, end);
   const Extent count = slice_length(first, last, step);
@@ -153,8 +158,8 @@ Tensor select_scatter(Operand x, Operand source, int axis, Extent index) {
   const Extent from_front = provably_negative(index) ? node.shape[at] + index : index;
   if (provably_negative(from_front) || provably_less(node.shape[at] - Extent(1), from_front))
     fail("select_scatter",
-         fmt::format("index {} is out of range for axis {} of {}", to_string(index), at,
-                     type_text(node)),
+         fmt::format("index {} is out of range for axis {} of {}; {}", to_string(index), at,
+                     type_text(node), places_text(node.shape[at])),
          x.location);
   const Operand part =
       source.is_literal() ? source : Operand(unsqueeze(source, static_cast<int>(at)));

@@ -19,6 +19,12 @@ llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands) 
   return refs;
 }
 
+std::vector<Operand> operands_of(std::span<const Tensor> tensors, Location location) {
+  std::vector<Operand> operands;
+  for (const Tensor tensor : tensors) operands.emplace_back(tensor, location.file, location.line);
+  return operands;
+}
+
 GraphData& graph_of(std::string_view op, OperandRefs operands) {
   GraphData* graph = nullptr;
   for (const Operand* ref : operands) {
@@ -51,6 +57,11 @@ std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
                      type_text(x), rank, -rank, rank),
          location);
   return axis < 0 ? axis + rank : axis;
+}
+
+std::string places_text(Extent extent) {
+  const Extent first = Extent(0) - extent;
+  return fmt::format("it must be in [{}, {})", to_string(first), to_string(extent));
 }
 
 void check_size(std::string_view op, std::span<const Extent> shape, Location location) {

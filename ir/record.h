@@ -25,6 +25,9 @@ using AxesVector = llvm::SmallVector<std::int64_t, 6>;
 using OperandRefs = std::span<const Operand* const>;
 llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands);
 
+/// `tensors` as operands of a call at `location`.
+std::vector<Operand> operands_of(std::span<const Tensor> tensors, Location location);
+
 /// The graph that all tensors among `operands` belong to.
 GraphData& graph_of(std::string_view op, OperandRefs operands);
 
@@ -33,6 +36,9 @@ GraphData& graph_of(std::string_view op, const Operand& x);
 
 /// `axis` counted from the front; throws unless -rank <= axis < rank.
 std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x, Location location);
+
+/// `it must be in [-3, 3)`: the places along an axis of `extent`.
+std::string places_text(Extent extent);
 
 /// Numpy broadcasting of the operands' shapes; throws the user's error where they do not fit.
 ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,

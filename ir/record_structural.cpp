@@ -163,7 +163,12 @@ Tensor slice(Operand x, int axis, Extent begin, Extent end, int step) {
   const Node* node = x.tensor.node();
   const std::int64_t checked = checked_axis("slice", axis, *node, x.location);
   const Extent extent = node->shape[static_cast<std::size_t>(checked)];
-  if (step < 1) fail("slice", fmt::format("step {} must be at least 1", step), x.location);
+  if (step < 1)
+    fail("slice",
+         fmt::format("step {} must be at least 1; flip(x, {{{}}}) turns an axis around "
+                     "before it is sliced",
+                     step, checked),
+         x.location);
   const auto [first, last] = slice_bounds(extent, begin, end);
   const Extent length = slice_length(first, last, step);
   if (first.is(0) && length == extent) return x.tensor;
@@ -207,6 +212,10 @@ Tensor concat(std::span<const Operand> parts, int axis) {
 
 Tensor concat(std::initializer_list<Operand> parts, int axis) {
   return concat(std::span<const Operand>(parts.begin(), parts.size()), axis);
+}
+
+Tensor concat(std::span<const Tensor> parts, int axis, const char* file, int line) {
+  return concat(operands_of(parts, {file, line}), axis);
 }
 
 namespace {

@@ -156,6 +156,17 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
   return permute(reshape(written, view(turned)), std::span<const std::int64_t>(back));
 }
 
+Tensor index_put(Operand x, Operand values, std::initializer_list<Operand> indices, Axes axes,
+                 bool accumulate, std::optional<Operand> mask) {
+  return index_put(x, values, std::span<const Operand>(indices.begin(), indices.size()), axes,
+                   accumulate, mask);
+}
+
+Tensor index_put(Operand x, Operand values, std::span<const Tensor> indices, Axes axes,
+                 bool accumulate, std::optional<Operand> mask) {
+  return index_put(x, values, operands_of(indices, x.location), axes, accumulate, mask);
+}
+
 Tensor scatter_add(Operand x, int axis, Operand indices, Operand source) {
   const CalledAt place(x);
   const Operand* const all[] = {&x, &indices, &source};

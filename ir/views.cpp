@@ -67,8 +67,8 @@ Tensor select(Operand x, int axis, Extent index) {
   const Extent from_front = provably_negative(index) ? extent + index : index;
   if (provably_negative(from_front) || provably_less(extent - Extent(1), from_front))
     fail("select",
-         fmt::format("index {} is out of range for axis {} of {}", to_string(index), at,
-                     type_text(*x.tensor.node())),
+         fmt::format("index {} is out of range for axis {} of {}; {}", to_string(index), at,
+                     type_text(*x.tensor.node()), places_text(extent)),
          x.location);
   const Tensor one = slice(x, static_cast<int>(at), from_front, from_front + Extent(1));
   return squeeze(one, static_cast<int>(at));
@@ -103,6 +103,10 @@ Tensor stack(std::span<const Operand> parts, int axis) {
 
 Tensor stack(std::initializer_list<Operand> parts, int axis) {
   return stack(std::span<const Operand>(parts.begin(), parts.size()), axis);
+}
+
+Tensor stack(std::span<const Tensor> parts, int axis, const char* file, int line) {
+  return stack(operands_of(parts, {file, line}), axis);
 }
 
 Tensor tile(Operand x, Axes repeats) {

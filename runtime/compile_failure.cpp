@@ -81,6 +81,12 @@ std::string explain_custom(std::string_view compiler, std::string_view target,
 
 }  // namespace
 
+bool has_custom_op(std::span<const SourcePart> parts) {
+  const std::string mark = fmt::format("#line 1 \"{}", kCustom);
+  return std::ranges::any_of(
+      parts, [&](const SourcePart& part) { return part.text.find(mark) != part.text.npos; });
+}
+
 std::vector<CompilerMessage> find_errors(std::string_view log) {
   std::vector<CompilerMessage> errors;
   for (const std::string_view line : split_lines(log)) {

@@ -28,6 +28,9 @@ std::vector<CompilerMessage> find_errors(std::string_view log);
 /// The lines of `text` around each of `lines`, with their numbers: "  16 |   const float sum = …".
 std::string numbered_lines(std::string_view text, std::span<const int> lines);
 
+/// True if a function of the user's is among the parts.
+bool has_custom_op(std::span<const SourcePart> parts);
+
 /// The whole message: "nvrtc: sinter could not compile its own kernel bias_relu for sm_90 …", the
 /// lines at fault, the errors, the log and the foot ("nvrtc 13.0"). `parts` begins with the
 /// prelude; `target` is " for sm_90" or nothing.

@@ -28,6 +28,14 @@ constexpr const char* kFlags[] = {
     "-nostdlib"};
 constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
 
+/// What a user of CUDA's own words must know.
+constexpr const char* kPortable =
+    "The host device runs the portable subset of custom ops: C++ and the functions of the C "
+    "library "
+    "that ops have; CUDA's own types and functions, such as float4, __expf and sinpif, are for "
+    "GPUs "
+    "only.\n";
+
 /// Compilers compute functions of values that they find to be constant, in a branch say, to other
 /// bits than the library does: those that may be off by an ulp are not theirs to know.
 std::vector<std::string> library_flags() {
@@ -147,7 +155,8 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   if (result.exit_code != 0) {
     std::vector<SourcePart> parts = {{"prelude", prelude}};
     for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
-    throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, name_));
+    const std::string foot = (has_custom_op(parts) ? kPortable : "") + name_;
+    throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, foot));
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = spent.count()};

@@ -1,10 +1,12 @@
 // Functions of the user's: fused like any op, judged by the user's oracle, refused with words.
 #include "sinter/custom_op.h"
 
+#include "ir/custom.h"
 #include "ir/interpret.h"
 #include "sinter/error.h"
 #include "sinter/gradient.h"
 #include "sinter/text.h"
+#include "sinter/views.h"
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
@@ -70,6 +72,48 @@ TEST(CustomOp, HasAGradientWhereItIsGivenOne) {
   EXPECT_THAT(error_of([&] { gradient(sum(blind), {x}); }), HasSubstr("custom"));
 }
 
+TEST(CustomOp, AnEmptyCotangentIsZero) {
+  Graph graph("gradient");
+  const Tensor x = graph.input("x", f32, {4});
+  const Tensor w = graph.input("w", f32, {4});
+  const Tensor y =
+      custom_op("scaled", kScaled, {x, w}, {.vjp = [](std::span<const Tensor> v, Tensor, Tensor g) {
+                  return std::vector<Tensor>{g * v[1], {}};
+                }});
+  const std::vector<Tensor> slopes = gradient(sum(y), {x, w});
+  graph.output("dx", slopes[0]);
+  graph.output("dw", slopes[1]);
+  const HostArrays inputs = {{"x", HostArray::of(f32, {4}, std::vector<double>(4, 1.5))},
+                             {"w", HostArray::of(f32, {4}, std::vector<double>(4, 2.5))}};
+  const RunResult run = run_graph(graph, host_device(), inputs, {});
+  EXPECT_EQ(run.results.at("dx").real_at(3), 2.5);
+  EXPECT_EQ(run.results.at("dw").real_at(3), 0.0);
+}
+
+TEST(CustomOp, RefusesCotangentsThatFitNoOperand) {
+  Graph other("other");
+  const Tensor foreign = other.input("foreign", f32, {4});
+  const auto message = [](const auto& cotangent_of) {
+    Graph graph("gradient");
+    const Tensor x = graph.input("x", f32, {4});
+    const Tensor y = custom_op("twice", "float twice(float x) { return x + x; }", {x},
+                               {.vjp = [&](std::span<const Tensor>, Tensor, Tensor g) {
+                                 return std::vector<Tensor>{cotangent_of(g)};
+                               }});
+    const Tensor total = sum(y);
+    return error_of([&] { gradient(total, {x}); });
+  };
+  EXPECT_THAT(message([](Tensor g) { return sum(g); }),
+              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent f32[] that "
+                        "cannot be summed to f32[4]; give one of the operand's shape or of y's, or "
+                        "{} for 0 (recorded at "));
+  EXPECT_THAT(message([](Tensor g) { return slice(g, 0, 0, 3); }), HasSubstr("a cotangent f32[3]"));
+  EXPECT_THAT(message([&](Tensor) { return foreign; }),
+              HasSubstr("the vjp of custom op twice gives for operand 1 a cotangent of the graph "
+                        "other, not of gradient; record it from the operands, y and g"));
+  EXPECT_EQ(message([](Tensor g) { return unsqueeze(g, 0); }), "(nothing thrown)");
+}
+
 TEST(CustomOp, RoundTripsAsText) {
   const char* const text =
       "graph g(x: f32[6, 4]) {\n"
@@ -120,6 +164,57 @@ TEST(CustomOp, OutsideThePortableSubsetIsForGpusOnly) {
             "custom op fast is not runnable on the host device: __expf is outside the portable "
             "subset, C++ and the functions of the C library that ops have (recorded at "
             "model.cpp:12)");
+}
+
+TEST(CustomOp, FailuresOfTheHostCompilerNameThePortableSubset) {
+  Graph graph("foreign");
+  const Tensor x = graph.input("x", f32, {3});
+  graph.output("y", custom_op("turned", "float turned(float a) { return saturate_turn(a); }", {x}));
+  EXPECT_THAT(error_of<CompileError>([&] { compile(graph, host_device()); }),
+              AllOf(HasSubstr("custom op turned does not compile"),
+                    HasSubstr("The host device runs the portable subset of custom ops")));
+}
+
+TEST(CustomOp, ForeignWordsAreFoundInCodeAlone) {
+  for (const std::string_view word :
+       {"blockDim", "gridDim", "warpSize", "threadIdx", "__ldg", "atomicAdd", "asm"})
+    EXPECT_EQ(unportable_word("int f(int a) { return a + " + std::string(word) + "; }"), word);
+  EXPECT_EQ(unportable_word("int f(int a) { /* asm */ return a + \"\\\"__ldg\"[0] + '\\''; }"), "");
+  EXPECT_EQ(unportable_word("int f(int a) { return a + 1'000 + asm; } // '"), "asm");
+}
+
+TEST(CustomOp, MayBeginWithSpecifiersAndComments) {
+  EXPECT_EQ(plain_function("static inline float f(float inline_x) { static int i; }"),
+            "              float f(float inline_x) { static int i; }");
+  Graph graph("specifiers");
+  const Tensor x = graph.input("x", f32, {5});
+  const CustomOptions options = {.oracle = [](std::span<const long double> v) { return 2 * v[0]; }};
+  const Tensor a =
+      custom_op("a", "// twice (a\ninline float a(float x) { return x + x; }", {x}, options);
+  const Tensor b =
+      custom_op("b", "static constexpr float b(const float x) { return x + x; }", {a}, options);
+  graph.output("y", b);
+  run_and_check(graph);
+}
+
+TEST(CustomOp, OptionsOfASourceHoldForEveryCall) {
+  Graph graph("options");
+  const Tensor x = graph.input("x", f32, {3});
+  const auto call = [&](CustomOptions options, int line) {
+    return error_of([&] { custom_op("s", kScaled, {x, 2.0}, std::move(options), "m.cpp", line); });
+  };
+  constexpr const char* kNothing = "(nothing thrown)";
+  EXPECT_EQ(call({}, 1), kNothing);
+  EXPECT_EQ(call(scaled_options(), 2), kNothing);
+  EXPECT_EQ(call(scaled_options(), 3), kNothing);
+  EXPECT_EQ(call({}, 4), kNothing);
+  EXPECT_EQ(call({.ulp = 2}, 5),
+            "custom op s: the options (ulp 2, no oracle, no vjp) are not those (ulp 0, an oracle, "
+            "a vjp) that custom op s at m.cpp:2 gave for the same source; give the same functions "
+            "and ulp every time, or leave them out here (recorded at m.cpp:5)");
+  EXPECT_THAT(call({.oracle = [](std::span<const long double> v) { return v[0]; }}, 6),
+              HasSubstr("are not those"));
+  EXPECT_EQ(call({.vjp = scaled_options().vjp}, 7), kNothing);
 }
 
 }  // namespace

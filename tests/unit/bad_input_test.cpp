@@ -1,5 +1,6 @@
 // What a user does wrong while recording, and the message that helps.
 #include "sinter/ops.h"
+#include "sinter/views.h"
 #include "tests/support/errors.h"
 
 #include <cmath>
@@ -141,7 +142,19 @@ TEST_F(BadInputTest, ShapesThatDoNotFit) {
             recorded("broadcast_to: [128, 64] does not broadcast to [128, 128]"));
   EXPECT_EQ(error_of([&] { broadcast_to(x, {64}); }),
             recorded("broadcast_to: [128, 64] does not broadcast to [64]"));
-  EXPECT_EQ(error_of([&] { slice(x, 0, 0, 8, 0); }), recorded("slice: step 0 must be at least 1"));
+  EXPECT_EQ(error_of([&] { slice(x, 0, 0, 8, 0); }),
+            recorded("slice: step 0 must be at least 1; flip(x, {0}) turns an axis around before "
+                     "it is sliced"));
+  EXPECT_EQ(error_of([&] { slice_scatter(x, 0, 1, 0, 8, -1); }),
+            recorded("slice_scatter: step -1 must be at least 1; flip the source along axis 1 to "
+                     "write it backwards"));
+  EXPECT_EQ(
+      error_of([&] { select(x, 1, 64); }),
+      recorded(
+          "select: index 64 is out of range for axis 1 of f32[128, 64]; it must be in [-64, 64)"));
+  EXPECT_EQ(error_of([&] { select_scatter(x, 0, 0, -129); }),
+            recorded("select_scatter: index -129 is out of range for axis 0 of f32[128, 64]; it "
+                     "must be in [-128, 128)"));
   EXPECT_EQ(
       error_of([&] {
         concat({x, cast(half, f32), half}, 0);

@@ -1,5 +1,6 @@
 #include "ir/record.h"
 
+#include "sinter/views.h"
 #include "tests/support/errors.h"
 
 #include <cmath>
@@ -176,6 +177,26 @@ TEST_F(RecordTest, AnOrderOfAxesCanBeGiven) {
               record_reduction(Op::sum, {x, "m.cpp", 3}, axes, {.order = wrong});
             }),
             "sum: the order [1, 1] must name the axes [0, 1], each once (recorded at m.cpp:3)");
+}
+
+TEST_F(RecordTest, VectorsOfTensorsAreOperands) {
+  const std::vector<Tensor> pieces = split(x, 24);
+  EXPECT_EQ(shape_of(concat(pieces, 0)), "[64, 128]");
+  EXPECT_EQ(concat(pieces, 0).node(), concat({pieces[0], pieces[1], pieces[2]}, 0).node());
+  EXPECT_EQ(shape_of(stack(std::vector<Tensor>{x, x}, -1)), "[64, 128, 2]");
+  const std::vector<Tensor> places = {count, count};
+  const Tensor read = index(x, {count, count}, {0, 1});
+  EXPECT_EQ(index(x, places, {0, 1}).node(), read.node());
+  const Tensor written = index_put(x, read, {count, count}, {0, 1}, true);
+  EXPECT_EQ(index_put(x, read, places, {0, 1}, true).node(), written.node());
+  EXPECT_EQ(shape_of(written), "[64, 128]");
+
+  const std::vector<Tensor> different = {x, half};
+  const int line = __LINE__ + 1;
+  const std::string message = test::error_of([&] { concat(different, 0); });
+  EXPECT_NE(message.find("record_test.cpp:" + std::to_string(line)), message.npos) << message;
+  EXPECT_EQ(test::error_of([&] { concat(std::vector<Tensor>{}, 0); }),
+            "concat: there are no operands; give at least one Tensor");
 }
 
 }  // namespace

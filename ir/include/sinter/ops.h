@@ -109,6 +109,8 @@ Tensor as_strided(Operand x, Extents shape, Extents strides, Extent offset = 0);
 Tensor unfold(Operand x, int axis, std::int64_t size, std::int64_t step);
 Tensor concat(std::span<const Operand> parts, int axis);
 Tensor concat(std::initializer_list<Operand> parts, int axis);
+Tensor concat(std::span<const Tensor> parts, int axis, const char* file = __builtin_FILE(),
+              int line = __builtin_LINE());
 /// x's slices along `axis` at `indices`: shape x[:axis] + indices + x[axis+1:]. Negative indices
 /// wrap, others are clamped.
 Tensor take(Operand x, Operand indices, int axis);

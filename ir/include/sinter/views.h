@@ -21,6 +21,8 @@ Tensor select(Operand x, int axis, Extent index);
 std::vector<Tensor> split(Operand x, std::int64_t size, int axis = 0);
 Tensor stack(std::span<const Operand> parts, int axis = 0);
 Tensor stack(std::initializer_list<Operand> parts, int axis = 0);
+Tensor stack(std::span<const Tensor> parts, int axis = 0, const char* file = __builtin_FILE(),
+             int line = __builtin_LINE());
 /// The whole array `repeats[i]` times along axis i; more repeats than axes make new ones in front.
 Tensor tile(Operand x, Axes repeats);
 /// Each element `times` times in a row along `axis`.
@@ -53,12 +55,17 @@ Tensor embedding(Operand weight, Operand indices);
 /// the indexed ones did if those are neighbours, else in front.
 Tensor index(Operand x, std::span<const Operand> indices, Axes axes);
 Tensor index(Operand x, std::initializer_list<Operand> indices, Axes axes);
+Tensor index(Operand x, std::span<const Tensor> indices, Axes axes);
 
 /// x with the elements that `index(x, indices, axes)` reads replaced by `values`, broadcast to its
 /// shape, or with `accumulate` increased by them; the last of several values for one element stays,
 /// and sums are taken in row-major order of the indices, in f32 for narrower dtypes. Where `mask`,
 /// broadcast to the values' shape, is false nothing is written.
 Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Axes axes,
+                 bool accumulate = false, std::optional<Operand> mask = {});
+Tensor index_put(Operand x, Operand values, std::initializer_list<Operand> indices, Axes axes,
+                 bool accumulate = false, std::optional<Operand> mask = {});
+Tensor index_put(Operand x, Operand values, std::span<const Tensor> indices, Axes axes,
                  bool accumulate = false, std::optional<Operand> mask = {});
 /// x with source[…, i, …] added at x[…, indices[…, i, …], …] along `axis`, in row-major order, in
 /// f32 for narrower dtypes. `indices` and `source` have one shape, which fits x's other axes.
