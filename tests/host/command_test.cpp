@@ -133,6 +133,22 @@ TEST_F(CommandTest, TheSeedDecidesTheResult) {
   EXPECT_NE(first["outputs"], other["outputs"]);
 }
 
+TEST_F(CommandTest, NumericsReachTheKernels) {
+  const CommandResult source =
+      run_command("sinter dump softmax.sinter --rounding wide --math fast", kRuns);
+  EXPECT_EQ(source.exit_code, 0) << source.output;
+  EXPECT_NE(source.output.find("// rounding wide, math fast"), std::string::npos) << source.output;
+  const Json explained = json_of("sinter explain softmax.sinter --math fast --json");
+  EXPECT_FALSE(explained["kernels"].empty());
+  const std::string chain =
+      "printf 'graph g(x: bf16[64]) {\\n  a = mul x, 1.1\\n  b = add a, 0.3\\n  return b\\n}\\n' | "
+      "sinter run - --device host --json";
+  const Json recorded = json_of(chain + " --rounding as_recorded --math accurate");
+  const Json wide = json_of(chain + " --rounding wide");
+  EXPECT_EQ(recorded["outputs"], json_of(chain)["outputs"]);
+  EXPECT_NE(recorded["outputs"], wide["outputs"]);
+}
+
 TEST_F(CommandTest, RunTakesSizesOfZero) {
   const Json json = json_of(
       "sinter run softmax.sinter --device host --check --json "

@@ -91,7 +91,21 @@ void set_defaults(const GraphData& graph, SymbolSizes& sizes) {
   set_all(kDefaultSize);  // what check_sizes says of it is the answer
 }
 
+/// The place of `word` among `words`.
+std::size_t place_of(std::string_view option, std::string_view word,
+                     std::span<const char* const> words) {
+  const auto found = std::ranges::find(words, word);
+  if (found == words.end())
+    throw UsageError(fmt::format("{} {}: known are {}", option, word, fmt::join(words, ", ")));
+  return static_cast<std::size_t>(found - words.begin());
+}
+
 }  // namespace
+
+Numerics numerics_of(const NumericsArguments& arguments) {
+  return {.rounding = static_cast<Rounding>(place_of("--rounding", arguments.rounding, kRoundings)),
+          .math = static_cast<Math>(place_of("--math", arguments.math, kMaths))};
+}
 
 void settle(GraphArguments& arguments) {
   std::vector<std::string>& sizes = arguments.sizes;

@@ -3,6 +3,7 @@
 
 #include "compiler/target.h"
 #include "sinter/graph.h"
+#include "sinter/numerics.h"
 
 #include <cstdint>
 #include <span>
@@ -30,6 +31,19 @@ struct GraphArguments {
   std::string file;                ///< "-": standard input
   std::vector<std::string> sizes;  ///< `rows=4096`
 };
+
+/// How kernels round and compute, in words.
+struct NumericsArguments {
+  std::string rounding = "as_recorded";
+  std::string math = "accurate";
+};
+
+/// The words that NumericsArguments take, in the order of the enums.
+inline constexpr const char* kRoundings[] = {"as_recorded", "wide"};
+inline constexpr const char* kMaths[] = {"accurate", "fast"};
+
+/// Throws UsageError on a word that is not among them.
+Numerics numerics_of(const NumericsArguments& arguments);
 
 /// Takes the file from the end of `sizes` where the words `--size rows=64 FILE` put it. Throws
 /// UsageError where there is no file, and where a size is not NAME=NUMBER.

@@ -28,9 +28,9 @@ struct Piece {
 
 /// The text that `stage`, a pass of the compiler, leaves.
 std::string text_after(std::string_view stage, const Graph& graph, const Target& target,
-                       const SymbolSizes& sizes) {
+                       const SymbolSizes& sizes, Numerics numerics) {
   std::string result;
-  PlanOptions options = plan_options();
+  PlanOptions options = plan_options(numerics);
   options.dump = [&](std::string_view pass, const std::string& text) {
     if (pass == stage) result = text;
   };
@@ -76,7 +76,8 @@ std::string ptx_of(const Source& source, const Target& target) {
 
 std::vector<Piece> kernel_pieces(const DumpArguments& arguments, const Graph& graph,
                                  const Target& target, const SymbolSizes& sizes) {
-  const EmittedProgram program(graph, target, sizes.values, plan_options());
+  const EmittedProgram program(graph, target, sizes.values,
+                               plan_options(numerics_of(arguments.numerics)));
   const bool is_ptx = arguments.stage == "ptx";
   std::vector<Piece> pieces;
   for (const std::size_t i : find_kernels(arguments.kernel, program.kernels())) {
@@ -116,7 +117,9 @@ void dump(const DumpArguments& arguments) {
   else if (arguments.stage == "graph")
     pieces.push_back({.file = file, .text = print(graph)});
   else
-    pieces.push_back({.file = file, .text = text_after(arguments.stage, graph, target, sizes)});
+    pieces.push_back({.file = file,
+                      .text = text_after(arguments.stage, graph, target, sizes,
+                                         numerics_of(arguments.numerics))});
 
   const std::string text = sizes.text(graph);
   const std::string head = text.empty() ? "" : fmt::format("// sizes: {}\n", text);

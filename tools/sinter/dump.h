@@ -13,6 +13,7 @@ inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",   "si
 
 struct DumpArguments {
   GraphArguments graph;
+  NumericsArguments numerics;
   std::string stage = "source";
   std::string arch = "sm_90";
   std::string kernel;     ///< number or name; empty: all of them

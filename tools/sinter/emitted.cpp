@@ -5,7 +5,9 @@
 
 namespace sinter::command {
 
-PlanOptions plan_options() { return {.skip = options_from_environment().skip}; }
+PlanOptions plan_options(Numerics numerics) {
+  return {.numerics = numerics, .skip = options_from_environment().skip};
+}
 
 EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
                                std::span<const std::int64_t> symbols, const PlanOptions& options)

@@ -11,7 +11,7 @@
 namespace sinter::command {
 
 /// As the environment asks: SINTER_SKIP names passes to leave out.
-PlanOptions plan_options();
+PlanOptions plan_options(Numerics numerics = {});
 
 class EmittedProgram {
  public:

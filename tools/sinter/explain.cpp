@@ -101,7 +101,7 @@ void explain(const ExplainArguments& arguments) {
   const Target& target = target_of(arguments.arch);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
-  Explanation explanation = explain(graph, target, sizes.values);
+  Explanation explanation = explain(graph, target, sizes.values, numerics_of(arguments.numerics));
   explanation.sizes = sizes.text(graph);
   if (arguments.json)
     fmt::print("{}\n", to_json(explanation).dump(2));

@@ -9,6 +9,7 @@ namespace sinter::command {
 
 struct ExplainArguments {
   GraphArguments graph;
+  NumericsArguments numerics;
   std::string arch = "sm_90";
   bool json = false;
 };

@@ -43,9 +43,9 @@ void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t
 
 }  // namespace
 
-Explanation explain(const Graph& graph, const Target& target,
-                    std::span<const std::int64_t> symbols) {
-  const EmittedProgram fused(graph, target, symbols, plan_options());
+Explanation explain(const Graph& graph, const Target& target, std::span<const std::int64_t> symbols,
+                    Numerics numerics) {
+  const EmittedProgram fused(graph, target, symbols, plan_options(numerics));
   const Program& program = fused.program();
   Explanation result{.graph = std::string(graph.name()),
                      .target = &target,
@@ -64,7 +64,7 @@ Explanation explain(const Graph& graph, const Target& target,
   for (const Guard& guard : program.guards)
     result.guards.push_back(to_string(guard) + ": " + guard.reason);
 
-  PlanOptions options = plan_options();
+  PlanOptions options = plan_options(numerics);
   options.fuse = false;
   const EmittedProgram unfused(graph, target, symbols, options);
   const KernelReporter unfused_reporter(unfused.program(), symbols);

@@ -4,6 +4,7 @@
 
 #include "compiler/target.h"
 #include "sinter/graph.h"
+#include "sinter/numerics.h"
 #include "sinter/report.h"
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct Explanation {
 };
 
 /// Plans, emits and, where there is NVRTC, compiles. Throws what these throw.
-Explanation explain(const Graph& graph, const Target& target,
-                    std::span<const std::int64_t> symbols);
+Explanation explain(const Graph& graph, const Target& target, std::span<const std::int64_t> symbols,
+                    Numerics numerics);
 
 }  // namespace sinter::command

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <new>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,6 +48,20 @@ void add_arch(CLI::App& command, std::string& arch) {
       ->capture_default_str();
 }
 
+void add_numerics(CLI::App& command, NumericsArguments& arguments) {
+  const auto one_of = [](std::span<const char* const> words) {
+    return CLI::IsMember(std::vector<std::string>(words.begin(), words.end()));
+  };
+  command.add_option("--rounding", arguments.rounding, "Where ops of narrow dtypes round")
+      ->type_name("MODE")
+      ->check(one_of(kRoundings))
+      ->capture_default_str();
+  command.add_option("--math", arguments.math, "How functions of f32 are computed on GPUs")
+      ->type_name("MODE")
+      ->check(one_of(kMaths))
+      ->capture_default_str();
+}
+
 CLI::Validator not_negative() {
   return {[](const std::string& text) {
             return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
@@ -64,6 +79,7 @@ void add_dump(CLI::App& app, Command& chosen) {
           CLI::IsMember(std::vector<std::string>(std::begin(kDumpStages), std::end(kDumpStages))))
       ->capture_default_str();
   add_arch(command, arguments->arch);
+  add_numerics(command, arguments->numerics);
   command
       .add_option("--kernel", arguments->kernel, "Only this kernel: its number, from 0, or name")
       ->type_name("KERNEL");
@@ -96,6 +112,7 @@ void add_run(CLI::App& app, Command& chosen) {
   command.add_flag("--check", arguments->check,
                    "Judge the results by the oracle, and compare fused with unfused bits");
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
+  add_numerics(command, arguments->numerics);
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer("Example:\n  sinter run softmax.sinter --device host --size rows=64 --check");
   command.final_callback([arguments, &chosen] {
@@ -112,6 +129,7 @@ void add_explain(CLI::App& app, Command& chosen) {
       *app.add_subcommand("explain", "Say which kernels a graph becomes, why, and what they cost");
   add_graph(command, arguments->graph);
   add_arch(command, arguments->arch);
+  add_numerics(command, arguments->numerics);
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer("Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90");
   command.final_callback([arguments, &chosen] {

@@ -55,12 +55,18 @@ void print_text(const RunArguments& arguments, const std::string& sizes, const G
 }  // namespace
 
 bool run(const RunArguments& arguments) {
+  const Numerics numerics = numerics_of(arguments.numerics);
+  if (arguments.check && numerics != Numerics{})
+    throw UsageError(
+        "--check: with --rounding wide or --math fast results may be off by any amount, and depend "
+        "on what is fused; leave them out");
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const HostArrays inputs = random_inputs(graph, sizes.values, arguments.seed);
   RunRequest request{.device = device_called(arguments.device),
                      .symbols = sizes.values,
-                     .fuse = !arguments.unfused};
+                     .fuse = !arguments.unfused,
+                     .numerics = numerics};
   const GraphRun result = run_graph(graph, inputs, request);
 
   std::optional<Verdict> verdict;

@@ -10,6 +10,7 @@ namespace sinter::command {
 
 struct RunArguments {
   GraphArguments graph;
+  NumericsArguments numerics;
   std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
   std::uint64_t seed = 0;
   bool check = false;

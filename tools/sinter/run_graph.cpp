@@ -121,6 +121,8 @@ std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
   Options options = options_from_environment({.tune = Tune::off});
   options.fuse = request.fuse;
+  options.rounding = request.numerics.rounding;
+  options.math = request.numerics.math;
   options.count = request.device.is_host();
   options.target = request.target;
   const Executable executable = compile(graph, request.device, options);

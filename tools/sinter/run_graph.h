@@ -32,6 +32,7 @@ struct RunRequest {
   Device device;
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
+  Numerics numerics = {};
   std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
 };
 

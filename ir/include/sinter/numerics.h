@@ -15,8 +15,9 @@ enum class Rounding : std::uint8_t {
 /// How f32 functions are computed, and those of the narrower dtypes, which are computed in f32.
 enum class Math : std::uint8_t {
   accurate,  ///< within the ulp of the op table
-  fast,      ///< by the approximations of the hardware where there are some: exp, log, sin, cos,
-             ///< tan, pow, tanh and division, with no bound on the error
+  fast,      ///< by the approximations of the hardware where there are some (the column `fast` of
+             ///< ops.def: exp, exp2, log, log2, sin, cos, tan, tanh, div and pow), with no bound on
+             ///< the error
 };
 
 struct Numerics {
