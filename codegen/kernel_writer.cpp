@@ -157,8 +157,10 @@ std::string KernelWriter::head_comment() const {
   text += fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",
                       to_string(traffic.bytes_read), traffic.writes_are_bound ? "at most " : "",
                       to_string(traffic.bytes_written));
-  text += fmt::format("// reproduce: sinter dump FILE --stage source --arch {} --kernel {}\n",
-                      program.arch, kernel.name);
+  const Numerics& numerics = program.numerics;
+  text += fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{} --kernel {}\n",
+                      program.arch, numerics.rounding == Rounding::wide ? " --rounding wide" : "",
+                      numerics.math == Math::fast ? " --math fast" : "", kernel.name);
   return text;
 }
 

@@ -42,6 +42,8 @@ Tensor min(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor any(Operand x, Axes axes = {}, Keep keep = Keep::no);  // bool
 Tensor all(Operand x, Axes axes = {}, Keep keep = Keep::no);
 Tensor mean(Operand x, Axes axes = {}, Keep keep = Keep::no);
+/// Divides by n − correction: 0 gives the variance of the elements themselves, 1 (as in PyTorch)
+/// the estimate for what they are drawn from.
 Tensor var(Operand x, Axes axes = {}, int correction = 0, Keep keep = Keep::no);
 /// log(Σ eˣ) without overflow: −inf of nothing and of nothing but −inf, inf where there is an inf.
 Tensor logsumexp(Operand x, Axes axes = {}, Keep keep = Keep::no);
