@@ -59,8 +59,9 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
   ensure(!pattern.empty(), fmt::format("{} has no text for {}", row.name, name(dtype)));
   std::string texts[3];
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    // Compilers fold a function of a literal to other bits than the library computes.
-    const bool may_fold = row.ulp > 0 && is_literal_text(*node.operand(i));
+    // Compilers fold a function of a literal to other bits than the library computes. Integers have
+    // one result each.
+    const bool may_fold = row.ulp > 0 && is_floating(dtype) && is_literal_text(*node.operand(i));
     texts[i] = may_fold ? fmt::format("opaque_value({})", operands[i]) : operands[i];
   }
   const std::string_view suffix = info(dtype).compute == DType::f64 ? "" : "f";
