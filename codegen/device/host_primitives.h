@@ -39,8 +39,11 @@ __device__ __forceinline__ unsigned long long bits_of(double value) {
   __builtin_memcpy(&bits, &value, 8);
   return bits;
 }
-template <class T>
-__device__ __forceinline__ T opaque_value(T value) {
+__device__ __forceinline__ float opaque_value(float value) {
+  asm volatile("" : "+m"(value));
+  return value;
+}
+__device__ __forceinline__ double opaque_value(double value) {
   asm volatile("" : "+m"(value));
   return value;
 }
