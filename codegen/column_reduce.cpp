@@ -59,7 +59,7 @@ class ColumnWriter {
     for (const int axis : outer) outer_size = outer_size * body_.space.extent(axis);
     writer_.source.grid = outer_size * across;
 
-    std::string block = fmt::format("static_cast<{}>(blockIdx.x)", writer_.index_type());
+    std::string block = writer_.block();
     if (!outer.empty()) {
       const std::string blocks = atomic(writer_.text(across));
       writer_.declare_axes(writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)),

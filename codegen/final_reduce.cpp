@@ -27,7 +27,7 @@ class FinalWriter {
   void write() {
     declare_arguments();
     write_row_values();
-    writer_.out.line("if (!last_block(tickets, gridDim.x)) return;");
+    writer_.out.line(fmt::format("if (!last_block(tickets, {})) return;", writer_.blocks()));
     writer_.out.line(fmt::format("using Rows = RowShape<{}, {}, {}, {}>;", threads_, groups_,
                                  tree_.accumulators, kChunk));
     for (std::size_t i = 0; i < body_.finals.size(); ++i) reduce(body_.finals[i], names_[i]);

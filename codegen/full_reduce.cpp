@@ -49,7 +49,7 @@ class FullWriter {
     const Extent rows = body_.parallel_size();
     writer_.source.grid = rows * Extent(plan_.tree.parts);
     writer_.source.tickets = rows;
-    const std::string block = fmt::format("static_cast<{}>(blockIdx.x)", writer_.index_type());
+    const std::string block = writer_.block();
     writer_.declare_index("part", rows.is(1) ? block : fmt::format("{} % {}", block, parts()));
     std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
     std::iota(axes.begin(), axes.end(), 0);

@@ -143,35 +143,50 @@ void KernelWriter::add_argument(Argument argument, std::string declaration) {
   extra_.emplace_back(std::move(argument), std::move(declaration));
 }
 
+std::string traffic_comment(const Traffic& traffic) {
+  return fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",
+                     to_string(traffic.bytes_read), traffic.writes_are_bound ? "at most " : "",
+                     to_string(traffic.bytes_written));
+}
+
+std::string reproduce_comment(const Program& program, const Kernel& kernel) {
+  const Numerics& numerics = program.numerics;
+  std::string text;
+  if (numerics != Numerics{})
+    text = fmt::format("// rounding {}, math {}\n",
+                       numerics.rounding == Rounding::wide ? "wide" : "as recorded",
+                       numerics.math == Math::fast ? "fast" : "accurate");
+  return text +
+         fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{} --kernel {}\n",
+                     program.arch, numerics.rounding == Rounding::wide ? " --rounding wide" : "",
+                     numerics.math == Math::fast ? " --math fast" : "", kernel.name);
+}
+
 std::string KernelWriter::head_comment() const {
-  std::string text = fmt::format("// sinter kernel {} · {} · {}\n", source.entry, name(kernel.kind),
-                                 to_string(schedule));
+  std::string text = is_member_ ? fmt::format("// phase {}: {} · {}\n", kernel.phase,
+                                              name(kernel.kind), to_string(schedule))
+                                : fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
+                                              name(kernel.kind), to_string(schedule));
   for (const Node* node : kernel.nodes)
     text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
-  if (program.numerics != Numerics{})
-    text += fmt::format("// rounding {}, math {}\n",
-                        program.numerics.rounding == Rounding::wide ? "wide" : "as recorded",
-                        program.numerics.math == Math::fast ? "fast" : "accurate");
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
-  const Traffic& traffic = source.traffic;
-  text += fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",
-                      to_string(traffic.bytes_read), traffic.writes_are_bound ? "at most " : "",
-                      to_string(traffic.bytes_written));
-  const Numerics& numerics = program.numerics;
-  text += fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{} --kernel {}\n",
-                      program.arch, numerics.rounding == Rounding::wide ? " --rounding wide" : "",
-                      numerics.math == Math::fast ? " --math fast" : "", kernel.name);
+  text += traffic_comment(source.traffic);
+  if (!is_member_) text += reproduce_comment(program, kernel);
   return text;
 }
 
-std::string KernelWriter::signature() {
+/// `(TYPE NAME, …)`, one below the other under the name in front.
+std::string KernelWriter::parameters() {
   std::vector<std::string> parameters;
   const auto add = [&](Argument argument, const std::string& name) {
     parameters.push_back(fmt::format("{} {}", argument.c_type, name));
+    parameter_names_.push_back(name);
     source.arguments.push_back(std::move(argument));
   };
   // What a block reads and updates is not `__restrict__`: a load may not sink below a barrier.
-  const auto is_updated = [&](const std::string& name) { return name.ends_with("_io"); };
+  const auto is_restrict = [&](int buffer, const std::string& name) {
+    return !name.ends_with("_io") && !exchanged_.contains(buffer);
+  };
   const auto add_buffer = [&](int buffer, const std::string& name, bool is_const) {
     const std::string_view type =
         info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name;
@@ -179,7 +194,7 @@ std::string KernelWriter::signature() {
          .index = buffer,
          .extent = 0,
          .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
-                               is_updated(name) ? "" : " __restrict__")},
+                               is_restrict(buffer, name) ? " __restrict__" : "")},
         name);
   };
   for (const auto& [buffer, name] : inputs_) add_buffer(buffer, name, true);
@@ -200,12 +215,9 @@ std::string KernelWriter::signature() {
          .c_type = fmt::format("const {}", index_type_)},
         name);
   for (auto& [argument, name] : extra_) add(std::move(argument), name);
-  std::string text = fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}(",
-                                 schedule.threads, source.entry);
-  const std::string indent(source.entry.size() + 1, ' ');
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    text += (i == 0 ? "" : ",\n" + indent) + parameters[i];
-  return text + ") {\n";
+  if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
+  return fmt::format("({})",
+                     fmt::join(parameters, ",\n" + std::string(source.entry.size() + 1, ' ')));
 }
 
 std::string KernelWriter::custom_definitions(const std::string& head) const {
@@ -222,11 +234,41 @@ std::string KernelWriter::custom_definitions(const std::string& head) const {
   return text;
 }
 
+std::string KernelWriter::block() const {
+  if (is_member_) return "block";
+  return fmt::format("static_cast<{}>(blockIdx.x)", index_type_);
+}
+
+std::string KernelWriter::blocks() { return is_member_ ? text(source.grid) : "gridDim.x"; }
+
 Source KernelWriter::finish() {
-  std::string head = head_comment();
-  std::string parameters = signature();
-  source.text = head + custom_definitions(head) + parameters + out.text() + "}\n";
+  const std::string head = head_comment();
+  const std::string list = parameters();
+  source.text = head + custom_definitions(head) +
+                fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}{} {{\n",
+                            schedule.threads, source.entry, list) +
+                out.text() + "}\n";
   return std::move(source);
+}
+
+void KernelWriter::become_member(std::set<int> exchanged) {
+  is_member_ = true;
+  exchanged_ = std::move(exchanged);
+  names_.take("block");
+}
+
+MemberFunction KernelWriter::finish_member() {
+  const std::string head = head_comment();
+  const std::string list = parameters();
+  std::string text =
+      head + custom_definitions(head) +
+      fmt::format("static __device__ __forceinline__ void\n{}{} {{\n", source.entry, list) +
+      out.text() + "}\n";
+  return {.name = source.entry,
+          .text = std::move(text),
+          .source = std::move(source),
+          .names = std::move(parameter_names_),
+          .index_type = index_type_};
 }
 
 }  // namespace sinter

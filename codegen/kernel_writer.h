@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,15 @@ struct Tile {
       accumulator;    ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
   std::string index;  ///< position on the reduced axis of element `k`, for argmax
   bool loads_done = false;  ///< kept loads were made in a loop of their own
+};
+
+/// A member of a joined kernel as a function that its entry calls for each block of the member.
+struct MemberFunction {
+  std::string name;
+  std::string text;
+  Source source;                   ///< without a text of its own
+  std::vector<std::string> names;  ///< of the arguments
+  std::string_view index_type;     ///< of the number of the block, its last parameter
 };
 
 /// Writes one kernel. A shape fills in the axes, then writes loops and tiles, then calls `finish`.
@@ -106,7 +116,16 @@ class KernelWriter {
   bool moves(int value) const { return moves_[static_cast<std::size_t>(value)]; }
 
   void add_argument(Argument argument, std::string declaration);
+  /// The number of the block, in the type of indices.
+  std::string block() const;
+  /// How many blocks there are; known once the shape has set the grid.
+  std::string blocks();
   Source finish();
+
+  /// To be called first: this kernel is a member of a joined one, other members of which write
+  /// `exchanged` buffers that it touches, or touch those that it writes.
+  void become_member(std::set<int> exchanged);
+  MemberFunction finish_member();
 
   const Program& program;
   const Kernel& kernel;
@@ -153,7 +172,7 @@ class KernelWriter {
   void count_load(const Value& value);
   void find_moving_values();
   std::string head_comment() const;
-  std::string signature();
+  std::string parameters();
 
   std::string_view index_type_ = "int";
   std::string count_;  ///< Tile::count of the tile that is being written
@@ -170,6 +189,14 @@ class KernelWriter {
   std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter
   std::vector<std::pair<Argument, std::string>> extra_;
+  bool is_member_ = false;
+  std::set<int> exchanged_;
+  std::vector<std::string> parameter_names_;
 };
+
+/// What reproduces the text of a kernel, as a comment.
+std::string reproduce_comment(const Program& program, const Kernel& kernel);
+/// The bytes that a kernel moves, as a comment.
+std::string traffic_comment(const Traffic& traffic);
 
 }  // namespace sinter

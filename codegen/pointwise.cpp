@@ -65,8 +65,7 @@ void write_pointwise(KernelWriter& writer) {
     writer.write_tile(all, sinks, tile);
   };
 
-  const std::string block =
-      type == "int" ? "static_cast<int>(blockIdx.x)" : "static_cast<long long>(blockIdx.x)";
+  const std::string block = writer.block();
   const std::string thread = "static_cast<int>(threadIdx.x)";
   if (schedule.unroll == 1) {
     const std::string scale = schedule.vector == 1 ? "" : fmt::format("{} * ", schedule.vector);

@@ -63,7 +63,7 @@ class RowWriter {
     writer_.source.grid = ceil_div(rows, per_block);
     std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
     std::iota(axes.begin(), axes.end(), 0);
-    const std::string block = fmt::format("static_cast<{}>(blockIdx.x)", writer_.index_type());
+    const std::string block = writer_.block();
     const std::string own =
         per_block == 1 ? block
                        : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",

@@ -42,7 +42,7 @@ class ScanWriter {
     const Schedule& schedule = writer_.schedule;
     const int lanes = schedule.threads_per_row;
     writer_.declare_index("lane", fmt::format("static_cast<int>(threadIdx.x) % {}", lanes));
-    const std::string block = fmt::format("static_cast<{}>(blockIdx.x)", type_);
+    const std::string block = writer_.block();
     std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
     std::iota(axes.begin(), axes.end(), 0);
     const std::string row = writer_.declare_index(

@@ -37,8 +37,8 @@ class ScatterWriter {
     source.grid = ceil_div(writer_.body.space.extent(0), schedule.rows_per_block);
     source.shared_bytes = std::int64_t{4} * schedule.threads;
     source.has_barrier = true;
-    writer_.declare_index("first_row", fmt::format("static_cast<{}>(blockIdx.x) * {}", type_,
-                                                   schedule.rows_per_block));
+    writer_.declare_index("first_row",
+                          fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
     writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
                                                     schedule.rows_per_block, atomic(rows_)));
     writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");

@@ -19,4 +19,7 @@ void write_column_reduce(KernelWriter& writer);
 /// The parts of a row are dealt out to blocks; the last one that ends joins them.
 void write_full_reduce(KernelWriter& writer);
 
+/// The one of these that the writer's kernel has.
+void write_shape(KernelWriter& writer);
+
 }  // namespace sinter

@@ -59,7 +59,7 @@ struct BodyStore {
   int value = 0;
   std::vector<Index> position;  ///< per axis of the node; empty once axes are collapsed
   Index at;                     ///< element offset in memory
-  bool varies = false;  ///< one element per position on the reduced axis, else one per row
+  bool varies = false;          ///< one element per position on the reduced axis, else one per row
   int stage = 0;
   bool is_final = false;  ///< one element for the whole kernel
 };

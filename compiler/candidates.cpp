@@ -358,6 +358,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
     case KernelKind::column_reduce: return columns(body, target, facts);
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();
+    case KernelKind::joined: break;  // its members have their own
   }
   return {};
 }

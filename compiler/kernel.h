@@ -40,6 +40,7 @@ enum class KernelKind : std::uint8_t {
   scatter,        ///< rows written at indices: each block owns some and reads all indices
   scan,           ///< each element of a row is made from all before it, tile after tile
   full_reduce,    ///< parts of a long row in many blocks; the last one finishes
+  joined,         ///< several kernels in one launch
 };
 std::string_view name(KernelKind kind);
 
@@ -49,7 +50,8 @@ struct Store {
   int buffer = 0;
 };
 
-/// A fused group as IR: nodes with one iteration space.
+/// A fused group as IR: nodes with one iteration space. Or several of them joined into one launch:
+/// then `members` has the iteration spaces, and the rest is what they have together.
 struct Kernel {
   std::string name;
   KernelKind kind = KernelKind::pointwise;
@@ -61,13 +63,19 @@ struct Kernel {
   Schedule schedule;                 ///< the heuristic's choice, or the tuned one
   std::vector<Schedule> candidates;  ///< the heuristic's choice first
   std::vector<std::string> notes;    ///< why it is not faster, in words
+  std::vector<Kernel> members;       ///< of a joined kernel, by ascending phase
+  int phase = 0;  ///< of a member: all blocks wait for one another before a phase begins
 };
+
+/// The number of phases of a joined kernel; 1 of any other.
+int phases(const Kernel& kernel);
 
 /// Why two kernels are two.
 struct Boundary {
   std::string producer;
   std::string consumer;
   std::string reason;
+  friend bool operator==(const Boundary&, const Boundary&) = default;
 };
 
 /// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes

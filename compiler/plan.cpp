@@ -3,6 +3,7 @@
 #include "compiler/fold.h"
 #include "compiler/fuse.h"
 #include "compiler/guards.h"
+#include "compiler/join.h"
 #include "compiler/lower.h"
 #include "compiler/pass.h"
 #include "compiler/rewrite.h"
@@ -19,8 +20,8 @@ namespace sinter {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kPasses = {"lower", "fold", "simplify", "fuse",
-                                                     "schedule"};
+constexpr std::array<std::string_view, 6> kPasses = {"lower", "fold",     "simplify",
+                                                     "fuse",  "schedule", "join"};
 constexpr std::array<std::string_view, 2> kNeeded = {"lower", "schedule"};
 
 void check_has_result(const GraphData& graph) {
@@ -67,6 +68,8 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   passes.run("schedule", program, [&] {
     for (Kernel& kernel : program.kernels) schedule(program, kernel, target);
   });
+  if (fusion.fuse && !passes.is_skipped("join"))
+    passes.run("join", program, [&] { join(program, target); });
   return program;
 }
 

@@ -36,17 +36,30 @@ class Printer {
 
   void print_kernel(const Kernel& kernel) {
     const bool is_scheduled = !kernel.candidates.empty();
-    line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
-    for (const Node* node : kernel.nodes)
-      line("  {}: {}", statement_text(*node, names_), type_text(*node));
-    for (const Store& store : kernel.stores)
-      line("  store {} in {}", names_.of(store.node), buffer_text(store.buffer));
+    if (kernel.members.empty()) {
+      line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
+      print_work(kernel);
+    } else {
+      line("kernel {}: {} in {}", kernel.name, count(kernel.members.size(), "member"),
+           count(static_cast<std::size_t>(phases(kernel)), "phase"));
+    }
+    for (const Kernel& member : kernel.members) {
+      line("  phase {}: {}{}", member.phase, member.name, space_text(member));
+      print_work(member);
+    }
     for (const int before : kernel.depends_on)
       line("  after {}", program_.kernels[static_cast<std::size_t>(before)].name);
     if (is_scheduled) line("  schedule {}", to_string(kernel.schedule));
     for (const Schedule& candidate : kernel.candidates)
       if (!(candidate == kernel.schedule)) line("  candidate {}", to_string(candidate));
     for (const std::string& note : kernel.notes) line("  note {}", note);
+  }
+
+  void print_work(const Kernel& kernel) {
+    for (const Node* node : kernel.nodes)
+      line("  {}: {}", statement_text(*node, names_), type_text(*node));
+    for (const Store& store : kernel.stores)
+      line("  store {} in {}", names_.of(store.node), buffer_text(store.buffer));
   }
 
   /// `: pointwise over [rows, 64]`, or `: row_reduce over [rows] of 4096` elements each.

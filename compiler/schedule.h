@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sinter {
 
@@ -17,6 +18,7 @@ struct Schedule {
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
   bool resident = false;    ///< the row is read once and kept in registers
   bool split = false;       ///< the parts of one row are dealt out to blocks; the last one finishes
+  std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };

@@ -22,11 +22,21 @@ std::string_view name(KernelKind kind) {
     case KernelKind::scatter: return "scatter";
     case KernelKind::scan: return "scan";
     case KernelKind::full_reduce: return "full_reduce";
+    case KernelKind::joined: return "joined";
   }
   return {};
 }
 
+int phases(const Kernel& kernel) {
+  return kernel.members.empty() ? 1 : kernel.members.back().phase + 1;
+}
+
 std::string to_string(const Schedule& schedule) {
+  if (!schedule.members.empty()) {
+    std::string text = fmt::format("threads {}", schedule.threads);
+    for (const Schedule& member : schedule.members) text += fmt::format(" | {}", to_string(member));
+    return text;
+  }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
   if (schedule.unroll > 1) text += fmt::format(", unroll {}", schedule.unroll);
   if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)

@@ -23,6 +23,8 @@ struct Target {
   double bandwidth = 0;              ///< bytes per second that long streams reach
   std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach that
   double launch_seconds = 0;         ///< fixed cost of one kernel in a CUDA Graph
+  double stream_launch_seconds = 0;  ///< the same in a stream
+  double barrier_seconds = 0;        ///< of all blocks of a kernel
 };
 
 /// Every GPU that sinter knows by name; the first is the default.

@@ -8,8 +8,8 @@
 namespace sinter::command {
 
 /// The stages that dump knows, in the order of the way.
-inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",   "simplify",
-                                              "fuse",  "schedule", "source", "ptx"};
+inline constexpr const char* kDumpStages[] = {"graph",    "lower", "fold",   "simplify", "fuse",
+                                              "schedule", "join",  "source", "ptx"};
 
 struct DumpArguments {
   GraphArguments graph;
