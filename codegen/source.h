@@ -44,7 +44,10 @@ struct Source {
   Extent workspace_bytes = 0;
   Extent tickets = 0;
   bool has_barrier = false;  ///< block barriers or shuffles
-  int vector_bytes = 0;      ///< of the widest load or store of a buffer
+  /// Blocks wait for one another, so that all of a launch must be on the device at once: it has no
+  /// more than fit, whatever `grid` says, and they stride over the rest.
+  bool is_cooperative = false;
+  int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;
 };
 
