@@ -44,8 +44,8 @@ struct Source {
   Extent workspace_bytes = 0;
   Extent tickets = 0;
   bool has_barrier = false;  ///< block barriers or shuffles
-  /// Blocks wait for one another, so all must be resident: the launch has at most as many as fit,
-  /// whatever `grid` says, and the kernel strides over the rest.
+  /// Blocks wait for one another, so that all of a launch must be on the device at once: it has no
+  /// more than fit, whatever `grid` says, and they stride over the rest.
   bool is_cooperative = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ir/extent.h"
+#include "runtime/launch_grid.h"
 #include "runtime/tuning_data.h"
 #include "runtime/tuning_timer.h"
 #include "sinter/error.h"
@@ -109,9 +110,12 @@ class Tuner {
   bool takes_part(std::size_t i) const { return result_.candidates[i].problem.empty(); }
 
   TimedKernel kernel(std::size_t i) const {
-    return {.source = request_.sources[i],
-            .function = request_.unit.functions[i].handle,
-            .grid = evaluate(request_.sources[i].grid, request_.symbols)};
+    const Source& source = request_.sources[i];
+    const CUfunction function = request_.unit.functions[i].handle;
+    const std::int64_t resident = resident_blocks(device_, source, function);
+    return {.source = source,
+            .function = function,
+            .grid = launched_blocks(source, resident, request_.symbols)};
   }
 
   /// Every candidate must give the bits of the default, which comes first.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ir/extent.h"
+#include "runtime/launch_grid.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -60,7 +61,9 @@ void LaunchSet::for_each_argument(Visit visit) const {
 }
 
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
-    : variant_(std::move(variant)), launches_(variant_->kernels.size()) {
+    : variant_(std::move(variant)),
+      cooperative_(cooperative_attribute()),
+      launches_(variant_->kernels.size()) {
   std::vector<std::vector<Patch>> by_slot(interface.slots.size());
   std::size_t count = 0;
   for_each_argument([&](const Argument& argument, std::size_t, Patch patch) {
@@ -88,6 +91,10 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     launch.config.blockDimX = static_cast<unsigned>(kernel.source.threads);
     launch.config.blockDimY = launch.config.blockDimZ = 1;
     launch.config.sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes);
+    if (kernel.source.is_cooperative) {
+      launch.config.attrs = &cooperative_;
+      launch.config.numAttrs = 1;
+    }
     first += kernel.source.arguments.size();
   }
 }
@@ -97,7 +104,8 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   layout_ = lay_out(*variant_, symbols_);
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     PreparedLaunch& launch = launches_[i];
-    const std::int64_t grid = evaluate(variant_->kernels[i].source.grid, symbols_);
+    const VariantKernel& kernel = variant_->kernels[i];
+    const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
     ensure(grid >= 0 && grid <= std::numeric_limits<int>::max(),
            fmt::format("kernel {} wants {} blocks", variant_->program.kernels[i].name, grid));
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);

@@ -66,6 +66,7 @@ class LaunchSet {
   void for_each_argument(Visit visit) const;
 
   std::shared_ptr<const Variant> variant_;
+  CUlaunchAttribute cooperative_;  ///< what launches of cooperative kernels point to
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;

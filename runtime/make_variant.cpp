@@ -12,6 +12,7 @@
 #include "ir/print.h"
 #include "runtime/autotune.h"
 #include "runtime/compile_service.h"
+#include "runtime/launch_grid.h"
 #include "runtime/variant_report.h"
 #include "sinter/error.h"
 
@@ -166,9 +167,12 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
                                            .symbols = request.symbols,
                                            .alignment = request.alignment}));
     const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
-    variant->kernels.push_back({.source = emitted[i].sources[chosen],
+    const Source& source = emitted[i].sources[chosen];
+    const CUfunction function = compiled[i].unit->functions[chosen].handle;
+    variant->kernels.push_back({.source = source,
                                 .schedule = emitted[i].schedules[chosen],
-                                .function = compiled[i].unit->functions[chosen].handle,
+                                .function = function,
+                                .resident_blocks = resident_blocks(from.device, source, function),
                                 .unit = compiled[i].unit});
   }
   variant->report = report_of(*variant, request, compiled, tuned);

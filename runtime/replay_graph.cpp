@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 
 #include "ir/extent.h"
 
@@ -50,6 +51,15 @@ CUDA_KERNEL_NODE_PARAMS parameters_of(const PreparedLaunch& launch) {
           .extra = nullptr,
           .kern = nullptr,
           .ctx = nullptr};
+}
+
+/// The attributes of a node are those of its launch, for good.
+void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig& config,
+                    std::invocable auto context) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    check(driver,
+          driver.cuGraphKernelNodeSetAttribute(node, config.attrs[i].id, &config.attrs[i].value),
+          "cuGraphKernelNodeSetAttribute", context);
 }
 
 }  // namespace
@@ -133,6 +143,7 @@ void ReplayGraph::build(LaunchSet& launches) {
           driver.cuGraphAddKernelNode(&nodes_[i], graph_, befores.data(), befores.size(),
                                       &parameters),
           "cuGraphAddKernelNode", context);
+    set_attributes(driver, nodes_[i], launch.config, context);
     launch.changed = false;
   }
   check(driver, driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),

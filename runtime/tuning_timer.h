@@ -13,7 +13,7 @@ namespace sinter {
 struct TimedKernel {
   const Source& source;
   CUfunction function = nullptr;
-  std::int64_t grid = 0;
+  std::int64_t grid = 0;  ///< blocks that are launched
 };
 
 /// One launch on `stream` with the arguments of a set.

@@ -20,6 +20,7 @@ struct VariantKernel {
   Source source;
   Schedule schedule;
   CUfunction function = nullptr;
+  std::int64_t resident_blocks = 0;          ///< the most of a cooperative launch; 0: any number
   std::shared_ptr<const CompiledUnit> unit;  ///< keeps the function loaded
 };
 

@@ -5,6 +5,7 @@
 #include "compiler/guards.h"
 #include "ir/extent.h"
 #include "runtime/kernel_report.h"
+#include "runtime/launch_grid.h"
 #include "runtime/launch_set.h"
 
 namespace sinter {
@@ -48,8 +49,12 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
     report.boundaries.push_back(
         {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});
   const KernelReporter reporter(program, request.symbols);
-  for (std::size_t i = 0; i < program.kernels.size(); ++i)
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    const VariantKernel& kernel = variant.kernels[i];
     report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));
+    report.kernels.back().grid =
+        launched_blocks(kernel.source, kernel.resident_blocks, request.symbols);
+  }
   return report;
 }
 

@@ -265,3 +265,30 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   }
   return __syncthreads_or(is_last) != 0;
 }
+
+// ---- Blocks of a cooperative launch, in one dimension ----
+
+// What a block adds to the counter: with all of them the top bit flips and the rest is 0 again, so
+// that a counter that starts at 0 serves any number of barriers, one after the other.
+__device__ __forceinline__ unsigned grid_arrival() {
+  return blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
+}
+// All threads of all blocks meet: what any of them stored before, all of them load after it.
+__device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    // As in last_block: fences between this block's accesses and those of the counter.
+    __threadfence();
+    const unsigned before = atomicAdd(arrivals, grid_arrival());
+    const volatile unsigned* const now = arrivals;
+    while (((before ^ *now) & 0x80000000u) == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
+// Arrives as at one more barrier, but waits for nobody: after an odd number of barriers it leaves
+// the counter at 0 for the next launch.
+__device__ __forceinline__ void grid_depart(unsigned* arrivals) {
+  if (threadIdx.x == 0) atomicAdd(arrivals, grid_arrival());
+}

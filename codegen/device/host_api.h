@@ -4,7 +4,7 @@
 
 namespace sinter::device_abi {
 
-inline constexpr unsigned kVersion = 1;
+inline constexpr unsigned kVersion = 2;
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kExchangeBytes = 32;  // the largest value a lane may hand to another
 
@@ -42,6 +42,7 @@ struct Here {
 struct Services {
   void (*block_barrier)(Block*);
   void (*warp_meet)(Block*);  // after it every lane of the warp has left its value
+  void (*grid_barrier)(Block*, const unsigned* arrivals);
   void (*touch)(Block*, const void* address, unsigned bytes, int site, bool is_store);
 };
 

@@ -216,6 +216,21 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   return block->arrived_last;
 }
 
+// ---- Blocks of a cooperative launch, in one dimension ----
+
+// The counter goes as on a GPU; who waits for whom is up to the driver.
+__device__ __forceinline__ void grid_depart(unsigned* arrivals) {
+  if (threadIdx.x == 0)
+    __atomic_fetch_add(arrivals, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u,
+                       __ATOMIC_ACQ_REL);
+}
+__device__ __forceinline__ void grid_barrier(unsigned* arrivals) {
+  grid_depart(arrivals);
+  const sinter::device_abi::Here here = sinter_here;
+  sinter_services->grid_barrier(here.block, arrivals);
+  sinter_here = here;
+}
+
 // ---- Functions of the C library ----
 
 // clang-format off

@@ -2,6 +2,7 @@
 
 #include "runtime/host_driver/count.h"
 #include "runtime/host_driver/fault_signal.h"
+#include "runtime/host_driver/grid_meeting.h"
 #include "runtime/host_driver/memory.h"
 
 #include <algorithm>
@@ -9,8 +10,10 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -70,10 +73,18 @@ void run_share(Worker& worker, Work& work) {
     if (taken >= chunks) return;
     const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
     Failure failure = worker.runner.run(blocks, first, std::min(first + work.chunk, work.count));
-    if (failure.code == cuda::CUDA_SUCCESS) continue;
-    const std::lock_guard lock(work.mutex);
-    if (!work.failed.exchange(true)) work.failure = std::move(failure);
+    const bool has_failed = failure.code != cuda::CUDA_SUCCESS;
+    if (has_failed) {
+      const std::lock_guard lock(work.mutex);
+      if (!work.failed.exchange(true)) work.failure = std::move(failure);
+    }
+    // Only now: what the others say when they give up comes after the cause.
+    if (blocks.meeting) blocks.meeting->leave(first, has_failed);
   }
+}
+
+std::uint64_t block_count(const KernelLaunch& launch) {
+  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
 }
 
 /// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
@@ -84,8 +95,11 @@ class Pool {
     wanted_ = count > 0 ? std::min(count, kMaxWorkers) : default_workers();
   }
 
-  void run(Work& work) {
+  /// Fails without running anything if the launch is cooperative and too large.
+  void run(Work& work, const KernelLaunch& launch) {
     const std::lock_guard launching(launch_mutex_);
+    work.failure = find_excess(launch);
+    if (work.failure.code != cuda::CUDA_SUCCESS) return;
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
     std::unique_lock lock(mutex_);
@@ -167,6 +181,15 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
   return packed;
 }
 
+Failure find_excess(const KernelLaunch& launch) {
+  const std::uint64_t blocks = block_count(launch);
+  const int most = workers();
+  if (!launch.is_cooperative || blocks <= static_cast<std::uint64_t>(most)) return {};
+  return {cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+          fmt::format("kernel {}: a cooperative launch of {} blocks, the device runs {} at once",
+                      launch.kernel->entry, blocks, most)};
+}
+
 LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   std::vector<void*> parameters = point_to(launch);
   std::unique_ptr<AccessCounter> counter;
@@ -174,7 +197,9 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
 
   Work work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-  work.count = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  work.count = block_count(launch);
+  std::optional<GridMeeting> meeting;
+  if (launch.is_cooperative) meeting.emplace(work.count);
   work.reversed = order & 1;
   work.blocks = {.kernel = launch.kernel,
                  .parameters = parameters.data(),
@@ -182,12 +207,14 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .block = launch.block,
                  .shared_bytes = launch.shared_bytes,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
+                 .meeting = meeting ? &*meeting : nullptr,
                  .counter = counter.get()};
   // Small enough that all workers end together, large enough that taking one costs little.
   constexpr std::uint64_t kThreadsPerChunk = 4096;
   const std::uint64_t share = work.count / (8 * static_cast<std::uint64_t>(pool().wanted()));
-  work.chunk = std::max<std::uint64_t>(1, std::min(kThreadsPerChunk / threads, share));
-  pool().run(work);
+  if (!launch.is_cooperative)
+    work.chunk = std::max<std::uint64_t>(1, std::min(kThreadsPerChunk / threads, share));
+  pool().run(work, launch);
 
   LaunchResult result{.failure = std::move(work.failure)};
   if (counter) {
@@ -198,5 +225,6 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
 }
 
 void set_workers(int count) { pool().set_workers(count); }
+int workers() { return pool().wanted(); }
 
 }  // namespace sinter::host

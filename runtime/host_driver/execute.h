@@ -17,6 +17,7 @@ struct KernelLaunch {
   std::shared_ptr<const void> module;  // keeps the kernel's code loaded
   device_abi::Index3 grid{}, block{};
   unsigned shared_bytes = 0;
+  bool is_cooperative = false;        // all blocks run at once and may meet
   std::vector<std::byte> parameters;  // one after the other, each at a multiple of 16
 };
 
@@ -28,11 +29,16 @@ struct LaunchResult {
   std::uint64_t bytes_read = 0, bytes_written = 0;  // if the kernel counts
 };
 
+/// Why the launch cannot run: it is cooperative and has more blocks than workers() run at once.
+Failure find_excess(const KernelLaunch& launch);
+
 /// Runs all blocks and waits for them. `order` picks among the orders that blocks and threads may
 /// run in. One launch runs at a time; others wait.
 LaunchResult execute(const KernelLaunch& launch, std::uint64_t order);
 
 /// Sets how many OS threads run blocks; 0 means one per hardware thread, at most 16.
 void set_workers(int count);
+/// How many OS threads run blocks, each one block at a time.
+int workers();
 
 }  // namespace sinter::host

@@ -20,7 +20,7 @@ using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET
 
 struct GraphState;
 struct NodeState {
-  const GraphState* graph;  // whose node it is; only compared
+  GraphState* graph;  // whose node it is; there as long as the node's handle
   std::size_t index;
 };
 

@@ -77,6 +77,8 @@ CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   std::shared_ptr<const Work>& old = state->works[node_state->index];
   if (old->index() != work.index())
     return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
+  if (auto* const kernel = std::get_if<KernelWork>(&work))  // attributes stay
+    kernel->launch.is_cooperative = std::get<KernelWork>(*old).launch.is_cooperative;
   old = std::make_shared<const Work>(std::move(work));
   return CUDA_SUCCESS;
 }
@@ -110,6 +112,23 @@ CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
   if (const CUresult result = make_kernel_work(parameters, work); result != CUDA_SUCCESS)
     return result;
   return add_node(node, graph, dependencies, count, std::move(work));
+}
+
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID attribute,
+                                       const CUlaunchAttributeValue* value) {
+  const auto node_state = nodes().find(node);
+  if (!node_state || !value) return invalid("node");
+  GraphState& graph = *node_state->graph;
+  const std::lock_guard lock(graph.mutex);
+  std::shared_ptr<const Work>& work = graph.works[node_state->index];
+  const auto* const kernel = std::get_if<KernelWork>(work.get());
+  if (!kernel) return fail(CUDA_ERROR_INVALID_VALUE, "the node is no kernel");
+  KernelWork changed = *kernel;
+  if (const CUresult result = apply_attribute(attribute, *value, changed.launch);
+      result != CUDA_SUCCESS)
+    return result;
+  work = std::make_shared<const Work>(std::move(changed));
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
@@ -199,9 +218,12 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::lock_guard lock(state->mutex);
   for (const auto& work : state->works) {
     const auto* const kernel = std::get_if<KernelWork>(work.get());
-    if (kernel && !find_function(kernel->function))
+    if (!kernel) continue;
+    if (!find_function(kernel->function))
       return fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("the module of kernel {} was unloaded",
                                                          kernel->launch.kernel->entry));
+    if (const CUresult result = check_residence(kernel->launch); result != CUDA_SUCCESS)
+      return result;
   }
   // Later changes to the executable graph do not reach this launch: it has the work as it is now.
   Operation operation{

@@ -11,10 +11,6 @@ namespace {
 using device_abi::Index3;
 
 constexpr int kMaxDynamicSharedBytes = 232448;
-constexpr int kSharedBytesPerSm = 233472;
-constexpr int kReservedSharedBytes = 1024;  // per block
-constexpr int kThreadsPerSm = 2048;
-constexpr int kBlocksPerSm = 32;
 
 CUresult invalid_function() {
   return fail(CUDA_ERROR_INVALID_HANDLE, "that function's module is not loaded (any more)");
@@ -65,6 +61,21 @@ CUresult make_launch(CUfunction function, const LaunchShape& shape, void** param
             .shared_bytes = shape.shared_bytes,
             .parameters = pack_parameters(kernel, parameters)};
   return CUDA_SUCCESS;
+}
+
+CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue& value,
+                         KernelLaunch& launch) {
+  const auto& cluster = value.clusterDim;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+      volume({cluster.x, cluster.y, cluster.z}) > 1)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "clusters");
+  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.is_cooperative = value.cooperative != 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult check_residence(const KernelLaunch& launch) {
+  Failure excess = find_excess(launch);
+  return excess.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(excess.code, std::move(excess.text));
 }
 
 Failure run_kernel(const KernelLaunch& launch) {
@@ -125,13 +136,13 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
                                                      std::size_t shared_bytes) {
-  if (!find_function(function)) return invalid_function();
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
   if (threads < 1 || threads > 1024 || shared_bytes > kMaxDynamicSharedBytes)
     return fail(CUDA_ERROR_INVALID_VALUE,
                 fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
-  const int whole_warps = (threads + 31) / 32 * 32;
-  *blocks = std::min({kBlocksPerSm, kThreadsPerSm / whole_warps,
-                      kSharedBytesPerSm / (static_cast<int>(shared_bytes) + kReservedSharedBytes)});
+  // An OS thread, which stands for a multiprocessor, runs one block at a time.
+  *blocks = static_cast<unsigned>(threads) <= state->kernel->threads ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -140,16 +151,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
   const auto stream = find_stream(config->hStream);
   if (!stream) return invalid_stream();
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& attribute = config->attrs[i];
-    const auto& cluster = attribute.value.clusterDim;
-    const bool wants_cluster = attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-                               volume({cluster.x, cluster.y, cluster.z}) > 1;
-    const bool is_cooperative =
-        attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative;
-    if (wants_cluster || is_cooperative)
-      return fail(CUDA_ERROR_NOT_SUPPORTED, "clusters and cooperative launches");
-  }
   const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                           {config->blockDimX, config->blockDimY, config->blockDimZ},
                           config->sharedMemBytes};
@@ -157,6 +158,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (const CUresult result = make_launch(function, shape, parameters, extra, launch);
       result != CUDA_SUCCESS)
     return result;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (const CUresult result =
+            apply_attribute(config->attrs[i].id, config->attrs[i].value, launch);
+        result != CUDA_SUCCESS)
+      return result;
+  if (const CUresult result = check_residence(launch); result != CUDA_SUCCESS) return result;
   schedule().submit(stream, {.run = [launch = std::move(launch)] { return run_kernel(launch); }});
   return CUDA_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "runtime/host_driver/rendezvous.h"
 
 #include "runtime/host_driver/count.h"
+#include "runtime/host_driver/grid_meeting.h"
 #include "runtime/host_driver/memory.h"
 
 #include <algorithm>
@@ -20,6 +21,12 @@ using device_abi::kWarpSize;
 
 thread_local BlockRunner* runner_at_work = nullptr;
 
+device_abi::Index3 index_in(const device_abi::Index3& grid, std::uint64_t linear) {
+  const std::uint64_t row = linear / grid.x;
+  return {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(row % grid.y),
+          static_cast<unsigned>(row / grid.y)};
+}
+
 std::string text_of(const device_abi::Index3& index) {
   return fmt::format("({}, {}, {})", index.x, index.y, index.z);
 }
@@ -31,7 +38,7 @@ BlockRunner::BlockRunner() : fibers_(kMaxThreads) { warps = warp_storage_; }
 BlockRunner* BlockRunner::running() { return runner_at_work; }
 
 const device_abi::Services& BlockRunner::services() {
-  static constexpr device_abi::Services kServices = {block_barrier, warp_meet, touch};
+  static constexpr device_abi::Services kServices = {block_barrier, warp_meet, grid_barrier, touch};
   return kServices;
 }
 
@@ -44,7 +51,7 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
   if (work.kernel->has_barrier) {
     for (; first < last && failure_.code == CUDA_SUCCESS; ++first) {
       set_index(first);
-      arrived_ = returned_ = 0;
+      arrived_ = arrived_at_grid_ = returned_ = 0;
       release_all();
       current_ = take_ready();
       main_.switch_to(fibers_[current_]);
@@ -79,9 +86,7 @@ void BlockRunner::begin(const BlockWork& work) {
 }
 
 void BlockRunner::set_index(std::uint64_t linear) {
-  const std::uint64_t row = linear / grid.x;
-  index = {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(row % grid.y),
-           static_cast<unsigned>(row / grid.y)};
+  index = index_in(grid, linear);
   if (work_.shared_bytes) poison(shared, work_.shared_bytes);
 }
 
@@ -104,6 +109,14 @@ void BlockRunner::run_fiber(void* runner) {
 void BlockRunner::release_all() {
   ready_warps_ = all_warps_;
   for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) ready_[warp] = lanes_[warp];
+}
+
+/// All threads but the running one.
+void BlockRunner::release_others() {
+  release_all();
+  const unsigned warp = current_ / kWarpSize;
+  ready_[warp] &= ~(1u << current_ % kWarpSize);
+  if (!ready_[warp]) ready_warps_ &= ~(1u << warp);
 }
 
 /// The next thread to run: of the running warp if possible, whose stacks and slots are in cache.
@@ -146,10 +159,37 @@ void BlockRunner::block_barrier(device_abi::Block* block) {
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("block_barrier()");
   if (++self.arrived_ < self.threads_) return self.wait(State::at_barrier);
   self.arrived_ = 0;
-  self.release_all();
-  const unsigned warp = self.current_ / kWarpSize;
-  self.ready_[warp] &= ~(1u << self.current_ % kWarpSize);
-  if (!self.ready_[warp]) self.ready_warps_ &= ~(1u << warp);
+  self.release_others();
+}
+
+void BlockRunner::grid_barrier(device_abi::Block* block, const unsigned* arrivals) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("grid_barrier()");
+  if (!self.work_.meeting)
+    self.fail(CUDA_ERROR_LAUNCH_FAILED,
+              self.place() + ": meets at grid_barrier(), but the launch is not cooperative");
+  if (++self.arrived_at_grid_ < self.threads_) return self.wait(State::at_grid_barrier);
+  self.arrived_at_grid_ = 0;
+  self.meet_other_blocks(arrivals);
+  self.release_others();
+}
+
+/// Called by the last thread to arrive; the whole OS thread waits.
+void BlockRunner::meet_other_blocks(const unsigned* arrivals) {
+  const GridMeeting::Outcome outcome = work_.meeting->meet(arrivals);
+  if (outcome == GridMeeting::Outcome::met) return;
+  std::string text = fmt::format("kernel {}, block {}: waits at grid_barrier(), ",
+                                 work_.kernel->entry, text_of(index));
+  switch (outcome) {
+    case GridMeeting::Outcome::miscounted:
+      text += "whose counter was not 0 before the launch, or is not the same for all blocks";
+      break;
+    case GridMeeting::Outcome::missed:
+      text += "but block " + text_of(index_in(grid, work_.meeting->missing())) + " has returned";
+      break;
+    default: text += "but another block has failed";
+  }
+  fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
 void BlockRunner::warp_meet(device_abi::Block* block) {
@@ -191,7 +231,8 @@ std::string BlockRunner::place() const {
 
 /// No thread can go on, and none is missing by accident: say who waits where.
 void BlockRunner::diverged() {
-  static constexpr const char* kWords[] = {"run", "wait at block_barrier()", "wait at a shuffle",
+  static constexpr const char* kWords[] = {"run", "wait at block_barrier()",
+                                           "wait at grid_barrier()", "wait at a shuffle",
                                            "have returned"};
   std::string text =
       fmt::format("kernel {}, block {}: barriers diverge:", work_.kernel->entry, text_of(index));

@@ -13,6 +13,7 @@
 namespace sinter::host {
 
 class AccessCounter;
+class GridMeeting;
 struct SiteCache;
 
 /// Why work failed, for check() to tell; no failure if the code is CUDA_SUCCESS.
@@ -29,6 +30,7 @@ struct BlockWork {
   unsigned char* shared = nullptr;
   unsigned shared_bytes = 0;
   bool reversed = false;             // start with the last thread of each block
+  GridMeeting* meeting = nullptr;    // of all blocks, in a cooperative launch
   AccessCounter* counter = nullptr;  // for kernels that count
   SiteCache* sites = nullptr;
 };
@@ -50,10 +52,11 @@ class BlockRunner : private device_abi::Block {
   static const device_abi::Services& services();
 
  private:
-  enum class State : unsigned char { running, at_barrier, at_shuffle, returned };
+  enum class State : unsigned char { running, at_barrier, at_grid_barrier, at_shuffle, returned };
 
   static void run_fiber(void* runner);
   static void block_barrier(device_abi::Block* block);
+  static void grid_barrier(device_abi::Block* block, const unsigned* arrivals);
   static void warp_meet(device_abi::Block* block);
   static void touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
                     bool is_store);
@@ -61,10 +64,12 @@ class BlockRunner : private device_abi::Block {
   void begin(const BlockWork& work);
   void set_index(std::uint64_t linear);
   void release_all();
+  void release_others();
   unsigned take_ready();
   void wait(State state);
   void thread_returned();
   std::string place() const;
+  void meet_other_blocks(const unsigned* arrivals);
   [[noreturn]] void diverged();
   [[noreturn]] void meets_without_fibers(const char* what);
   [[noreturn]] void fail(cuda::CUresult code, std::string&& text);
@@ -82,8 +87,9 @@ class BlockRunner : private device_abi::Block {
   unsigned ready_[kMaxWarps];
   unsigned lanes_[kMaxWarps];  // all of a warp's threads
   unsigned current_ = 0;
-  unsigned arrived_ = 0;   // at the block barrier
-  unsigned returned_ = 0;  // from the kernel
+  unsigned arrived_ = 0;          // at the block barrier
+  unsigned arrived_at_grid_ = 0;  // at the grid barrier
+  unsigned returned_ = 0;         // from the kernel
   State states_[kMaxThreads];
   device_abi::Warp warp_storage_[kMaxWarps];
 

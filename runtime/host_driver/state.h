@@ -73,6 +73,11 @@ struct LaunchShape {
   device_abi::Index3 grid, block;
   unsigned shared_bytes;
 };
+/// Does what the attribute says to the launch; fails in words if it cannot.
+CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue& value,
+                         KernelLaunch& launch);
+/// Fails in words if the launch is cooperative and too large.
+CUresult check_residence(const KernelLaunch& launch);
 /// Checks a launch and copies its parameters; fails in words if it is not valid.
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,
                      KernelLaunch& launch);

@@ -151,7 +151,7 @@ TEST_F(HostDriverCountTest, ErrorsTellCallCodeContextAndCause) {
 }
 
 TEST_F(HostDriverCountTest, ReportsTheAttributesOfAnH200) {
-  host::configure({.sm_count = 7});
+  host::configure({.workers = 7});
   const auto attribute = [&](CUdevice_attribute which) {
     int value = -1;
     check(driver, driver.cuDeviceGetAttribute(&value, which, 0), "cuDeviceGetAttribute", "a test");
