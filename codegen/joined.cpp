@@ -28,7 +28,7 @@ class JoinedWriter {
       : program_(program), kernel_(kernel), schedule_(schedule) {
     source_.entry = entry;
     source_.threads = schedule.threads;
-    for (const std::string_view name : {entry, std::string_view("block")}) names_.take(name);
+    names_.take(entry);
   }
 
   Source write() {

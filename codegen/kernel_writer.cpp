@@ -254,7 +254,6 @@ Source KernelWriter::finish() {
 void KernelWriter::become_member(std::set<int> exchanged) {
   is_member_ = true;
   exchanged_ = std::move(exchanged);
-  names_.take("block");
 }
 
 MemberFunction KernelWriter::finish_member() {

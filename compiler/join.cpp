@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "compiler/cost.h"
@@ -184,11 +185,10 @@ class Joiner {
 
   std::vector<Kernel> members_of(const Launch& launch) const {
     std::vector<Kernel> members;
-    for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
-      members.push_back(kernel(launch.kernels[i]));
-      members.back().phase = launch.phase[i];
+    for (const int member : order_of(launch)) {
+      members.push_back(kernel(launch.kernels[static_cast<std::size_t>(member)]));
+      members.back().phase = launch.phase[static_cast<std::size_t>(member)];
     }
-    std::ranges::stable_sort(members, {}, &Kernel::phase);
     return members;
   }
 
@@ -206,7 +206,8 @@ class Joiner {
     return static_cast<std::size_t>(found - members.begin());
   }
 
-  /// The boundaries inside a launch are none any more; the others tell why nothing was joined.
+  /// Boundaries between launches tell why nothing was joined as well; those inside stay, since they
+  /// are why there are members.
   void explain_boundaries() {
     std::map<std::string, int> number_of;
     for (std::size_t i = 0; i < program_.kernels.size(); ++i)
@@ -217,14 +218,34 @@ class Joiner {
       const int consumer = number_of.at(boundary.consumer);
       const int from = launch_of_[static_cast<std::size_t>(producer)];
       const int to = launch_of_[static_cast<std::size_t>(consumer)];
-      if (from == to) continue;
-      const int first = launches_[static_cast<std::size_t>(to)].kernels[0];
-      if (to == from + 1) boundary.reason += "; " + refusals_.at(first);
-      boundary.producer = name_of(from);
-      boundary.consumer = name_of(to);
+      boundary.is_inside = from == to;
+      if (to == from + 1)
+        boundary.reason += "; " + refusals_.at(launches_[static_cast<std::size_t>(to)].kernels[0]);
+      boundary.producer = boundary.is_inside ? member_name(producer) : name_of(from);
+      boundary.consumer = boundary.is_inside ? member_name(consumer) : name_of(to);
       if (std::ranges::find(kept, boundary) == kept.end()) kept.push_back(std::move(boundary));
     }
     program_.boundaries = std::move(kept);
+  }
+
+  /// Members are numbered by phase.
+  std::string member_name(int number) const {
+    const int at = launch_of_[static_cast<std::size_t>(number)];
+    const Launch& launch = launches_[static_cast<std::size_t>(at)];
+    const std::vector<int> order = order_of(launch);
+    const auto place = std::ranges::find(order, number, [&](int member) {
+      return launch.kernels[static_cast<std::size_t>(member)];
+    });
+    return fmt::format("{}_{}", name_of(at), place - order.begin());
+  }
+
+  /// The members of a launch by ascending phase.
+  static std::vector<int> order_of(const Launch& launch) {
+    std::vector<int> order(launch.kernels.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(
+        order, {}, [&](int member) { return launch.phase[static_cast<std::size_t>(member)]; });
+    return order;
   }
 
   std::string name_of(int launch) const {
@@ -239,6 +260,7 @@ class Joiner {
       result.stores.insert(result.stores.end(), member.stores.begin(), member.stores.end());
       result.depends_on.insert(result.depends_on.end(), member.depends_on.begin(),
                                member.depends_on.end());
+      result.notes.insert(result.notes.end(), member.notes.begin(), member.notes.end());
     }
     result.candidates = candidates_of(launch);
     result.schedule = result.candidates.front();

@@ -75,6 +75,7 @@ struct Boundary {
   std::string producer;
   std::string consumer;
   std::string reason;
+  bool is_inside = false;  ///< between members of one joined kernel
   friend bool operator==(const Boundary&, const Boundary&) = default;
 };
 

@@ -46,8 +46,10 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   for (const Guard& guard : program.guards)
     report.guards.push_back(to_string(guard) + ": " + guard.reason);
   for (const Boundary& boundary : program.boundaries)
-    report.boundaries.push_back(
-        {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});
+    report.boundaries.push_back({.producer = boundary.producer,
+                                 .consumer = boundary.consumer,
+                                 .reason = boundary.reason,
+                                 .is_inside = boundary.is_inside});
   const KernelReporter reporter(program, request.symbols);
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const VariantKernel& kernel = variant.kernels[i];

@@ -47,7 +47,7 @@ TEST(PlanTest, DumpsEveryStageInOrder) {
   PlanOptions options;
   options.dump = [&](std::string_view stage, const std::string&) { stages.emplace_back(stage); };
   plan(softmax_graph(), target(), {.symbols = {64}}, options);
-  EXPECT_THAT(stages, ElementsAre("lower", "fold", "simplify", "fuse", "schedule"));
+  EXPECT_THAT(stages, ElementsAre("lower", "fold", "simplify", "fuse", "schedule", "join"));
 }
 
 TEST(PlanTest, UnfusedIsOneKernelPerOp) {

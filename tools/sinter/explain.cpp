@@ -23,6 +23,7 @@ Json to_json(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
   return {{"name", kernel.name},
           {"kind", report.kind},
+          {"members", report.members},
           {"nodes", report.nodes},
           {"launches", report.launches},
           {"bytes_read", report.bytes_read},
@@ -44,7 +45,8 @@ Json to_json(const Explanation& explanation) {
   for (const BoundaryReport& boundary : explanation.boundaries)
     boundaries.push_back({{"producer", boundary.producer},
                           {"consumer", boundary.consumer},
-                          {"reason", boundary.reason}});
+                          {"reason", boundary.reason},
+                          {"is_inside", boundary.is_inside}});
   return {{"graph", explanation.graph},
           {"target", explanation.target->name},
           {"kernels", kernels},
@@ -59,6 +61,7 @@ Json to_json(const Explanation& explanation) {
 void print_kernel(const KernelExplanation& kernel, const Target& target) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
+  for (const std::string& member : report.members) fmt::print("  {}\n", member);
   for (const std::string& node : report.nodes) fmt::print("  {}\n", node);
   fmt::print("  bytes     {} read, {} written{}\n", bytes_text(report.bytes_read),
              bytes_text(report.bytes_written),
@@ -83,7 +86,8 @@ void print_text(const Explanation& explanation) {
   for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, target);
   if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
   for (const BoundaryReport& boundary : explanation.boundaries)
-    fmt::print("  {} | {}: {}\n", boundary.producer, boundary.consumer, boundary.reason);
+    fmt::print("  {}{} | {}: {}\n", boundary.is_inside ? "inside one launch, " : "",
+               boundary.producer, boundary.consumer, boundary.reason);
   if (!explanation.guards.empty())
     fmt::print("\nthese kernels also serve other sizes that keep to\n");
   for (const std::string& guard : explanation.guards) fmt::print("  {}\n", guard);

@@ -59,8 +59,10 @@ Explanation explain(const Graph& graph, const Target& target, std::span<const st
     result.kernels.push_back({.name = item.kernel->name, .report = std::move(report)});
   }
   for (const Boundary& boundary : program.boundaries)
-    result.boundaries.push_back(
-        {.producer = boundary.producer, .consumer = boundary.consumer, .reason = boundary.reason});
+    result.boundaries.push_back({.producer = boundary.producer,
+                                 .consumer = boundary.consumer,
+                                 .reason = boundary.reason,
+                                 .is_inside = boundary.is_inside});
   for (const Guard& guard : program.guards)
     result.guards.push_back(to_string(guard) + ": " + guard.reason);
 

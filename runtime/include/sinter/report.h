@@ -32,9 +32,10 @@ struct CubinReport {
 
 struct KernelReport {
   std::string name;
-  std::string kind;                 ///< pointwise, row_reduce, …
-  std::vector<std::string> nodes;   ///< as in the text form, in order
-  std::vector<std::string> places;  ///< `model.cpp:42`, where each was recorded
+  std::string kind;                  ///< pointwise, row_reduce, …; joined: several in one launch
+  std::vector<std::string> members;  ///< of a joined kernel: `phase 1: row_reduce`
+  std::vector<std::string> nodes;    ///< as in the text form, in order
+  std::vector<std::string> places;   ///< `model.cpp:42`, where each was recorded
   std::string schedule;
   std::string source;           ///< the emitted function, without the prelude
   int launches = 0;             ///< per run; 0 where a size is zero
@@ -60,6 +61,7 @@ struct BoundaryReport {
   std::string producer;
   std::string consumer;
   std::string reason;
+  bool is_inside = false;  ///< both are members of one joined kernel
 };
 
 /// The kernels of one size class.

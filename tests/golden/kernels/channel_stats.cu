@@ -1,18 +1,22 @@
-// channel_stats_0 | channel_stats_1: m has 64 elements, the kernel has 2048 rows of 784
-// channel_stats_1 | channel_stats_2: sum_7 reduces 784 elements and v_sum reduces 32
-// channel_stats_2 | channel_stats_3: v has 64 elements, the kernel has 2048 rows of 784
-// channel_stats_0 | channel_stats_2: both read x: a third kernel needs the result of one and feeds the other
+// channel_stats_0_0 | channel_stats_0_1: m has 64 elements, the kernel has 2048 rows of 784
+// channel_stats_0_1 | channel_stats_0_2: sum_7 reduces 784 elements and v_sum reduces 32
+// channel_stats_0_2 | channel_stats_0_3: v has 64 elements, the kernel has 2048 rows of 784
+// channel_stats_0_0 | channel_stats_0_2: both read x: a third kernel needs the result of one and feeds the other
 
-// sinter kernel channel_stats_0 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
+// sinter kernel channel_stats_0 · 4 kernels in 4 phases · threads 128
+// reads 12861696 bytes, writes 16896
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_0
+
+// phase 0: row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
 //   sum_1 = sum x {axes = [2, 3], keep = false} : f32[32, 64]
 // reads 6422528 bytes, writes 8192
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_0
-extern "C" __global__ void __launch_bounds__(128)
-channel_stats_0(const float* __restrict__ x_in,
-                float* __restrict__ sum_1_out) {
+static __device__ __forceinline__ void
+channel_stats_0_0(const float* __restrict__ x_in,
+                  float* sum_1_out,
+                  const int block) {
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
-  const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  const int row = block * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   RowReduction<Sum<float>, Shape, 1> sum_1_tree;
 #pragma unroll
   for (int tile = 0; tile < 7; ++tile) {
@@ -31,19 +35,18 @@ channel_stats_0(const float* __restrict__ x_in,
     store(sum_1_out, row, sum_1);
   }
 }
-// grid 512, shared 0, reads 6422528, writes 8192
 
-// sinter kernel channel_stats_1 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
+// phase 1: column_reduce · threads 128, vector 4, 8 per row, 16 rows per block
 //   v_sum = sum sum_1 {axes = [0], keep = false} : f32[64]
 //   m = div v_sum, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_1
-extern "C" __global__ void __launch_bounds__(64)
-channel_stats_1(const float* __restrict__ sum_1_in,
-                float* __restrict__ m_out) {
-  using Shape = ColumnShape<8, 8, 1, 8, 4>;
-  Exchange exchange = {shared_memory(), 1024, 0};
-  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+static __device__ __forceinline__ void
+channel_stats_0_1(const float* sum_1_in,
+                  float* m_out,
+                  const int block) {
+  using Shape = ColumnShape<16, 8, 1, 8, 4>;
+  Exchange exchange = {shared_memory(), 2048, 0};
+  const int column = block * 64 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> v_sum_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -76,21 +79,20 @@ channel_stats_1(const float* __restrict__ sum_1_in,
     store<4>(m_out, column, m_3);
   }
 }
-// grid 2, shared 2048, reads 8192, writes 256
 
-// sinter kernel channel_stats_2 · row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
+// phase 2: row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
 //   v_deviation = sub x, reshape_4 : f32[32, 64, 28, 28]
 //   mul_6 = mul v_deviation, v_deviation : f32[32, 64, 28, 28]
 //   sum_7 = sum mul_6 {axes = [2, 3], keep = false} : f32[32, 64]
 // reads 6422784 bytes, writes 8192
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_2
-extern "C" __global__ void __launch_bounds__(128)
-channel_stats_2(const float* __restrict__ x_in,
-                const float* __restrict__ m_in,
-                float* __restrict__ sum_7_out) {
+static __device__ __forceinline__ void
+channel_stats_0_2(const float* __restrict__ x_in,
+                  const float* m_in,
+                  float* sum_7_out,
+                  const int block) {
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
-  const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  const int row = block * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   const int row_1 = row % 64;
   const int row_0 = row / 64;
   const float m = load(m_in, row_1);
@@ -114,19 +116,18 @@ channel_stats_2(const float* __restrict__ x_in,
     store(sum_7_out, row_0 * 64 + row_1, sum_7);
   }
 }
-// grid 512, shared 0, reads 6422784, writes 8192
 
-// sinter kernel channel_stats_3 · column_reduce · threads 64, vector 4, 8 per row, 8 rows per block
+// phase 3: column_reduce · threads 128, vector 4, 8 per row, 16 rows per block
 //   v_squares = sum sum_7 {axes = [0], keep = false} : f32[64]
 //   v = div v_squares, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_3
-extern "C" __global__ void __launch_bounds__(64)
-channel_stats_3(const float* __restrict__ sum_7_in,
-                float* __restrict__ v_out) {
-  using Shape = ColumnShape<8, 8, 1, 8, 4>;
-  Exchange exchange = {shared_memory(), 1024, 0};
-  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+static __device__ __forceinline__ void
+channel_stats_0_3(const float* sum_7_in,
+                  float* __restrict__ v_out,
+                  const int block) {
+  using Shape = ColumnShape<16, 8, 1, 8, 4>;
+  Exchange exchange = {shared_memory(), 2048, 0};
+  const int column = block * 64 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> v_squares_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -159,4 +160,33 @@ channel_stats_3(const float* __restrict__ sum_7_in,
     store<4>(v_out, column, v_3);
   }
 }
-// grid 2, shared 2048, reads 8192, writes 256
+
+extern "C" __global__ void __launch_bounds__(128)
+channel_stats_0(unsigned* tickets,
+                const float* __restrict__ x_in,
+                float* sum_1_out,
+                float* m_out,
+                float* sum_7_out,
+                float* __restrict__ v_out) {
+  for (int block = static_cast<int>(blockIdx.x); block < 512; block += static_cast<int>(gridDim.x)) {
+    channel_stats_0_0(x_in, sum_1_out, block);
+    block_barrier();
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 1; block += static_cast<int>(gridDim.x)) {
+    channel_stats_0_1(sum_1_out, m_out, block);
+    block_barrier();
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 512; block += static_cast<int>(gridDim.x)) {
+    channel_stats_0_2(x_in, m_out, sum_7_out, block);
+    block_barrier();
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 1; block += static_cast<int>(gridDim.x)) {
+    channel_stats_0_3(sum_7_out, v_out, block);
+    block_barrier();
+  }
+  grid_depart(tickets);
+}
+// grid 512, shared 4096, reads 12861696, writes 16896

@@ -1,19 +1,23 @@
-// train_step_0 | train_step_1: max_4 reduces 10 elements and logits reduces 64
-// train_step_1 | train_step_2: new has 640 elements, the kernel has 256 rows of 10
-// train_step_0 | train_step_2: both read x: a third kernel needs the result of one and feeds the other
+// train_step_0_0 | train_step_0_1: max_4 reduces 10 elements and logits reduces 64
+// train_step_0_1 | train_step_0_2: new has 640 elements, the kernel has 256 rows of 10
+// train_step_0_0 | train_step_0_2: both read x: a third kernel needs the result of one and feeds the other
 
-// sinter kernel train_step_0 · row_reduce · threads 128, vector 4, 8 per row, 16 rows per block
+// sinter kernel train_step_0 · 3 kernels in 3 phases · threads 128
+// reads at most 162816 bytes, writes 24068
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel train_step_0
+
+// phase 0: row_reduce · threads 128, vector 4, 8 per row, 16 rows per block
 //   p = mul x3, w : f32[256, 10, 64]
 //   logits = sum p {axes = [2], keep = false} : f32[256, 10]
 // reads 68096 bytes, writes 10240
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel train_step_0
-extern "C" __global__ void __launch_bounds__(128)
-train_step_0(const float* __restrict__ x_in,
-             const float* __restrict__ w_in,
-             float* __restrict__ logits_out) {
+static __device__ __forceinline__ void
+train_step_0_0(const float* __restrict__ x_in,
+               const float* w_in,
+               float* logits_out,
+               const int block) {
   using Shape = RowShape<8, 1, 16, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
-  const int row = static_cast<int>(blockIdx.x) * 16 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  const int row = block * 16 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   const int row_1 = row % 10;
   const int row_0 = row / 10;
   RowReduction<Sum<float>, Shape, 1> logits_tree;
@@ -34,9 +38,8 @@ train_step_0(const float* __restrict__ x_in,
     store(logits_out, row_0 * 10 + row_1, logits);
   }
 }
-// grid 160, shared 0, reads 68096, writes 10240
 
-// sinter kernel train_step_1 · row_reduce · threads 32, vector 4, 4 per row, 8 rows per block, resident
+// phase 1: row_reduce · threads 128, vector 4, 4 per row, 32 rows per block, resident
 //   max_4 = max logits {axes = [1], keep = true} : f32[256, 1]
 //   sub_8 = sub logits, max_4 : f32[256, 10]
 //   exp_9 = exp sub_8 : f32[256, 10]
@@ -48,17 +51,17 @@ train_step_0(const float* __restrict__ x_in,
 //   loss_sum = sum nll {axes = [0, 1], keep = false} : f32[]
 //   loss = mul loss_sum, 0.00390625 : f32[]
 // reads at most 14336 bytes, writes 11268
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel train_step_1
-extern "C" __global__ void __launch_bounds__(32)
-train_step_1(const long long* __restrict__ label_in,
-             const float* __restrict__ logits_in,
-             float* __restrict__ loss_out,
-             float* __restrict__ lp_out,
-             unsigned* __restrict__ tickets,
-             unsigned char* __restrict__ workspace) {
+static __device__ __forceinline__ void
+train_step_0_1(const long long* __restrict__ label_in,
+               const float* logits_in,
+               float* __restrict__ loss_out,
+               float* lp_out,
+               unsigned* __restrict__ tickets,
+               unsigned char* __restrict__ workspace,
+               const int block) {
   using Shape = RowShape<4, 1, 4, 4>;
-  Exchange exchange = {shared_memory(), 128, 0};
-  const int row = static_cast<int>(blockIdx.x) * 8 + static_cast<int>(threadIdx.x) / Shape::kThreads;
+  Exchange exchange = {shared_memory(), 512, 0};
+  const int row = block * 32 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<float, 4> logits[1];
   Vector<float, 4> sub_8[1];
   const long long label = load(label_in, row);
@@ -122,15 +125,15 @@ train_step_1(const long long* __restrict__ label_in,
   if (Shape::thread() == 0) {
     store_workspace(loss_sum_of_rows, row, nll);
   }
-  if (!last_block(tickets, gridDim.x)) return;
-  using Rows = RowShape<32, 1, 64, 4>;
+  if (!last_block(tickets, 8)) return;
+  using Rows = RowShape<64, 1, 64, 4>;
   RowReduction<Sum<float>, Rows, 1> loss_sum_tree;
 #pragma unroll 1
   for (int part = 0; part < 1; ++part) {
 #pragma unroll 1
-    for (int step = 0; step * 32 < 64; step += 2) {
+    for (int step = 0; step * 64 < 64; step += 1) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+      for (int i = 0; i < 1; ++i) {
         const int chunk = Rows::chunk(step + i);
         const int at = 4 * ((part * 1 + Rows::group()) * (64) + chunk);
 #pragma unroll
@@ -147,9 +150,8 @@ train_step_1(const long long* __restrict__ label_in,
     store(loss_out, 0, loss);
   }
 }
-// grid 32, shared 256, reads 14336, writes 11268
 
-// sinter kernel train_step_2 · column_reduce · threads 128, vector 4, 16 per row, 8 rows per block
+// phase 2: column_reduce · threads 128, vector 4, 16 per row, 8 rows per block
 //   hit = eq class, at : bool[256, 10]
 //   onehot = cast hit {to = f32} : f32[256, 10]
 //   prob = exp lp : f32[256, 10]
@@ -160,17 +162,17 @@ train_step_1(const long long* __restrict__ label_in,
 //   step = mul dw, lr : f32[10, 64]
 //   new = sub w, step : f32[10, 64]
 // reads 80384 bytes, writes 2560
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel train_step_2
-extern "C" __global__ void __launch_bounds__(128)
-train_step_2(const float* __restrict__ x_in,
-             const long long* __restrict__ label_in,
-             const float* __restrict__ lp_in,
-             float* w_io,
-             const float lr) {
+static __device__ __forceinline__ void
+train_step_0_2(const float* __restrict__ x_in,
+               const long long* __restrict__ label_in,
+               const float* lp_in,
+               float* w_io,
+               const float lr,
+               const int block) {
   using Shape = ColumnShape<8, 16, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 2048, 0};
-  const int outer = static_cast<int>(blockIdx.x) / 2;
-  const int column = (static_cast<int>(blockIdx.x) % 2) * 32 + Shape::column() * 4;
+  const int outer = block / 2;
+  const int column = (block % 2) * 32 + Shape::column() * 4;
   const Vector<float, 4> w = load<4>(w_io, outer * 64 + column);
   const long long class_ = static_cast<long long>(outer);
   ColumnReduction<Sum<float>, Shape, 1> dw_sum_tree;
@@ -224,4 +226,30 @@ train_step_2(const float* __restrict__ x_in,
     store<4>(w_io, outer * 64 + column, w_2);
   }
 }
-// grid 20, shared 4096, reads 80384, writes 2560
+
+extern "C" __global__ void __launch_bounds__(128)
+train_step_0(unsigned* tickets,
+             const float* __restrict__ x_in,
+             float* w_in,
+             float* logits_out,
+             const long long* __restrict__ label_in,
+             float* __restrict__ loss_out,
+             float* lp_out,
+             unsigned char* __restrict__ workspace,
+             const float lr) {
+  for (int block = static_cast<int>(blockIdx.x); block < 160; block += static_cast<int>(gridDim.x)) {
+    train_step_0_0(x_in, w_in, logits_out, block);
+    block_barrier();
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 8; block += static_cast<int>(gridDim.x)) {
+    train_step_0_1(label_in, logits_out, loss_out, lp_out, tickets + 1, workspace, block);
+    block_barrier();
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 20; block += static_cast<int>(gridDim.x)) {
+    train_step_0_2(x_in, label_in, lp_out, w_in, lr, block);
+    block_barrier();
+  }
+}
+// grid 160, shared 4096, reads 162816, writes 24068
