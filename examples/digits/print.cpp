@@ -29,8 +29,8 @@ Totals totals_of(const Report& report) {
 void print_programs(const Report& fused, const Report& unfused) {
   const Totals with = totals_of(fused);
   const Totals without = totals_of(unfused);
-  std::printf("%d recorded ops -> %d kernels (unfused: %d)\n", fused.recorded_ops, with.launches,
-              without.launches);
+  std::printf("%d recorded ops -> %d launch%s (unfused: %d)\n", fused.recorded_ops, with.launches,
+              with.launches == 1 ? "" : "es", without.launches);
   std::printf("bytes moved per step: %lld fused, %lld unfused (%.1f times as many)\n",
               static_cast<long long>(with.bytes), static_cast<long long>(without.bytes),
               static_cast<double>(without.bytes) / static_cast<double>(with.bytes));

@@ -14,8 +14,8 @@ namespace sinter::host {
 struct Options {
   /// Decides which of the orders that the API allows work runs in.
   std::uint64_t seed = 0;
-  /// OS threads that run blocks, one at a time each; the device has as many multiprocessors. 0 means
-  /// one per hardware thread, at most 16.
+  /// OS threads that run blocks, one at a time each; the device has as many multiprocessors. 0
+  /// means one per hardware thread, at most 16.
   int workers = 0;
   /// Device memory; 0 means three quarters of the machine's.
   std::uint64_t memory_bytes = 0;
