@@ -35,11 +35,11 @@ class JoinedWriter {
     const std::set<int> between = exchanged();
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
     for (const MemberFunction& member : members_) unite(member.source);
-    source_.is_cooperative = phases(kernel_) > 1;
-    if (source_.is_cooperative) declare_arrivals();
+    source_.is_cooperative = phases(kernel_) > 1 && !kernel_.has_tail;
+    if (phases(kernel_) > 1) declare_tickets();
     for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
     // An arrival without a wait leaves the counter as it was before: it counts rounds by a bit.
-    if (phases(kernel_) > 1 && phases(kernel_) % 2 == 0) out_.line("grid_depart(tickets);");
+    if (source_.is_cooperative && phases(kernel_) % 2 == 0) out_.line("grid_depart(tickets);");
     finish();
     return std::move(source_);
   }
@@ -133,7 +133,7 @@ class JoinedWriter {
     return known.name;
   }
 
-  void declare_arrivals() {
+  void declare_tickets() {
     source_.has_barrier = true;
     Parameter& tickets =
         parameter({.kind = Argument::Kind::tickets, .index = 0, .extent = 0, .c_type = "unsigned*"},
@@ -157,7 +157,9 @@ class JoinedWriter {
   }
 
   void write_phase(int phase) {
-    if (phase > 0) out_.line("grid_barrier(tickets);");
+    const bool is_tail = phase > 0 && kernel_.has_tail;
+    if (phase > 0 && source_.is_cooperative) out_.line("grid_barrier(tickets);");
+    if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
     std::vector<std::size_t> here;
     for (std::size_t i = 0; i < kernel_.members.size(); ++i)
       if (kernel_.members[i].phase == phase) here.push_back(i);
@@ -170,23 +172,27 @@ class JoinedWriter {
       starts.push_back(blocks.is(0) ? "0" : text(blocks));
       blocks = blocks + members_[member].source.grid;
     }
-    source_.grid = most_blocks(source_.grid, blocks, phase == 0);
+    if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
     const auto calls = [&] { write_calls(here, starts); };
-    if (!source_.is_cooperative) {
+    if (phase == 0 && !source_.is_cooperative) {
       out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type_));
       calls();
       return;
     }
     const bool shares = std::ranges::any_of(
         here, [&](std::size_t member) { return members_[member].source.has_barrier; });
-    out_.block(fmt::format("for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
-                           "static_cast<{0}>(gridDim.x))",
-                           index_type_, text(blocks)),
-               [&] {
-                 calls();
-                 // The next block has the same shared memory.
-                 if (shares) out_.line("block_barrier();");
-               });
+    const std::string loop =
+        is_tail
+            ? fmt::format("for ({0} block = 0; block < {1}; ++block)", index_type_, text(blocks))
+            : fmt::format(
+                  "for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
+                  "static_cast<{0}>(gridDim.x))",
+                  index_type_, text(blocks));
+    out_.block(loop, [&] {
+      calls();
+      // The next block has the same shared memory, and may need what a tail has stored.
+      if (shares || is_tail) out_.line("block_barrier();");
+    });
   }
 
   /// The larger one; of symbols the sum, since blocks without work do no harm.

@@ -24,6 +24,9 @@ constexpr std::size_t kMostArrays = 64;
 /// Blocks that stay and take up one piece of work after another keep the memory a little less busy
 /// than blocks that come and go: an assumption, to be measured.
 constexpr double kLossOfStaying = 0.01;
+/// What one block alone may read and write while the others have gone: some 40 GB/s are left.
+constexpr double kMostTailBytes = 64 << 10;
+constexpr double kTailBandwidth = 40e9;
 /// A joined kernel is compiled once per candidate, with all of its members.
 constexpr std::size_t kMostCandidates = 6;
 
@@ -94,7 +97,10 @@ struct Launch {
   int phases = 1;
   std::size_t ops = 0;
   llvm::DenseSet<int> buffers;
-  double seconds = 0;  ///< of all, without what it takes to launch them
+  double seconds = 0;     ///< of all, without what it takes to launch them
+  double tail_bytes = 0;  ///< of the phases behind the first
+  bool has_tail() const { return phases > 1 && tail_bytes <= kMostTailBytes; }
+  bool is_cooperative() const { return phases > 1 && !has_tail(); }
 };
 
 class Joiner {
@@ -117,10 +123,12 @@ class Joiner {
   /// no launch can come to wait for a later one.
   void place(int number) {
     Body body = body_of(program_, kernel(number));
+    const Cost cost = cost_of(body, target_, program_.facts);
     Launch own{.kernels = {number},
                .phase = {0},
                .ops = kernel(number).nodes.size(),
-               .seconds = cost_of(body, target_, program_.facts).seconds - target_.launch_seconds};
+               .seconds = cost.seconds - target_.launch_seconds,
+               .tail_bytes = cost.bytes_read + cost.bytes_written};
     for (const Value& value : body.values)
       if (value.kind == Value::Kind::load)
         own.buffers.insert(program_.buffer_of.lookup(value.node));
@@ -135,6 +143,7 @@ class Joiner {
       refusals_[number] = std::move(refusal);
     }
     launch_of_[static_cast<std::size_t>(number)] = static_cast<int>(launches_.size());
+    own.tail_bytes = 0;
     launches_.push_back(std::move(own));
   }
 
@@ -154,6 +163,7 @@ class Joiner {
     both.phases = std::max(launch.phases, phase + 1);
     both.ops += own.ops;
     both.seconds += own.seconds;
+    if (phase > 0) both.tail_bytes += own.tail_bytes;
     both.buffers.insert(own.buffers.begin(), own.buffers.end());
     if (std::string refusal = refusal_of(launch, both); !refusal.empty()) return refusal;
     launch = std::move(both);
@@ -262,6 +272,7 @@ class Joiner {
                                member.depends_on.end());
       result.notes.insert(result.notes.end(), member.notes.begin(), member.notes.end());
     }
+    result.has_tail = launch.has_tail();
     result.candidates = candidates_of(launch);
     result.schedule = result.candidates.front();
     return result;

@@ -1,6 +1,6 @@
 // Joining: kernels of a program become parts of one launch. Members that need nothing of one
 // another run side by side; what needs a member's results comes in a later phase, behind a barrier
-// of the whole grid.
+// of the whole grid. Little work at the end is left to the last block, so that nobody waits.
 #pragma once
 
 #include "compiler/kernel.h"

@@ -64,7 +64,10 @@ struct Kernel {
   std::vector<Schedule> candidates;  ///< the heuristic's choice first
   std::vector<std::string> notes;    ///< why it is not faster, in words
   std::vector<Kernel> members;       ///< of a joined kernel, by ascending phase
-  int phase = 0;  ///< of a member: all blocks wait for one another before a phase begins
+  int phase = 0;  ///< of a member: what it needs of others is done in the phases before
+  /// Of a joined kernel: its last block alone carries out all phases but the first, and nobody
+  /// waits; else all blocks wait for one another between phases.
+  bool has_tail = false;
 };
 
 /// The number of phases of a joined kernel; 1 of any other.

@@ -41,8 +41,9 @@ class Printer {
       line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
       print_work(kernel);
     } else {
-      line("kernel {}: {} in {}", kernel.name, count(kernel.members.size(), "member"),
-           count(static_cast<std::size_t>(phases(kernel)), "phase"));
+      line("kernel {}: {} in {}{}", kernel.name, count(kernel.members.size(), "member"),
+           count(static_cast<std::size_t>(phases(kernel)), "phase"),
+           kernel.has_tail ? ", the last block ends" : "");
     }
     for (const Kernel& member : kernel.members) {
       line("  phase {}: {}{}", member.phase, member.name, space_text(member));
