@@ -92,7 +92,7 @@ class Assembler {
   void add_kernel(int group) {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
                   .nodes = groups_[group].nodes};
-    for (const Node* node : groups_.stores(group)) {
+    for (const Node* node : groups_[group].stores) {
       bool is_output = false;
       for (std::size_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
         if (program_.buffers[buffer].kind != Buffer::Kind::output ||
@@ -147,7 +147,7 @@ class Assembler {
   std::vector<int> readers_of(const Node* parameter, int writer) const {
     std::vector<int> result;
     for (std::size_t i = 0; i < kernel_of_.size(); ++i) {
-      const std::vector<const Node*> loads = groups_.loads(kernel_of_[i]);
+      const std::vector<const Node*>& loads = groups_[kernel_of_[i]].loads;
       if (static_cast<int>(i) != writer && std::ranges::find(loads, parameter) != loads.end())
         result.push_back(static_cast<int>(i));
     }
@@ -237,7 +237,7 @@ class Assembler {
   void add_sibling_boundaries(const std::function<std::string(int, int)>& reason) {
     llvm::DenseMap<const Node*, std::size_t> last_reader;
     for (std::size_t i = 0; i < kernel_of_.size(); ++i)
-      for (const Node* node : groups_.loads(kernel_of_[i])) {
+      for (const Node* node : groups_[kernel_of_[i]].loads) {
         const auto [last, is_first] = last_reader.try_emplace(node, i);
         const std::size_t before = std::exchange(last->second, i);
         if (is_first || product(node->shape).is(1) || is_boundary(before, i)) continue;
