@@ -53,12 +53,24 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   const auto nodes = static_cast<std::size_t>(state.range(0));
   const double bytes = peak_bytes(family, nodes);
   std::size_t kernels = 0;
-  for (auto _ : state) kernels = record_and_plan(family, nodes).kernels.size();
+  FusionWork work;
+  for (auto _ : state) {
+    const Program program = record_and_plan(family, nodes);
+    kernels = program.kernels.size();
+    work = program.fusion_work;
+  }
   state.counters["per_node"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(nodes),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["bytes_per_node"] = bytes / static_cast<double>(nodes);
   state.counters["kernels"] = static_cast<double>(kernels);
+  const auto per_node = [&](std::int64_t count) {
+    return static_cast<double>(count) / static_cast<double>(nodes);
+  };
+  state.counters["candidates_scored"] = per_node(work.candidates_scored);
+  state.counters["cycle_check_visits"] = per_node(work.cycle_check_visits);
+  state.counters["bodies_built"] = per_node(work.bodies_built);
+  state.counters["values_built"] = per_node(work.values_built);
 }
 
 const int kRegistered = [] {

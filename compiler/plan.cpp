@@ -64,9 +64,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     program.recorded_ops = count_ops(recorded.data());
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });
-  passes.run("schedule", program, [&] {
-    for (Kernel& kernel : program.kernels) schedule(program, kernel, target);
-  });
+  passes.run("schedule", program, [&] { schedule(program, target); });
   return program;
 }
 
