@@ -97,7 +97,7 @@ class Assembler {
 
   void add_kernel(int group) {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
-                  .nodes = groups_[group].nodes};
+                  .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
     for (const Node* node : groups_[group].stores) {
       if (const auto outputs = outputs_of_.find(node); outputs != outputs_of_.end()) {
         for (const int buffer : outputs->second)

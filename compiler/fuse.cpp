@@ -55,6 +55,7 @@ class Fuser {
     merge_neighbours();
     recompute_cheap_values();
     merge_siblings();
+    queue_ = {};  // returns its memory before the program is put together
   }
 
   /// Why `producer` and `consumer` are two kernels.
@@ -90,7 +91,7 @@ class Fuser {
   double saved_bytes(int a, int b) {
     ++work_.candidates_scored;
     double saved = 0;
-    const std::vector<const Node*>& loads_a = groups[a].loads;
+    const Nodes& loads_a = groups[a].loads;
     for (const Node* node : groups[b].loads) {
       if (groups.home(node) == a)
         saved += bytes(node) * (groups.is_wanted_outside(node, a, b) ? 1 : 2);
@@ -254,7 +255,7 @@ class Fuser {
   void recompute_cheap_values() {
     for (int group = 0; group < groups.size(); ++group) {
       if (!groups[group].alive) continue;
-      const std::vector<const Node*> stores = groups[group].stores;
+      const Nodes stores = groups[group].stores;
       for (const Node* node : stores) try_recompute(group, node);
     }
   }

@@ -26,11 +26,13 @@ std::vector<const Node*> reachable(const GraphData& graph) {
   return result;
 }
 
-using Nodes = std::vector<const Node*>;
-
 void sort_unique(Nodes& nodes) {
   std::ranges::sort(nodes, {}, &Node::id);
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+void drop_if(Nodes& nodes, auto is_unwanted) {
+  nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
 }
 
 /// Both lists, each by ascending id, as one without repetition.
@@ -69,7 +71,7 @@ Groups::Groups(const GraphData& graph, FusionWork& work)
         reads.push_back(operand);
       } else {
         const llvm::SmallVector<const Node*, 4>& from = through[operand];
-        reads.insert(reads.end(), from.begin(), from.end());
+        reads.append(from.begin(), from.end());
       }
     }
     sort_unique(reads);
@@ -118,7 +120,6 @@ std::span<const Node* const> Groups::users(const Node* node) const {
 
 bool Groups::is_plain(const Node& node) const {
   if (!is_elementwise(node.op) && node.op != Op::cast) return false;
-  if (std::ranges::any_of(node.shape, [](Extent extent) { return extent.is(1); })) return false;
   return std::ranges::all_of(node.operands, [&](const Node* operand) {
     if (computes(*operand)) return std::ranges::equal(operand->shape, node.shape);
     while (is_view(*operand)) operand = operand->operand(0);
@@ -206,13 +207,13 @@ void Groups::merge(int into, int from) {
   }
   target.loads = united(target.loads, source.loads);
   Nodes unread;  // what one of them read from memory and the other one computes
-  std::erase_if(target.loads, [&](const Node* node) {
-    if (contains(into, node)) unread.push_back(node);
-    return contains(into, node);
+  drop_if(target.loads, [&](const Node* node) {
+    if (!contains(into, node)) return false;
+    if (home(node) != into) unread.push_back(node);
+    return true;
   });
   target.stores = united(target.stores, source.stores);
-  std::erase_if(target.stores,
-                [&](const Node* node) { return !is_wanted_outside(node, into, -1); });
+  drop_if(target.stores, [&](const Node* node) { return !is_wanted_outside(node, into, -1); });
   source = {.version = source.version, .alive = false};
   ++target.version;
   lose_reader(unread);
@@ -252,7 +253,7 @@ void Groups::drop_unused(int group) {
     // Whoever else computes it becomes its home; nobody reads it from memory any more.
     if (home(node) == group && !in.empty()) home_[node->id] = in.front();
   }
-  std::erase_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
   find_loads(group);
   target.alive = !target.nodes.empty();
   ++target.version;

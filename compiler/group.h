@@ -14,14 +14,16 @@
 
 namespace sinter {
 
+using Nodes = llvm::SmallVector<const Node*, 2>;
+
 /// Nodes that share a kernel. A cheap node may be in several groups; `home` names the one that
 /// stores it.
 struct Group {
-  std::vector<const Node*> nodes;   ///< by ascending id, as the other two
-  std::vector<const Node*> loads;   ///< what it reads from memory
-  std::vector<const Node*> stores;  ///< its nodes that others or the caller want
-  int version = 0;                  ///< changes whenever the group does
-  int place = 0;                    ///< groups that it reads from have smaller ones
+  Nodes nodes;      ///< by ascending id, as the other two
+  Nodes loads;      ///< what it reads from memory
+  Nodes stores;     ///< its nodes that others or the caller want
+  int version = 0;  ///< changes whenever the group does
+  int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
   /// Elementwise ops over one shape, which read one another's elements at their own place.
   bool is_plain = false;

@@ -11,7 +11,7 @@ namespace sinter {
 namespace {
 
 // Beyond so many steps a merge is not worth the search.
-constexpr std::size_t kMostVisits = 4096;
+constexpr std::size_t kMostVisits = 1024;
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,7 +59,8 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    program = fuse(compact(graph), target, facts, fusion);
+    graph = compact(graph);
+    program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;
     program.recorded_ops = count_ops(recorded.data());
