@@ -60,10 +60,15 @@ class Fuser {
 
   /// Why `producer` and `consumer` are two kernels.
   std::string reason(int producer, int consumer) {
-    if (groups.has_detour(producer, consumer))
+    const Groups::Detour detour = groups.detour(producer, consumer);
+    if (detour == Groups::Detour::some)
       return "a third kernel needs the result of one and feeds the other";
     const std::string why_not = judge(producer, consumer).why_not;
-    return why_not.empty() ? "merging them later became possible only in another order" : why_not;
+    if (!why_not.empty()) return why_not;
+    if (detour == Groups::Detour::too_far_to_tell)
+      return "so much lies between them that a third kernel may need the result of one and feed "
+             "the other";
+    return "merging them later became possible only in another order";
   }
 
   Groups groups;
@@ -148,17 +153,22 @@ class Fuser {
     return body.stores.size() + loaded.size();
   }
 
+  static std::string arguments_refusal(std::size_t arguments) {
+    if (arguments <= kMaxArguments) return {};
+    return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
+  }
+
   /// Whether one kernel may take the place of both and is no slower, detours apart.
   Verdict judge(int a, int b) {
     const std::size_t nodes = groups[a].nodes.size() + groups[b].nodes.size();
     if (nodes > kMaxNodes)
       return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
-    // A body of plain groups exists, and does no more work than two.
-    if (groups.are_plain(a, b) && groups.arguments(a, b) <= kMaxArguments) return {};
+    // The body of plain groups exists, and does no more work than two.
+    if (groups.are_plain(a, b)) return {arguments_refusal(groups.arguments(a, b))};
     const BodyAnswer answer = groups.body(a, b);
     if (!answer) return {answer.why_not};
-    if (const std::size_t arguments = arguments_of(answer.body); arguments > kMaxArguments)
-      return {fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments)};
+    if (std::string refusal = arguments_refusal(arguments_of(answer.body)); !refusal.empty())
+      return {refusal};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
     if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
     const Cost cost = cost_of(answer.body, target_, facts_);
@@ -199,7 +209,8 @@ class Fuser {
       const bool stale = !groups[best.a].alive || !groups[best.b].alive ||
                          groups[best.a].version != best.version_a ||
                          groups[best.b].version != best.version_b;
-      if (stale || are_too_many(best.a, best.b) || groups.has_detour(best.a, best.b)) continue;
+      if (stale || are_too_many(best.a, best.b)) continue;
+      if (groups.detour(best.a, best.b) != Groups::Detour::none) continue;
       const Verdict verdict = judge(best.a, best.b);
       if (!verdict.why_not.empty()) continue;
       groups.merge(best.a, best.b);

@@ -58,9 +58,9 @@ class Groups {
   /// True if `a` and `b` together are plain.
   bool are_plain(int a, int b) const;
 
-  /// True if there is a way between `a` and `b` through at least one other group, or if so much
-  /// lies between them that there may be one.
-  bool has_detour(int a, int b) const;
+  /// What is known of ways between two groups through at least one other.
+  enum class Detour { none, some, too_far_to_tell };
+  Detour detour(int a, int b) const;
 
   /// Moves everything of `from` into `into`, between which there is no detour.
   void merge(int into, int from);

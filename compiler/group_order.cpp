@@ -2,6 +2,7 @@
 // kept in topological order as groups merge, so that only what stands between the two is looked at
 // (Pearce and Kelly 2006).
 #include <algorithm>
+#include <utility>
 
 #include "compiler/group.h"
 #include "sinter/error.h"
@@ -61,15 +62,16 @@ int Groups::last_place(std::span<const int> groups) const {
   return result;
 }
 
-bool Groups::has_detour(int a, int b) const {
+Groups::Detour Groups::detour(int a, int b) const {
   if ((*this)[a].place > (*this)[b].place) std::swap(a, b);
   const auto before = ancestors(b, (*this)[a].place);
-  if (!before) return true;
+  if (!before) return Detour::too_far_to_tell;
   for (const int between : *before)
     for (const Node* node : (*this)[between].loads)
-      if (home(node) == a) return true;
-  // Those after `a` are asked for only to know that they are not too many.
-  return !before->empty() && !descendants(a, last_place(*before));
+      if (home(node) == a) return Detour::some;
+  // Merging will move those that wait for `a` as well, if any of the others stand among them.
+  const bool can_move = before->empty() || descendants(a, last_place(*before));
+  return can_move ? Detour::none : Detour::too_far_to_tell;
 }
 
 void Groups::find_place(int into, int from) {
