@@ -63,12 +63,11 @@ class Fuser {
     const Groups::Detour detour = groups.detour(producer, consumer);
     if (detour == Groups::Detour::some)
       return "a third kernel needs the result of one and feeds the other";
-    const std::string why_not = judge(producer, consumer).why_not;
-    if (!why_not.empty()) return why_not;
     if (detour == Groups::Detour::too_far_to_tell)
       return "so much lies between them that a third kernel may need the result of one and feed "
              "the other";
-    return "merging them later became possible only in another order";
+    const std::string why_not = judge(producer, consumer).why_not;
+    return why_not.empty() ? "merging them later became possible only in another order" : why_not;
   }
 
   Groups groups;
