@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
 #include <utility>
 
@@ -21,7 +22,11 @@ class Assembler {
   void run(const std::function<std::string(int, int)>& reason) {
     add_bound_buffers();
     order_groups();
-    for (const int group : order_) add_kernel(group);
+    kernel_of_.assign(static_cast<std::size_t>(groups_.size()), -1);
+    for (const int group : order_) {
+      kernel_of_[static_cast<std::size_t>(group)] = static_cast<int>(program_.kernels.size());
+      add_kernel(group);
+    }
     add_dependencies();
     add_updates();
     add_boundaries(reason);
@@ -57,6 +62,7 @@ class Assembler {
                                      .strides = strides_of(output),
                                      .name = output.name});
       program_.buffer_of.try_emplace(output.node, buffer);
+      outputs_of_[output.node].push_back(buffer);
     }
   }
 
@@ -91,17 +97,13 @@ class Assembler {
 
   void add_kernel(int group) {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
-                  .nodes = groups_[group].nodes};
-    for (const Node* node : groups_.stores(group)) {
-      bool is_output = false;
-      for (std::size_t buffer = 0; buffer < program_.buffers.size(); ++buffer) {
-        if (program_.buffers[buffer].kind != Buffer::Kind::output ||
-            program_.buffers[buffer].node != node)
-          continue;
-        kernel.stores.push_back({.node = node, .buffer = static_cast<int>(buffer)});
-        is_output = true;
+                  .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
+    for (const Node* node : groups_[group].stores) {
+      if (const auto outputs = outputs_of_.find(node); outputs != outputs_of_.end()) {
+        for (const int buffer : outputs->second)
+          kernel.stores.push_back({.node = node, .buffer = buffer});
+        continue;
       }
-      if (is_output) continue;
       const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
                                      .index = 0,
                                      .node = node,
@@ -111,18 +113,15 @@ class Assembler {
       program_.buffer_of[node] = buffer;
       kernel.stores.push_back({.node = node, .buffer = buffer});
     }
-    kernel_of_.push_back(group);
     program_.kernels.push_back(std::move(kernel));
   }
 
-  int kernel_of_group(int group) const {
-    return static_cast<int>(std::ranges::find(kernel_of_, group) - kernel_of_.begin());
-  }
+  int kernel_of(int group) const { return kernel_of_[static_cast<std::size_t>(group)]; }
 
   void add_dependencies() {
-    for (std::size_t i = 0; i < kernel_of_.size(); ++i)
-      for (const int producer : groups_.producers(kernel_of_[i]))
-        program_.kernels[i].depends_on.push_back(kernel_of_group(producer));
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const int producer : groups_.producers(order_[i]))
+        program_.kernels[i].depends_on.push_back(kernel_of(producer));
     for (Kernel& kernel : program_.kernels) std::ranges::sort(kernel.depends_on);
   }
 
@@ -130,33 +129,33 @@ class Assembler {
 
   /// True if `to` is `from` or waits for it.
   bool reaches(int from, int to) const {
-    std::vector<bool> seen(program_.kernels.size(), false);
+    llvm::DenseSet<int> seen;
     std::vector<int> pending = {to};
     while (!pending.empty()) {
-      const auto at = static_cast<std::size_t>(pending.back());
+      const int at = pending.back();
       pending.pop_back();
-      if (static_cast<int>(at) == from) return true;
-      if (seen[at]) continue;
-      seen[at] = true;
-      for (const int before : program_.kernels[at].depends_on) pending.push_back(before);
+      if (at == from) return true;
+      // Kernels wait for earlier ones, unless an update has made them wait for its readers.
+      if ((at < from && !has_later_readers_) || !seen.insert(at).second) continue;
+      for (const int before : program_.kernels[static_cast<std::size_t>(at)].depends_on)
+        pending.push_back(before);
     }
     return false;
   }
 
-  /// Kernels but `writer` that read the old contents of `parameter`.
-  std::vector<int> readers_of(const Node* parameter, int writer) const {
-    std::vector<int> result;
-    for (std::size_t i = 0; i < kernel_of_.size(); ++i) {
-      const std::vector<const Node*> loads = groups_.loads(kernel_of_[i]);
-      if (static_cast<int>(i) != writer && std::ranges::find(loads, parameter) != loads.end())
-        result.push_back(static_cast<int>(i));
-    }
-    return result;
+  /// Kernels that read what is updated.
+  void find_readers() {
+    for (const UpdateInfo& update : graph().updates) readers_[update.parameter];
+    if (readers_.empty()) return;
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const Node* node : groups_[order_[i]].loads)
+        if (const auto found = readers_.find(node); found != readers_.end())
+          found->second.push_back(static_cast<int>(i));
   }
 
   /// True if each element of `parameter` is read solely by the thread that writes it.
   bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
-    BodyAnswer answer = groups_.body(kernel_of_[static_cast<std::size_t>(kernel)], -1);
+    BodyAnswer answer = groups_.body(order_[static_cast<std::size_t>(kernel)], -1);
     ensure(static_cast<bool>(answer), "a kernel has no body");
     for (const BodyStore& store : answer.body.stores) {
       if (store.node != value) continue;
@@ -172,10 +171,12 @@ class Assembler {
   }
 
   void add_updates() {
+    find_readers();
     for (const UpdateInfo& update : graph().updates) {
       const int target = program_.buffer_of.lookup(update.parameter);
-      const int writer = kernel_of_group(groups_.home(update.value));
-      const std::vector<int> readers = readers_of(update.parameter, writer);
+      const int writer = kernel_of(groups_.home(update.value));
+      std::vector<int> readers = readers_[update.parameter];
+      std::erase(readers, writer);
       const bool in_place =
           reads_where_it_writes(writer, update.parameter, update.value) &&
           std::ranges::none_of(readers, [&](int reader) { return reaches(writer, reader); });
@@ -219,67 +220,89 @@ class Assembler {
   void add_edges(int kernel, std::span<const int> before) {
     std::vector<int>& edges = program_.kernels[static_cast<std::size_t>(kernel)].depends_on;
     edges.insert(edges.end(), before.begin(), before.end());
+    has_later_readers_ |= std::ranges::any_of(before, [&](int reader) { return reader > kernel; });
     std::ranges::sort(edges);
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   }
 
   void add_boundaries(const std::function<std::string(int, int)>& reason) {
-    for (std::size_t i = 0; i < kernel_of_.size(); ++i)
-      for (const int producer : groups_.producers(kernel_of_[i]))
-        program_.boundaries.push_back(
-            {.producer = program_.kernels[static_cast<std::size_t>(kernel_of_group(producer))].name,
-             .consumer = program_.kernels[i].name,
-             .reason = reason(producer, kernel_of_[i])});
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const int producer : groups_.producers(order_[i]))
+        add_boundary(kernel_of(producer), static_cast<int>(i), reason(producer, order_[i]));
     add_sibling_boundaries(reason);
   }
 
   /// Kernels one after the other that read the same array, which one kernel would read once.
   void add_sibling_boundaries(const std::function<std::string(int, int)>& reason) {
-    llvm::DenseMap<const Node*, std::size_t> last_reader;
-    for (std::size_t i = 0; i < kernel_of_.size(); ++i)
-      for (const Node* node : groups_.loads(kernel_of_[i])) {
+    llvm::DenseMap<const Node*, int> last_reader;
+    for (int i = 0; i < static_cast<int>(order_.size()); ++i) {
+      const int group = order_[static_cast<std::size_t>(i)];
+      for (const Node* node : groups_[group].loads) {
         const auto [last, is_first] = last_reader.try_emplace(node, i);
-        const std::size_t before = std::exchange(last->second, i);
-        if (is_first || product(node->shape).is(1) || is_boundary(before, i)) continue;
-        program_.boundaries.push_back(
-            {.producer = program_.kernels[before].name,
-             .consumer = program_.kernels[i].name,
-             .reason = fmt::format("both read {}: {}", groups_.name(node),
-                                   reason(kernel_of_[before], kernel_of_[i]))});
+        const int before = std::exchange(last->second, i);
+        if (is_first || product(node->shape).is(1) || bounded_.contains({before, i})) continue;
+        add_boundary(before, i,
+                     fmt::format("both read {}: {}", groups_.name(node),
+                                 reason(order_[static_cast<std::size_t>(before)], group)));
       }
+    }
   }
 
-  /// True if the one kernel reads what the other stores.
-  bool is_boundary(std::size_t producer, std::size_t consumer) const {
-    return std::ranges::any_of(program_.boundaries, [&](const Boundary& boundary) {
-      return boundary.producer == program_.kernels[producer].name &&
-             boundary.consumer == program_.kernels[consumer].name;
-    });
+  void add_boundary(int producer, int consumer, std::string reason) {
+    bounded_.insert({producer, consumer});
+    program_.boundaries.push_back(
+        {.producer = program_.kernels[static_cast<std::size_t>(producer)].name,
+         .consumer = program_.kernels[static_cast<std::size_t>(consumer)].name,
+         .reason = std::move(reason)});
   }
 
   Program& program_;
   const Groups& groups_;
-  std::vector<int> order_;
-  std::vector<int> kernel_of_;  ///< kernel → group
+  std::vector<int> order_;                                             ///< kernel → group
+  std::vector<int> kernel_of_;                                         ///< group → kernel
+  llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
+  llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
+  bool has_later_readers_ = false;               ///< a kernel waits for one with a larger number
+  llvm::DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
 };
+
+/// How often one must walk through all kernels in their order to find each of them ready: 0 where
+/// it waits for none, or for earlier ones of the same walk.
+std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
+  std::vector<int> walks(kernels.size(), 0);
+  std::vector<std::size_t> waiting(kernels.size());
+  std::vector<std::vector<int>> later(kernels.size());
+  std::vector<int> ready;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    waiting[i] = kernels[i].depends_on.size();
+    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
+    for (const int before : kernels[i].depends_on)
+      later[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
+  }
+  std::size_t done = 0;
+  for (; done < ready.size(); ++done) {
+    const int at = ready[done];
+    for (const int next : later[static_cast<std::size_t>(at)]) {
+      int& walk = walks[static_cast<std::size_t>(next)];
+      walk = std::max(walk, walks[static_cast<std::size_t>(at)] + (at > next ? 1 : 0));
+      if (--waiting[static_cast<std::size_t>(next)] == 0) ready.push_back(next);
+    }
+  }
+  ensure(done == kernels.size(), "updates make the kernels wait for one another");
+  return walks;
+}
 
 /// Kernels in an order that keeps the edges which updates added.
 void sort_kernels(Program& program) {
-  const std::size_t count = program.kernels.size();
-  std::vector<int> place(count, -1);
+  const std::vector<int> walks = walks_of(program.kernels);
+  std::vector<int> order(program.kernels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) { return walks[static_cast<std::size_t>(i)]; });
+  std::vector<int> place(order.size());
   std::vector<Kernel> sorted;
-  while (sorted.size() < count) {
-    const std::size_t before = sorted.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::vector<int>& edges = program.kernels[i].depends_on;
-      const bool ready = place[i] < 0 && std::ranges::all_of(edges, [&](int edge) {
-                           return place[static_cast<std::size_t>(edge)] >= 0;
-                         });
-      if (!ready) continue;
-      place[i] = static_cast<int>(sorted.size());
-      sorted.push_back(program.kernels[i]);
-    }
-    ensure(sorted.size() > before, "updates make the kernels wait for one another");
+  for (const int kernel : order) {
+    place[static_cast<std::size_t>(kernel)] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(program.kernels[static_cast<std::size_t>(kernel)]));
   }
   for (Kernel& kernel : sorted) {
     for (int& edge : kernel.depends_on) edge = place[static_cast<std::size_t>(edge)];

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <queue>
+#include <utility>
 
 #include "compiler/assemble.h"
 #include "compiler/cost.h"
@@ -42,44 +43,63 @@ struct Candidate {
 
 class Fuser {
  public:
-  Fuser(const GraphData& graph, const Target& target, const Facts& facts)
-      : groups(graph), graph_(graph), target_(target), facts_(facts) {}
+  Fuser(const GraphData& graph, const Target& target, const Facts& facts, FusionWork& work)
+      : groups(graph, work),
+        target_(target),
+        facts_(facts),
+        work_(work),
+        bytes_(graph.nodes.size(), -1),
+        seconds_(static_cast<std::size_t>(groups.size())) {}
 
   void run() {
     merge_neighbours();
     recompute_cheap_values();
     merge_siblings();
+    queue_ = {};  // returns its memory before the program is put together
   }
 
   /// Why `producer` and `consumer` are two kernels.
   std::string reason(int producer, int consumer) {
-    const Verdict verdict = judge(producer, consumer);
-    return verdict.why_not.empty() ? "merging them later became possible only in another order"
-                                   : verdict.why_not;
+    const Groups::Detour detour = groups.detour(producer, consumer);
+    if (detour == Groups::Detour::some)
+      return "a third kernel needs the result of one and feeds the other";
+    if (detour == Groups::Detour::too_far_to_tell)
+      return "so much lies between them that a third kernel may need the result of one and feed "
+             "the other";
+    const std::string why_not = judge(producer, consumer).why_not;
+    return why_not.empty() ? "merging them later became possible only in another order" : why_not;
   }
 
   Groups groups;
 
  private:
+  /// Cost of a group when it had this version.
+  struct Known {
+    int version = -1;
+    double seconds = 0;
+  };
   struct Verdict {
     std::string why_not;
+    std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
   };
 
-  double bytes(const Node* node) const {
-    return static_cast<double>(evaluate(product(node->shape), facts_.symbols)) *
-           size_of(node->dtype);
+  double bytes(const Node* node) {
+    double& known = bytes_[node->id];
+    if (known < 0)
+      known = static_cast<double>(evaluate(product(node->shape), facts_.symbols)) *
+              size_of(node->dtype);
+    return known;
   }
 
   /// Bytes that do not cross memory any more if `a` and `b` are one kernel.
-  double saved_bytes(int a, int b) const {
+  double saved_bytes(int a, int b) {
+    ++work_.candidates_scored;
     double saved = 0;
-    const std::vector<const Node*> loads_a = groups.loads(a);
-    const std::vector<const Node*> loads_b = groups.loads(b);
-    for (const Node* node : loads_b) {
+    const Nodes& loads_a = groups[a].loads;
+    for (const Node* node : groups[b].loads) {
       if (groups.home(node) == a)
         saved += bytes(node) * (groups.is_wanted_outside(node, a, b) ? 1 : 2);
-      else if (std::ranges::binary_search(loads_a, node->id, {},
-                                          [](const Node* n) { return n->id; }))
+      else if (std::ranges::binary_search(loads_a, node->id, {}, &Node::id))
         saved += bytes(node);
     }
     return saved;
@@ -87,11 +107,17 @@ class Fuser {
 
   /// Cost of a group as it stands.
   double seconds(int group) {
-    const std::pair key(group, groups[group].version);
-    if (const auto found = seconds_.find(key); found != seconds_.end()) return found->second;
+    const Known& known = seconds_[static_cast<std::size_t>(group)];
+    if (known.version == groups[group].version) return known.seconds;
     const BodyAnswer answer = groups.body(group, -1);
     ensure(static_cast<bool>(answer), "a group has no body: " + answer.why_not);
-    return seconds_[key] = cost_of(answer.body, target_, facts_).seconds;
+    return remember(group, cost_of(answer.body, target_, facts_).seconds);
+  }
+
+  double remember(int group, double seconds) {
+    seconds_[static_cast<std::size_t>(group)] = {.version = groups[group].version,
+                                                 .seconds = seconds};
+    return seconds;
   }
 
   std::string split_refusal(const Body& body) const {
@@ -126,16 +152,22 @@ class Fuser {
     return body.stores.size() + loaded.size();
   }
 
+  static std::string arguments_refusal(std::size_t arguments) {
+    if (arguments <= kMaxArguments) return {};
+    return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
+  }
+
+  /// Whether one kernel may take the place of both and is no slower, detours apart.
   Verdict judge(int a, int b) {
-    if (groups.has_detour(a, b) || groups.has_detour(b, a))
-      return {"a third kernel needs the result of one and feeds the other"};
     const std::size_t nodes = groups[a].nodes.size() + groups[b].nodes.size();
     if (nodes > kMaxNodes)
       return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
+    // The body of plain groups exists, and does no more work than two.
+    if (groups.are_plain(a, b)) return {arguments_refusal(groups.arguments(a, b))};
     const BodyAnswer answer = groups.body(a, b);
     if (!answer) return {answer.why_not};
-    if (const std::size_t arguments = arguments_of(answer.body); arguments > kMaxArguments)
-      return {fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments)};
+    if (std::string refusal = arguments_refusal(arguments_of(answer.body)); !refusal.empty())
+      return {refusal};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
     if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
     const Cost cost = cost_of(answer.body, target_, facts_);
@@ -146,7 +178,7 @@ class Fuser {
                       "{:.2f} us",
                       cost.seconds * 1e6, bytes_text(cost.bytes_read + cost.bytes_written),
                       cost.instructions * 1e-6, apart * 1e6)};
-    return {};
+    return {.why_not = {}, .seconds = cost.seconds};
   }
 
   void push(int a, int b) {
@@ -163,6 +195,11 @@ class Fuser {
     for (const int producer : groups.producers(group)) push(producer, group);
   }
 
+  bool are_too_many(int a, int b) const {
+    return groups[a].nodes.size() + groups[b].nodes.size() > kMaxNodes ||
+           groups.arguments(a, b) > kMaxArguments;
+  }
+
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
     while (!queue_.empty()) {
@@ -171,8 +208,12 @@ class Fuser {
       const bool stale = !groups[best.a].alive || !groups[best.b].alive ||
                          groups[best.a].version != best.version_a ||
                          groups[best.b].version != best.version_b;
-      if (stale || !judge(best.a, best.b).why_not.empty()) continue;
+      if (stale || are_too_many(best.a, best.b)) continue;
+      if (groups.detour(best.a, best.b) != Groups::Detour::none) continue;
+      const Verdict verdict = judge(best.a, best.b);
+      if (!verdict.why_not.empty()) continue;
       groups.merge(best.a, best.b);
+      if (verdict.seconds) remember(best.a, *verdict.seconds);
       push_neighbours(best.a);
     }
   }
@@ -189,14 +230,17 @@ class Fuser {
     std::vector<const Node*> read;
     for (int group = 0; group < groups.size(); ++group) {
       if (!groups[group].alive) continue;
-      for (const Node* node : groups.loads(group)) {
+      for (const Node* node : groups[group].loads) {
         if (readers[node].empty()) read.push_back(node);
         readers[node].push_back(group);
       }
     }
+    llvm::DenseSet<std::pair<int, int>> pushed;
     for (const Node* node : read)
       for (std::size_t i = 1; i < readers[node].size(); ++i)
-        push(readers[node][i - 1], readers[node][i]);
+        if (const std::pair pair(readers[node][i - 1], readers[node][i]);
+            pushed.insert(pair).second)
+          push(pair.first, pair.second);
     drain();
   }
 
@@ -221,37 +265,43 @@ class Fuser {
   void recompute_cheap_values() {
     for (int group = 0; group < groups.size(); ++group) {
       if (!groups[group].alive) continue;
-      for (const Node* node : groups.stores(group)) try_recompute(group, node);
+      const Nodes stores = groups[group].stores;
+      for (const Node* node : stores) try_recompute(group, node);
     }
   }
 
   void try_recompute(int group, const Node* node) {
-    const bool is_result =
-        std::ranges::any_of(graph_.outputs,
-                            [&](const OutputInfo& output) { return output.node == node; }) ||
-        std::ranges::any_of(graph_.updates,
-                            [&](const UpdateInfo& update) { return update.value == node; });
+    if (groups.is_result(node)) return;
     const std::vector<const Node*> nodes = cone(group, node);
-    if (is_result || nodes.empty()) return;
-    std::vector<int> readers;
+    if (nodes.empty()) return;
+    std::vector<int> touched = {group};
     for (const int consumer : groups.consumers(group)) {
-      const std::vector<const Node*> loads = groups.loads(consumer);
-      if (std::ranges::find(loads, node) != loads.end()) readers.push_back(consumer);
+      if (!std::ranges::binary_search(groups[consumer].loads, node->id, {}, &Node::id)) continue;
+      const auto added = std::ranges::count_if(
+          nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
+      if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return;
+      touched.push_back(consumer);
     }
-    double before = seconds(group);
-    for (const int reader : readers) before += seconds(reader);
-    // Try it on a copy: whether it pays shows only in the bodies.
-    const Groups saved = groups;
+    double before = 0;
+    for (const int at : touched) before += seconds(at);
+    // Whether it pays shows only in the bodies.
+    Groups::Snapshot saved = groups.snapshot(touched);
+    const std::span<const int> readers = std::span(touched).subspan(1);
     for (const int reader : readers) groups.recompute(reader, nodes);
     groups.drop_unused(group);
-    double after = groups[group].alive ? cost_or_infinite(group) : 0;
-    for (const int reader : readers) after += cost_or_infinite(reader);
-    if (after > before) groups = saved;
+    double after = 0;
+    for (const int at : touched)
+      if (groups[at].alive && after <= before) after += cost_or_infinite(at);
+    if (after > before)
+      groups.restore(std::move(saved));
+    else
+      groups.lose_reader(saved.groups[0].loads);
   }
 
   double cost_or_infinite(int group) {
     constexpr double kImpossible = 1e30;
-    if (groups[group].nodes.size() > kMaxNodes) return kImpossible;
+    if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
+      return kImpossible;
     const BodyAnswer answer = groups.body(group, -1);
     if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty() ||
         arguments_of(answer.body) > kMaxArguments)
@@ -259,11 +309,12 @@ class Fuser {
     return cost_of(answer.body, target_, facts_).seconds;
   }
 
-  const GraphData& graph_;
   const Target& target_;
   const Facts& facts_;
+  FusionWork& work_;
+  std::vector<double> bytes_;   ///< of nodes, by id; -1: not known yet
+  std::vector<Known> seconds_;  ///< by group
   std::priority_queue<Candidate> queue_;
-  std::map<std::pair<int, int>, double> seconds_;
 };
 
 }  // namespace
@@ -293,7 +344,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   for (OutputInfo& output : data.outputs)
     if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  Fuser fuser(data, target, facts);
+  Fuser fuser(data, target, facts, program.fusion_work);
   if (options.fuse) fuser.run();
   assemble(program, fuser.groups, [&](int producer, int consumer) -> std::string {
     return options.fuse ? fuser.reason(producer, consumer) : "fusion is off";

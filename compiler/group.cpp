@@ -1,7 +1,9 @@
 #include "compiler/group.h"
-#include "ir/structural.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "ir/structural.h"
 
 namespace sinter {
 
@@ -11,36 +13,59 @@ bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); 
 
 /// Nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph) {
-  llvm::DenseSet<const Node*> seen;
-  std::vector<const Node*> pending;
+  std::vector<bool> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
-    if (!output.is_left_out) pending.push_back(output.node);
-  for (const UpdateInfo& update : graph.updates) pending.push_back(update.value);
+    if (!output.is_left_out) needed[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
+  for (std::size_t id = graph.nodes.size(); id-- > 0;)
+    if (needed[id])
+      for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
   std::vector<const Node*> result;
-  while (!pending.empty()) {
-    const Node* node = pending.back();
-    pending.pop_back();
-    if (!seen.insert(node).second) continue;
-    result.push_back(node);
-    for (const Node* operand : node->operands) pending.push_back(operand);
-  }
-  std::ranges::sort(result, {}, [](const Node* node) { return node->id; });
+  for (const Node* node : graph.nodes)
+    if (needed[node->id]) result.push_back(node);
+  return result;
+}
+
+void sort_unique(Nodes& nodes) {
+  std::ranges::sort(nodes, {}, &Node::id);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+void drop_if(Nodes& nodes, auto is_unwanted) {
+  nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
+}
+
+/// Both lists, each by ascending id, as one without repetition.
+Nodes united(std::span<const Node* const> a, std::span<const Node* const> b) {
+  Nodes result;
+  result.reserve(a.size() + b.size());
+  std::ranges::set_union(a, b, std::back_inserter(result), {}, &Node::id, &Node::id);
   return result;
 }
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph) : names_(std::make_shared<const ValueNames>(graph)) {
+Groups::Groups(const GraphData& graph, FusionWork& work)
+    : names_(graph),
+      work_(work),
+      home_(graph.nodes.size(), -1),
+      groups_of_(graph.nodes.size()),
+      is_result_(graph.nodes.size()),
+      first_read_(graph.nodes.size() + 1) {
   for (const OutputInfo& output : graph.outputs) {
     if (output.is_left_out) continue;
-    wanted_.insert(output.node);
-    strides_.try_emplace(output.node, output.strides);  // the first one is read by others
+    // The first one is read by others.
+    if (!is_result_[output.node->id] && !output.strides.empty())
+      strides_[output.node] = output.strides;
+    is_result_[output.node->id] = true;
   }
-  for (const UpdateInfo& update : graph.updates) wanted_.insert(update.value);
+  for (const UpdateInfo& update : graph.updates) is_result_[update.value->id] = true;
+
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
+  std::size_t next = 0;
   for (const Node* node : reachable(graph)) {
-    llvm::SmallVector<const Node*, 4> reads;
+    Nodes reads;
     for (const Node* operand : node->operands) {
       if (operand->op == Op::input || computes(*operand)) {
         reads.push_back(operand);
@@ -49,77 +74,100 @@ Groups::Groups(const GraphData& graph) : names_(std::make_shared<const ValueName
         reads.append(from.begin(), from.end());
       }
     }
-    std::ranges::sort(reads, {}, [](const Node* read) { return read->id; });
-    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
-    if (computes(*node) || wanted_.contains(node)) {
-      reads_[node] = reads;
-      for (const Node* read : reads)
-        if (read != node) users_[read].push_back(node);
-      groups_.emplace_back();
-      const Node* const nodes[] = {node};
-      home_[node] = size() - 1;
-      insert(size() - 1, nodes);
-    }
-    if (!computes(*node) && node->op != Op::input) through[node] = std::move(reads);
+    sort_unique(reads);
+    if (!computes(*node) && node->op != Op::input) through[node].assign(reads.begin(), reads.end());
+    if (!computes(*node) && !is_result(node)) continue;
+    for (; next <= node->id; ++next) first_read_[next] = static_cast<std::uint32_t>(reads_.size());
+    reads_.insert(reads_.end(), reads.begin(), reads.end());
+    add_group(node);
+  }
+  for (; next < first_read_.size(); ++next)
+    first_read_[next] = static_cast<std::uint32_t>(reads_.size());
+  find_users();
+  for (int group = 0; group < size(); ++group) {
+    find_loads(group);
+    find_stores(group);
   }
 }
 
-bool Groups::contains(int group, const Node* node) const {
-  const auto found = groups_of_.find(node);
-  return found != groups_of_.end() &&
-         std::ranges::find(found->second, group) != found->second.end();
+void Groups::add_group(const Node* node) {
+  const int number = size();
+  groups_.push_back({.nodes = {node}, .place = number, .is_plain = is_plain(*node)});
+  home_[node->id] = number;
+  groups_of_[node->id].push_back(number);
 }
 
-int Groups::home(const Node* node) const {
-  const auto found = home_.find(node);
-  return node->op == Op::input || found == home_.end() ? -1 : found->second;
+/// Turns `reads_` around.
+void Groups::find_users() {
+  first_user_.assign(first_read_.size(), 0);
+  for (const Node* read : reads_) ++first_user_[read->id + 1];
+  for (std::size_t id = 1; id < first_user_.size(); ++id) first_user_[id] += first_user_[id - 1];
+  users_.resize(reads_.size());
+  std::vector<std::uint32_t> next = first_user_;
+  for (const Group& group : groups_)
+    for (const Node* read : reads(group.nodes[0])) users_[next[read->id]++] = group.nodes[0];
 }
 
 std::span<const Node* const> Groups::reads(const Node* node) const {
-  const auto found = reads_.find(node);
-  if (found == reads_.end()) return {};
-  return {found->second.data(), found->second.size()};
+  return std::span(reads_).subspan(first_read_[node->id],
+                                   first_read_[node->id + 1] - first_read_[node->id]);
+}
+
+std::span<const Node* const> Groups::users(const Node* node) const {
+  return std::span(users_).subspan(first_user_[node->id],
+                                   first_user_[node->id + 1] - first_user_[node->id]);
+}
+
+bool Groups::is_plain(const Node& node) const {
+  if (!is_elementwise(node.op) && node.op != Op::cast) return false;
+  return std::ranges::all_of(node.operands, [&](const Node* operand) {
+    if (computes(*operand)) return std::ranges::equal(operand->shape, node.shape);
+    while (is_view(*operand)) operand = operand->operand(0);
+    return !computes(*operand);
+  });
+}
+
+bool Groups::are_plain(int a, int b) const {
+  const Group& x = (*this)[a];
+  const Group& y = (*this)[b];
+  return x.is_plain && y.is_plain &&
+         std::ranges::equal(x.nodes.front()->shape, y.nodes.front()->shape);
+}
+
+bool Groups::contains(int group, const Node* node) const {
+  return std::ranges::find(groups_of_[node->id], group) != groups_of_[node->id].end();
 }
 
 bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
-  if (wanted_.contains(node)) return true;
-  const auto users = users_.find(node);
-  if (users == users_.end()) return false;
-  for (const Node* user : users->second) {
-    const auto in = groups_of_.find(user);
-    for (const int reader : in->second)
+  if (is_result(node)) return true;
+  for (const Node* user : users(node))
+    for (const int reader : groups_of_[user->id])
       if (reader != group && reader != besides && !contains(reader, node)) return true;
-  }
   return false;
 }
 
-std::vector<const Node*> Groups::stores(int group) const {
-  std::vector<const Node*> result;
-  for (const Node* node : (*this)[group].nodes)
-    if (home_.find(node)->second == group && is_wanted_outside(node, group, -1))
-      result.push_back(node);
-  return result;
+void Groups::find_stores(int group) {
+  Group& target = at(group);
+  target.stores.clear();
+  for (const Node* node : target.nodes)
+    if (home(node) == group && is_wanted_outside(node, group, -1)) target.stores.push_back(node);
 }
 
-std::vector<const Node*> Groups::loads(int group) const {
-  std::vector<const Node*> result;
-  for (const Node* node : (*this)[group].nodes)
+void Groups::find_loads(int group) {
+  Group& target = at(group);
+  target.loads.clear();
+  for (const Node* node : target.nodes)
     for (const Node* read : reads(node))
-      if (read->op == Op::input || !contains(group, read)) result.push_back(read);
-  std::ranges::sort(result, {}, [](const Node* node) { return node->id; });
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+      if (!contains(group, read)) target.loads.push_back(read);
+  sort_unique(target.loads);
 }
 
 std::vector<int> Groups::consumers(int group) const {
   std::vector<int> result;
-  for (const Node* node : stores(group)) {
-    const auto users = users_.find(node);
-    if (users == users_.end()) continue;
-    for (const Node* user : users->second)
-      for (const int reader : groups_of_.find(user)->second)
+  for (const Node* node : (*this)[group].stores)
+    for (const Node* user : users(node))
+      for (const int reader : groups_of_[user->id])
         if (reader != group && !contains(reader, node)) result.push_back(reader);
-  }
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -127,63 +175,71 @@ std::vector<int> Groups::consumers(int group) const {
 
 std::vector<int> Groups::producers(int group) const {
   std::vector<int> result;
-  for (const Node* node : loads(group))
+  for (const Node* node : (*this)[group].loads)
     if (const int from = home(node); from >= 0 && from != group) result.push_back(from);
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
-bool Groups::has_detour(int from, int to) const {
-  // Nodes are recorded after what they read: a group that starts after `to` ends is on no way to
-  // it.
-  const std::uint32_t last = (*this)[to].nodes.back()->id;
-  llvm::DenseSet<int> seen;
-  std::vector<int> pending;
-  for (const int next : consumers(from))
-    if (next != to) pending.push_back(next);
-  while (!pending.empty()) {
-    const int at = pending.back();
-    pending.pop_back();
-    if (!seen.insert(at).second || (*this)[at].nodes.front()->id > last) continue;
-    for (const int next : consumers(at)) {
-      if (next == to) return true;
-      pending.push_back(next);
-    }
-  }
-  return false;
-}
-
-void Groups::insert(int group, std::span<const Node* const> nodes) {
-  Group& target = groups_[static_cast<std::size_t>(group)];
-  for (const Node* node : nodes) {
-    if (contains(group, node)) continue;
-    target.nodes.push_back(node);
-    groups_of_[node].push_back(group);
-  }
-  std::ranges::sort(target.nodes, {}, [](const Node* node) { return node->id; });
-  ++target.version;
+std::size_t Groups::arguments(int a, int b) const {
+  if (b < 0) return (*this)[a].stores.size() + (*this)[a].loads.size();
+  std::size_t count = 0;
+  for (const int group : {a, b})
+    for (const Node* node : (*this)[group].stores) count += is_wanted_outside(node, a, b);
+  const Nodes loads = united((*this)[a].loads, (*this)[b].loads);
+  return count + static_cast<std::size_t>(std::ranges::count_if(loads, [&](const Node* node) {
+           return !contains(a, node) && !contains(b, node);
+         }));
 }
 
 void Groups::merge(int into, int from) {
-  Group& source = groups_[static_cast<std::size_t>(from)];
-  const std::vector<const Node*> nodes = std::move(source.nodes);
-  source.nodes.clear();
-  source.alive = false;
-  for (const Node* node : nodes) {
-    llvm::SmallVector<int, 2>& in = groups_of_[node];
-    in.erase(std::find(in.begin(), in.end(), from));
-    if (home_[node] == from) home_[node] = into;
+  find_place(into, from);
+  Group& target = at(into);
+  Group& source = at(from);
+  target.is_plain = are_plain(into, from);
+  target.nodes = united(target.nodes, source.nodes);
+  for (const Node* node : source.nodes) {
+    llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+    in.erase(std::ranges::find(in, from));
+    if (!contains(into, node)) in.push_back(into);
+    if (home(node) == from) home_[node->id] = into;
   }
-  insert(into, nodes);
+  target.loads = united(target.loads, source.loads);
+  Nodes unread;  // what one of them read from memory and the other one computes
+  drop_if(target.loads, [&](const Node* node) {
+    if (!contains(into, node)) return false;
+    if (home(node) != into) unread.push_back(node);
+    return true;
+  });
+  target.stores = united(target.stores, source.stores);
+  drop_if(target.stores, [&](const Node* node) { return !is_wanted_outside(node, into, -1); });
+  source = {.version = source.version, .alive = false};
+  ++target.version;
+  lose_reader(unread);
 }
 
-void Groups::recompute(int group, std::span<const Node* const> nodes) { insert(group, nodes); }
+void Groups::recompute(int group, std::span<const Node* const> nodes) {
+  Group& target = at(group);
+  Nodes added;
+  for (const Node* node : nodes) {
+    if (contains(group, node)) continue;
+    added.push_back(node);
+    groups_of_[node->id].push_back(group);
+    target.is_plain = target.is_plain && is_plain(*node) &&
+                      std::ranges::equal(node->shape, target.nodes.front()->shape);
+  }
+  sort_unique(added);
+  target.nodes = united(target.nodes, added);
+  find_loads(group);
+  ++target.version;
+}
 
 void Groups::drop_unused(int group) {
-  Group& target = groups_[static_cast<std::size_t>(group)];
+  Group& target = at(group);
+  find_stores(group);
   llvm::DenseSet<const Node*> needed;
-  std::vector<const Node*> pending = stores(group);
+  Nodes pending = target.stores;
   while (!pending.empty()) {
     const Node* node = pending.back();
     pending.pop_back();
@@ -192,28 +248,60 @@ void Groups::drop_unused(int group) {
   }
   for (const Node* node : target.nodes) {
     if (needed.contains(node)) continue;
-    llvm::SmallVector<int, 2>& in = groups_of_[node];
-    in.erase(std::find(in.begin(), in.end(), group));
+    llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+    in.erase(std::ranges::find(in, group));
     // Whoever else computes it becomes its home; nobody reads it from memory any more.
-    if (home_[node] == group && !in.empty()) home_[node] = in.front();
+    if (home(node) == group && !in.empty()) home_[node->id] = in.front();
   }
-  std::erase_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  find_loads(group);
   target.alive = !target.nodes.empty();
   ++target.version;
 }
 
-BodyAnswer Groups::body(int a, int b) const {
-  std::vector<const Node*> nodes = (*this)[a].nodes;
-  std::vector<StoreRequest> wanted;
-  if (b >= 0)
-    for (const Node* node : (*this)[b].nodes)
-      if (!contains(a, node)) nodes.push_back(node);
-  std::ranges::sort(nodes, {}, [](const Node* node) { return node->id; });
+void Groups::lose_reader(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
-    const int at = home_.find(node)->second;
-    if ((at == a || at == b) && is_wanted_outside(node, a, b))
-      wanted.push_back({.node = node, .strides = strides_.lookup(node)});
+    const int group = home(node);
+    if (group < 0 || !(*this)[group].alive) continue;
+    find_stores(group);
+    if (!(*this)[group].stores.empty()) continue;
+    const Nodes loads = (*this)[group].loads;
+    drop_unused(group);
+    lose_reader(loads);
   }
+}
+
+Groups::Snapshot Groups::snapshot(std::span<const int> groups) const {
+  Snapshot result{.numbers = {groups.begin(), groups.end()}};
+  for (const int group : groups) {
+    result.groups.push_back((*this)[group]);
+    for (const Node* node : (*this)[group].nodes)
+      result.memberships.push_back(
+          {.node = node, .home = home(node), .groups = groups_of_[node->id]});
+  }
+  return result;
+}
+
+void Groups::restore(Snapshot before) {
+  for (std::size_t i = 0; i < before.numbers.size(); ++i)
+    at(before.numbers[i]) = std::move(before.groups[i]);
+  for (Snapshot::Membership& membership : before.memberships) {
+    home_[membership.node->id] = membership.home;
+    groups_of_[membership.node->id] = std::move(membership.groups);
+  }
+}
+
+BodyAnswer Groups::body(int a, int b) const {
+  Nodes nodes = (*this)[a].nodes;
+  if (b >= 0) nodes = united(nodes, (*this)[b].nodes);
+  Nodes stores = (*this)[a].stores;
+  if (b >= 0) stores = united(stores, (*this)[b].stores);
+  std::vector<StoreRequest> wanted;
+  for (const Node* node : stores)
+    if (is_wanted_outside(node, a, b))
+      wanted.push_back({.node = node, .strides = strides_.lookup(node)});
+  ++work_.bodies_built;
+  work_.values_built += static_cast<std::int64_t>(nodes.size());
   return build_body({.nodes = nodes,
                      .stores = wanted,
                      .strides = [this](const Node* node) { return strides_.lookup(node); }},

@@ -2,76 +2,120 @@
 // and the order between groups.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/body.h"
-#include "compiler/plan.h"
+#include "compiler/kernel.h"
 #include "ir/adt.h"
 #include "ir/print.h"
 
 namespace sinter {
 
+using Nodes = llvm::SmallVector<const Node*, 2>;
+
 /// Nodes that share a kernel. A cheap node may be in several groups; `home` names the one that
 /// stores it.
 struct Group {
-  std::vector<const Node*> nodes;  ///< by ascending id
-  int version = 0;                 ///< changes whenever the group does
+  Nodes nodes;      ///< by ascending id, as the other two
+  Nodes loads;      ///< what it reads from memory
+  Nodes stores;     ///< its nodes that others or the caller want
+  int version = 0;  ///< changes whenever the group does
+  int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
+  /// Elementwise ops over one shape, which read one another's elements at their own place.
+  bool is_plain = false;
 };
 
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
 class Groups {
  public:
   /// One group for each node that computes something, and one for each output that is only a view.
-  explicit Groups(const GraphData& graph);
+  /// What is done is counted in `work`.
+  Groups(const GraphData& graph, FusionWork& work);
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
   bool contains(int group, const Node* node) const;
   /// What `node` is called in the text of the graph.
-  const std::string& name(const Node* node) const { return names_->of(node); }
+  const std::string& name(const Node* node) const { return names_.of(node); }
   /// The group that stores `node`, or -1 for inputs.
-  int home(const Node* node) const;
+  int home(const Node* node) const { return home_[node->id]; }
   /// The computed nodes and inputs that `node` reads, views looked through.
   std::span<const Node* const> reads(const Node* node) const;
+  /// True if the caller wants `node`, as an output or to update an input.
+  bool is_result(const Node* node) const { return is_result_[node->id]; }
 
-  /// Nodes of `group` that others or the caller want.
-  std::vector<const Node*> stores(int group) const;
-  /// What `group` reads from memory.
-  std::vector<const Node*> loads(int group) const;
   /// Groups that read what `group` stores, and groups whose stores it reads.
   std::vector<int> consumers(int group) const;
   std::vector<int> producers(int group) const;
   /// True if `node` is stored for anybody but `group` and the groups in `besides`.
   bool is_wanted_outside(const Node* node, int group, int besides) const;
+  /// Arrays that one kernel of `a` and `b` would read and write (b = -1: of `a` alone).
+  std::size_t arguments(int a, int b = -1) const;
+  /// True if `a` and `b` together are plain.
+  bool are_plain(int a, int b) const;
 
-  /// True if there is a way from `from` to `to` through at least one other group.
-  bool has_detour(int from, int to) const;
+  /// What is known of ways between two groups through at least one other.
+  enum class Detour { none, some, too_far_to_tell };
+  Detour detour(int a, int b) const;
 
-  /// Moves everything of `from` into `into`.
+  /// Moves everything of `from` into `into`, between which there is no detour.
   void merge(int into, int from);
   /// Lets `group` compute `nodes` itself instead of reading their results.
   void recompute(int group, std::span<const Node* const> nodes);
   /// Drops nodes of `group` that it no longer needs for what it stores.
   void drop_unused(int group);
+  /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.
+  void lose_reader(std::span<const Node* const> nodes);
+
+  /// Some groups as they are, and where their nodes are.
+  struct Snapshot {
+    struct Membership {
+      const Node* node;
+      int home;
+      llvm::SmallVector<int, 2> groups;
+    };
+    std::vector<int> numbers;
+    std::vector<Group> groups;
+    std::vector<Membership> memberships;
+  };
+  Snapshot snapshot(std::span<const int> groups) const;
+  /// Takes back what was recomputed and dropped in the groups of `before` since then.
+  void restore(Snapshot before);
 
   /// Body of the union of `a` and `b` (b = -1: of `a` alone).
   BodyAnswer body(int a, int b) const;
 
  private:
-  void insert(int group, std::span<const Node* const> nodes);
+  Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
+  std::span<const Node* const> users(const Node* node) const;
+  bool is_plain(const Node& node) const;
+  void add_group(const Node* node);
+  void find_users();
+  void find_loads(int group);
+  void find_stores(int group);
 
-  std::shared_ptr<const ValueNames> names_;  ///< shared: groups are copied to try things
+  /// Groups after the place `first` from which `group` is reached; nullopt if there are too many.
+  std::optional<std::vector<int>> ancestors(int group, int first) const;
+  /// Groups before the place `last` that are reached from `group`; nullopt if there are too many.
+  std::optional<std::vector<int>> descendants(int group, int last) const;
+  /// Gives `into`, which is becoming the union of both, a place that fits all others.
+  void find_place(int into, int from);
+  int last_place(std::span<const int> groups) const;
+
+  ValueNames names_;
+  FusionWork& work_;
   std::vector<Group> groups_;
-  llvm::DenseMap<const Node*, int> home_;
-  llvm::DenseMap<const Node*, llvm::SmallVector<int, 2>> groups_of_;
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> reads_;
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> users_;
-  llvm::DenseSet<const Node*> wanted_;  ///< outputs and updates
+  // By id of the node.
+  std::vector<int> home_;
+  std::vector<llvm::SmallVector<int, 2>> groups_of_;
+  std::vector<bool> is_result_;
+  std::vector<std::uint32_t> first_read_,
+      first_user_;  ///< where a node's begin; one more at the end
+  std::vector<const Node*> reads_, users_;
   /// Of outputs that are not row-major, by what they are outputs of.
   llvm::DenseMap<const Node*, std::span<const Extent>> strides_;
 };

@@ -100,6 +100,14 @@ struct Facts {
       {};  ///< of each symbol, what a guard says; filled by schedule
 };
 
+/// What fusing went through, counted: it grows as the graph does, and no faster.
+struct FusionWork {
+  std::int64_t candidates_scored = 0;   ///< pairs of groups that were given a place in the queue
+  std::int64_t cycle_check_visits = 0;  ///< edges followed to see what lies between two groups
+  std::int64_t bodies_built = 0;
+  std::int64_t values_built = 0;  ///< nodes of those bodies
+};
+
 /// A scheduled program: what runs, in order.
 struct Program {
   std::shared_ptr<Graph> graph;  ///< simplified; owns the nodes
@@ -112,6 +120,7 @@ struct Program {
   std::string arch;      ///< that it is planned for
   Numerics numerics;     ///< how its kernels round and compute
   int recorded_ops = 0;  ///< of the graph before simplification
+  FusionWork fusion_work;
 };
 
 }  // namespace sinter

@@ -54,21 +54,25 @@ void Passes::time(std::string_view name, const std::function<void()>& pass) cons
   if (options_.timed) options_.timed(name, elapsed.count());
 }
 
-void Passes::check(std::string_view name, const Graph& graph) const {
-  if (options_.verify) with_context(fmt::format("failed after {}", name), [&] { verify(graph); });
+void Passes::check(std::string_view name, const GraphData& graph) {
+  if (!options_.verify) return;
+  const std::size_t first = verified_ == &graph ? verified_nodes_ : 0;
+  with_context(fmt::format("failed after {}", name), [&] { verify_from(graph, first); });
+  verified_ = &graph;
+  verified_nodes_ = graph.nodes.size();
 }
 
 void Passes::run(std::string_view name, Graph& graph, const std::function<void()>& pass) {
   if (is_skipped(name)) return;
   time(name, pass);
-  check(name, graph);
+  check(name, graph.data());
   if (options_.dump) options_.dump(name, print(graph));
 }
 
 void Passes::run(std::string_view name, Program& program, const std::function<void()>& pass) {
   time(name, pass);
   ensure(program.graph != nullptr, "a program has no graph");
-  check(name, *program.graph);
+  check(name, program.graph->data());
   if (options_.dump) options_.dump(name, print(program));
 }
 

@@ -29,9 +29,11 @@ class Passes {
 
  private:
   void time(std::string_view name, const std::function<void()>& pass) const;
-  void check(std::string_view name, const Graph& graph) const;
+  void check(std::string_view name, const GraphData& graph);
 
   const PlanOptions& options_;
+  const GraphData* verified_ = nullptr;  ///< the graph that was verified last,
+  std::size_t verified_nodes_ = 0;       ///< and how many nodes it had
 };
 
 }  // namespace sinter

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,15 +60,14 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    program = fuse(compact(graph), target, facts, fusion);
+    graph = compact(graph);
+    program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;
     program.recorded_ops = count_ops(recorded.data());
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });
-  passes.run("schedule", program, [&] {
-    for (Kernel& kernel : program.kernels) schedule(program, kernel, target);
-  });
+  passes.run("schedule", program, [&] { schedule(program, target); });
   if (fusion.fuse && !passes.is_skipped("join"))
     passes.run("join", program, [&] { join(program, target); });
   return program;

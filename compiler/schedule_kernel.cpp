@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/candidates.h"
 #include "compiler/cost.h"
@@ -61,14 +62,20 @@ namespace {
 /// Places that a kernel goes through; more than any of its buffers has where they are broadcast.
 Extent iterations(const Kernel& kernel) { return product(kernel.parallel) * kernel.reduced; }
 
+bool iterations_fit(const Program& program, const Kernel& kernel) {
+  return evaluate(iterations(kernel), program.facts.symbols) <= kLargestIndex;
+}
+
+bool buffers_fit(const Program& program) {
+  return std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
+    return elements_of(buffer, program.facts.symbols) <= kLargestIndex;
+  });
+}
+
 }  // namespace
 
 bool fits_32_bits(const Program& program, const Kernel& kernel) {
-  const std::vector<std::int64_t>& symbols = program.facts.symbols;
-  return evaluate(iterations(kernel), symbols) <= kLargestIndex &&
-         std::ranges::all_of(program.buffers, [&](const Buffer& buffer) {
-           return elements_of(buffer, symbols) <= kLargestIndex;
-         });
+  return iterations_fit(program, kernel) && buffers_fit(program);
 }
 
 namespace {
@@ -96,13 +103,8 @@ void find_divisors(Program& program) {
   }
 }
 
-void guard_index_type(Program& program, const Kernel& kernel) {
-  if (!fits_32_bits(program, kernel)) return;
-  const auto guard = [&](Extent value) {
-    add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
-  };
-  for (const Buffer& buffer : program.buffers) guard(buffer.elements);
-  guard(iterations(kernel));
+void guard_32_bits(Program& program, Extent value) {
+  add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
 }
 
 /// The reduced extents that have this one's tree: same parts, same accumulators.
@@ -196,18 +198,7 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
                     evaluate(body.reduced_size(), facts.symbols), body.passes()));
 }
 
-}  // namespace
-
-void schedule(Program& program, Kernel& kernel, const Target& target) {
-  if (program.facts.divisors.empty()) find_divisors(program);
-  const Body body = body_of(program, kernel);
-  kernel.parallel.clear();
-  for (int axis = 0; axis < body.parallel_axes; ++axis)
-    kernel.parallel.push_back(body.space.extent(axis));
-  kernel.reduced = body.reduced_size();
-  // Indices count the elements of the source as well as those of the result.
-  if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
-  guard_index_type(program, kernel);
+void schedule(Program& program, Kernel& kernel, const Body& body, const Target& target) {
   // Only rows have a last block that reduces their values. A kernel that was fused for that stays
   // one of rows, even if what it reads came to lie in other memory since.
   kernel.kind = body.finals.empty() ? kind_of(body, target, program.facts) : KernelKind::row_reduce;
@@ -220,6 +211,33 @@ void schedule(Program& program, Kernel& kernel, const Target& target) {
   ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");
   kernel.schedule = kernel.candidates.front();
   add_notes(kernel, body, program.facts);
+}
+
+void set_extents(Kernel& kernel, const Body& body) {
+  kernel.parallel.clear();
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    kernel.parallel.push_back(body.space.extent(axis));
+  kernel.reduced = body.reduced_size();
+  // Indices count the elements of the source as well as those of the result.
+  if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
+}
+
+}  // namespace
+
+void schedule(Program& program, const Target& target) {
+  find_divisors(program);
+  const bool do_buffers_fit = buffers_fit(program);
+  bool are_buffers_guarded = false;
+  for (Kernel& kernel : program.kernels) {
+    const Body body = body_of(program, kernel);
+    set_extents(kernel, body);
+    if (do_buffers_fit && iterations_fit(program, kernel)) {
+      if (!std::exchange(are_buffers_guarded, true))
+        for (const Buffer& buffer : program.buffers) guard_32_bits(program, buffer.elements);
+      guard_32_bits(program, iterations(kernel));
+    }
+    schedule(program, kernel, body, target);
+  }
 }
 
 }  // namespace sinter

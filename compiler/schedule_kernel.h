@@ -6,9 +6,9 @@
 
 namespace sinter {
 
-/// Fills in kind, schedule, candidates and notes of `kernel`, and adds to `program` the guards that
-/// they rely on.
-void schedule(Program& program, Kernel& kernel, const Target& target);
+/// Fills in kind, schedule, candidates and notes of all kernels, and adds to `program` the guards
+/// that they rely on.
+void schedule(Program& program, const Target& target);
 
 /// The shape of the kernel that computes `body`.
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);

@@ -179,6 +179,37 @@ const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
   return atoms_.back().get();
 }
 
+namespace {
+
+std::array<std::uintptr_t, 5> key_of(char operation, Extent a, Extent b) {
+  const auto pointer = [](Extent extent) {
+    return reinterpret_cast<std::uintptr_t>(extent.expression());
+  };
+  return {static_cast<std::uintptr_t>(operation), static_cast<std::uintptr_t>(a.number()),
+          pointer(a), static_cast<std::uintptr_t>(b.number()), pointer(b)};
+}
+
+}  // namespace
+
+std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
+  std::uint64_t hash = 0;
+  for (const std::uintptr_t part : operation) {
+    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 33;
+  }
+  return hash;
+}
+
+std::optional<Extent> ExtentTable::known(char operation, Extent a, Extent b) const {
+  const auto found = results_.find(key_of(operation, a, b));
+  return found == results_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Extent ExtentTable::remember(char operation, Extent a, Extent b, Extent result) {
+  results_.emplace(key_of(operation, a, b), result);
+  return result;
+}
+
 std::vector<ExtentTerm> terms_of(Extent extent) {
   if (!extent.is_number()) return extent.expression()->terms;
   if (extent.number() == 0) return {};
@@ -187,9 +218,13 @@ std::vector<ExtentTerm> terms_of(Extent extent) {
 
 Extent operator+(Extent a, Extent b) {
   if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '+');
+  if (a.is(0)) return b;
+  if (b.is(0)) return a;
+  ExtentTable* const table = table_of(a, b);
+  if (const std::optional<Extent> known = table->known('+', a, b)) return *known;
   std::vector<ExtentTerm> terms = terms_of(a);
   for (const ExtentTerm& term : terms_of(b)) terms.push_back(term);
-  return make(table_of(a, b), std::move(terms));
+  return table->remember('+', a, b, make(table, std::move(terms)));
 }
 
 Extent operator-(Extent a, Extent b) { return a + b * Extent(-1); }
@@ -198,10 +233,12 @@ Extent operator*(Extent a, Extent b) {
   if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '*');
   if (a.is(1)) return b;
   if (b.is(1)) return a;
+  ExtentTable* const table = table_of(a, b);
+  if (const std::optional<Extent> known = table->known('*', a, b)) return *known;
   std::vector<ExtentTerm> terms;
   for (const ExtentTerm& x : terms_of(a))
     for (const ExtentTerm& y : terms_of(b)) terms.push_back(multiply(x, y));
-  return make(table_of(a, b), std::move(terms));
+  return table->remember('*', a, b, make(table, std::move(terms)));
 }
 
 std::optional<Extent> divide_exactly(Extent a, Extent b) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sinter/shape.h"
@@ -59,8 +60,16 @@ class ExtentTable {
   /// Throws UserError where the expression outgrows what a shape can mean (kMaxTerms, …).
   Extent intern(std::vector<ExtentTerm> terms);
   const ExtentAtom* quotient(Extent numerator, Extent divisor);
+  /// Sums and products are asked for again and again: each is worked out once.
+  std::optional<Extent> known(char operation, Extent a, Extent b) const;
+  Extent remember(char operation, Extent a, Extent b, Extent result);
 
  private:
+  /// The operation, then number and expression of both operands.
+  using Operation = std::array<std::uintptr_t, 5>;
+  struct Hash {
+    std::size_t operator()(const Operation& operation) const;
+  };
   struct Less {
     bool operator()(const std::unique_ptr<ExtentExpression>& a,
                     const std::unique_ptr<ExtentExpression>& b) const;
@@ -70,6 +79,7 @@ class ExtentTable {
   std::vector<const ExtentAtom*> symbols_;
   std::map<std::string_view, const ExtentAtom*> symbol_by_name_;
   std::map<std::array<std::uintptr_t, 4>, const ExtentAtom*> quotient_by_parts_;
+  std::unordered_map<Operation, Extent, Hash> results_;
 };
 
 /// The terms of any extent, a number included.

@@ -27,5 +27,7 @@ namespace sinter {
 /// differ as expressions are equal as numbers.
 void verify(const Graph& graph);
 void verify(const GraphData& graph);
+/// The same for a graph whose nodes before number `first` have been verified: they never change.
+void verify_from(const GraphData& graph, std::size_t first);
 
 }  // namespace sinter
