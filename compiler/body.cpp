@@ -137,8 +137,11 @@ int BodyBuilder::evaluate(const Node& node, std::span<const Index> at) {
   const int value = compute(node, at);
   known_.emplace(std::move(key), value);
   if (watched_.contains(&node))
-    sites_[&node].push_back(
-        {.position = {at.begin(), at.end()}, .conditions = conditions_, .value = value});
+    sites_[&node].push_back({.node = &node,
+                             .position = {at.begin(), at.end()},
+                             .conditions = conditions_,
+                             .value = value,
+                             .from = nullptr});
   return value;
 }
 

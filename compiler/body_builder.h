@@ -52,9 +52,12 @@ class BodyBuilder {
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.
   void find_sites(const Node& node, llvm::DenseSet<const Node*>& seen, std::vector<Site>& result);
+  /// The value at `site`, computed where it is not yet.
+  int value_at(const Site& site);
   bool store_where_found(std::size_t place);
   /// False if `site` has not every element.
   bool store_at(std::size_t place, Site site);
+  bool varies(const Site& site) const;
   [[noreturn]] void refuse_shape(const Node& node) const;
 
   // --- values -----------------------------------------------------------------------------------

@@ -78,7 +78,9 @@ void BodyBuilder::add_store(std::size_t place) {
       store.is_final || store.varies || product(node->shape) == body_.parallel_size();
   if (has_one_place)
     body_.stores[place] = std::move(store);
-  else if (!store_at(place, {.position = at, .conditions = {}, .value = value}))
+  else if (!store_at(
+               place,
+               {.node = node, .position = at, .conditions = {}, .value = value, .from = nullptr}))
     throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
 }
 
@@ -136,19 +138,34 @@ void BodyBuilder::find_sites(const Node& node, llvm::DenseSet<const Node*>& seen
   if (const auto known = sites_.find(&node); known != sites_.end())
     result.insert(result.end(), known->second.begin(), known->second.end());
   std::vector<Site> sites;
-  if (is_view(node)) {
-    find_sites(*node.operand(0), seen, sites);
-    for (const Site& site : sites)
-      if (std::optional<Site> other = seen_through(body_.space, node, site))
-        result.push_back(std::move(*other));
+  if (is_view(node)) find_sites(*node.operand(0), seen, sites);
+  if (keeps_positions(node))
+    for (const Node* operand : node.operands)
+      if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
+  for (const Site& site : sites) {
+    std::optional<Site> own = site;
+    if (is_view(node)) own = seen_through(body_.space, node, site);
+    if (!own) continue;
+    own->node = &node;
+    own->value = -1;
+    own->from = std::make_shared<const Site>(site);
+    result.push_back(std::move(*own));
   }
-  if (!keeps_positions(node)) return;
-  for (const Node* operand : node.operands)
-    if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
-  for (Site& site : sites) {
-    site.value = -1;
-    result.push_back(std::move(site));
-  }
+}
+
+int BodyBuilder::value_at(const Site& site) {
+  if (site.value >= 0) return site.value;
+  const int from = value_at(*site.from);
+  conditions_ = site.conditions;
+  int value = from;
+  // A view has no other value there. To ask for it at its own position would lead elsewhere, since
+  // that leaves out what the conditions say.
+  if (is_view(*site.node))
+    known_.try_emplace(key_of(*site.node, site.position), value);
+  else
+    value = evaluate(*site.node, site.position);
+  conditions_.clear();
+  return value;
 }
 
 bool BodyBuilder::store_where_found(std::size_t place) {
@@ -164,19 +181,10 @@ bool BodyBuilder::store_at(std::size_t place, Site site) {
   const auto value = [&]() -> const Value& {
     return body_.values[static_cast<std::size_t>(site.value)];
   };
-  const bool of_elements =
-      body_.has_reduced_axis &&
-      (body_.scan || (site.value >= 0 && value().varies) ||
-       std::ranges::any_of(site.position, [&](const Index& at) { return varies(at); }) ||
-       std::ranges::any_of(site.conditions,
-                           [&](const Condition& condition) { return varies(condition.at); }));
+  const bool of_elements = body_.has_reduced_axis && varies(site);
   std::optional<Cover> covered = cover(body_, of_elements, site, node.shape);
   if (!covered) return false;
-  if (site.value < 0) {
-    conditions_ = site.conditions;
-    site.value = evaluate(node, site.position);
-    conditions_.clear();
-  }
+  site.value = value_at(site);
   if (value().is_final || (value().varies && !of_elements)) refuse_shape(node);
   body_.at_least_one.insert(body_.at_least_one.end(), covered->at_least_one.begin(),
                             covered->at_least_one.end());
@@ -188,6 +196,15 @@ bool BodyBuilder::store_at(std::size_t place, Site site) {
                          .varies = of_elements,
                          .stage = value().stage};
   return true;
+}
+
+bool BodyBuilder::varies(const Site& site) const {
+  if (body_.scan) return true;
+  if (site.value >= 0 && body_.values[static_cast<std::size_t>(site.value)].varies) return true;
+  return (site.from && varies(*site.from)) ||
+         std::ranges::any_of(site.position, [&](const Index& at) { return varies(at); }) ||
+         std::ranges::any_of(site.conditions,
+                             [&](const Condition& condition) { return varies(condition.at); });
 }
 
 void BodyBuilder::refuse_shape(const Node& node) const {

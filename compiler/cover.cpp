@@ -266,6 +266,7 @@ std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site
 std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
   const std::span<const Extent> from = view.operand(0)->shape;
   Site result = site;
+  result.node = &view;
   switch (view.op) {
     case Op::slice: return seen_through_slice(space, view, std::move(result));
     case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;

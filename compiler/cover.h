@@ -4,17 +4,20 @@
 
 #include "compiler/body.h"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace sinter {
 
-/// Where a body has a value at hand: its element at `position`, wherever all `conditions` hold.
+/// Where a body has `node` at hand: its element at `position`, wherever all `conditions` hold.
 struct Site {
+  const Node* node = nullptr;
   std::vector<Index> position;
   std::vector<Condition> conditions;
-  int value = -1;  ///< -1: what it is made of is at hand there
+  int value = -1;                    ///< -1: to be made of what is at hand at `from`
+  std::shared_ptr<const Site> from;  ///< of an operand
 };
 
 /// The site of an operand as one of `view`, which has some of its elements or all; nullopt where
