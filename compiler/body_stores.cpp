@@ -190,8 +190,8 @@ bool BodyBuilder::store_at(std::size_t place, Site site) {
                             covered->at_least_one.end());
   body_.stores[place] = {.node = &node,
                          .value = site.value,
-                         .position = site.position,
-                         .at = address(body_.space, site.position, strides_of(request)),
+                         .position = covered->position,
+                         .at = address(body_.space, covered->position, strides_of(request)),
                          .conditions = std::move(covered->conditions),
                          .varies = of_elements,
                          .stage = value().stage};

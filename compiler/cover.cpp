@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/structural.h"
-
 namespace sinter {
 
 namespace {
@@ -18,26 +16,38 @@ struct Digits {
   Extent offset;
 };
 
-/// A coordinate of the places: an axis, or those digits of another number that are within
+/// A coordinate of the places: an axis, or digits of another number. Of these, what is within
 /// [begin, begin + extent).
 struct Number {
   Index at;  ///< runs from 0 to the extent
   Extent extent;
+  Extent begin = 0;
   std::vector<Digits> used = {};  ///< by the elements, or by numbers cut out of this one
   int from = -1;                  ///< the number it is cut out of; -1: an axis
   Digits cut = {};
-  Extent begin = 0;
 };
 
 class Covering {
  public:
-  Covering(Body& body, bool of_elements) : body_(body), space_(body.space) {
+  Covering(Body& body, bool of_elements, const std::vector<Condition>& conditions) : body_(body) {
     axes_ = body.parallel_axes + (of_elements ? 1 : 0);
-    for (int axis = 0; axis < axes_; ++axis)
-      numbers_.push_back({.at = space_.axis(axis), .extent = space_.extent(axis)});
+    for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+      Extent begin = 0;
+      Extent end = body.space.extent(axis);
+      if (axis < axes_)
+        for (const Condition& condition : conditions) narrow(axis, condition, begin, end);
+      const Index own = space_.add_axis(end - begin);
+      here_.push_back(space_.add(own, constant_index(begin)));
+      back_.push_back(body.space.add(body.space.axis(axis), constant_index(Extent(0) - begin)));
+      if (axis < axes_) numbers_.push_back({.at = own, .extent = end - begin, .begin = begin});
+    }
   }
 
-  /// Leaves the places where `condition` holds; false where that is not seen through.
+  /// `index` of the body over the places that are left, where less of it has to be said.
+  Index here(const Index& index) { return space_.substitute(index, here_); }
+  Index back(const Index& index) { return body_.space.substitute(index, back_); }
+
+  /// Leaves the places where `condition`, over them, holds; false where that is not seen through.
   bool restrict_to(const Condition& condition) {
     const Index& at = condition.at;
     if (at.terms.size() == 1 && at.terms[0].coefficient.is(-1))
@@ -62,10 +72,10 @@ class Covering {
     numbers_[static_cast<std::size_t>(digits->number)].used.push_back(*digits);
     numbers_.push_back({.at = space_.add(raw, constant_index(Extent(0) - begin)),
                         .extent = extent,
+                        .begin = begin,
                         .used = {},
                         .from = digits->number,
-                        .cut = *digits,
-                        .begin = begin});
+                        .cut = *digits});
     return true;
   }
 
@@ -104,6 +114,8 @@ class Covering {
 
   /// The conditions that are left once what no element depends on stands at 0.
   std::optional<Cover> take() {
+    for (const Number& number : numbers_)
+      if (number.extent.is_number() && number.extent.number() < 1) return std::nullopt;
     for (int axis = 0; axis < axes_; ++axis) {
       // Vectors run along one of the two sides.
       if (axis == body_.parallel_axes) end_standing();
@@ -120,6 +132,23 @@ class Covering {
   }
 
  private:
+  /// Cuts [begin, end) of `axis` down to where `condition` holds, if that is about the axis alone.
+  static void narrow(int axis, const Condition& condition, Extent& begin, Extent& end) {
+    const Index& at = condition.at;
+    if (at.terms.size() != 1 || at.terms[0].atom->kind != IndexAtom::Kind::axis ||
+        at.terms[0].atom->axis != axis)
+      return;
+    const Extent step = at.terms[0].coefficient;
+    if (!step.is(1) && !step.is(-1)) return;
+    const bool runs_back = step.is(-1);
+    const Extent first =
+        runs_back ? at.constant - condition.end + Extent(1) : condition.begin - at.constant;
+    const Extent last =
+        runs_back ? at.constant - condition.begin + Extent(1) : condition.end - at.constant;
+    if (provably_nonnegative(first - begin)) begin = first;
+    if (provably_nonnegative(end - last)) end = last;
+  }
+
   std::optional<Digits> digits_of(const Index& index) const {
     if (index.terms.size() != 1 || !index.terms[0].coefficient.is(1)) return std::nullopt;
     std::optional<Digits> result = digits_of(*index.terms[0].atom);
@@ -174,15 +203,23 @@ class Covering {
 
   /// Lets an axis that no element depends on stand at 0, with its neighbours as one number.
   void add_standing(int axis) {
-    const Extent extent = space_.extent(axis);
-    if (extent.is(1)) return;
-    standing_ = space_.add(space_.scale(standing_, extent), space_.axis(axis));
-    require(extent);
+    const Number& number = numbers_[static_cast<std::size_t>(axis)];
+    const Extent extent = body_.space.extent(axis);
+    require(number.extent);
+    if (number.extent != extent) {
+      end_standing();
+      add(body_.space.axis(axis), number.begin, 1);
+    } else if (!extent.is(1)) {
+      standing_ = body_.space.add(body_.space.scale(standing_, extent), body_.space.axis(axis));
+    }
+  }
+
+  void add(Index at, Extent begin, Extent count) {
+    cover_.conditions.push_back({.at = std::move(at), .begin = begin, .end = begin + count});
   }
 
   void end_standing() {
-    if (!standing_.is_constant())
-      cover_.conditions.push_back({.at = std::exchange(standing_, {}), .begin = 0, .end = 1});
+    if (!standing_.is_constant()) add(std::exchange(standing_, {}), 0, 1);
   }
 
   /// The place that stores is there only if there is any.
@@ -196,14 +233,15 @@ class Covering {
   bool add_conditions(int which) {
     Number number = numbers_[static_cast<std::size_t>(which)];
     if (number.from >= 0) {
-      const Index raw = space_.add(number.at, constant_index(number.begin));
+      const Index cut = back(space_.add(number.at, constant_index(number.begin)));
       const bool stands = number.used.empty();
-      const Extent count = stands ? Extent(1) : number.extent;
-      cover_.conditions.push_back({.at = raw, .begin = number.begin, .end = number.begin + count});
+      add(cut, number.begin, stands ? Extent(1) : number.extent);
       if (stands) {
         require(number.extent);
         return true;
       }
+    } else if (number.extent != body_.space.extent(which)) {
+      add(body_.space.axis(which), number.begin, number.extent);
     }
     Extent low = 1;
     while (!number.used.empty()) {
@@ -229,70 +267,38 @@ class Covering {
     if (!count) return false;
     Index at = space_.divide(number.at, low);
     if (high != number.extent) at = space_.modulo(at, *count);
-    cover_.conditions.push_back({.at = std::move(at), .begin = 0, .end = 1});
+    add(back(at), 0, 1);
     require(*count);
     return true;
   }
 
-  const Body& body_;
-  IndexSpace& space_;
+  Body& body_;
+  IndexSpace space_;         ///< the body's, narrowed to where conditions on its axes hold
+  std::vector<Index> here_;  ///< the body's axes over this one
+  std::vector<Index> back_;  ///< its axes over those of the body
   int axes_ = 0;
   std::vector<Number> numbers_;  ///< the axes come first
-  Index standing_;
+  Index standing_;               ///< over the body's axes
   bool is_empty_ = false;
   Cover cover_;
 };
 
-std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
-  const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
-  const Extent begin = attribute(view, "begin").extent;
-  const Extent step = attribute(view, "step").integer;
-  Index& place = site.position[axis];
-  if (!step.is(1)) {
-    if (!begin.is_number()) return std::nullopt;
-    const Extent rest = begin - floor_div(begin, step) * step;
-    site.conditions.push_back(
-        {.at = space.modulo(place, step), .begin = rest, .end = rest + Extent(1)});
-    place = space.divide(place, step);
-  }
-  const Extent first = floor_div(begin, step);
-  site.conditions.push_back({.at = place, .begin = first, .end = first + view.shape[axis]});
-  place = space.add(place, constant_index(Extent(0) - first));
-  return site;
-}
-
 }  // namespace
-
-std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
-  const std::span<const Extent> from = view.operand(0)->shape;
-  Site result = site;
-  result.node = &view;
-  switch (view.op) {
-    case Op::slice: return seen_through_slice(space, view, std::move(result));
-    case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;
-    case Op::permute: {
-      const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
-      for (std::size_t axis = 0; axis < axes.size(); ++axis)
-        result.position[axis] = site.position[static_cast<std::size_t>(axes[axis])];
-      return result;
-    }
-    case Op::reshape:
-    case Op::broadcast_to:
-      if (product(from) != product(view.shape)) return std::nullopt;
-      result.position = space.delinearize(space.linearize(site.position, from), view.shape);
-      return result;
-    default: return std::nullopt;
-  }
-}
 
 std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
                            std::span<const Extent> shape) {
-  Covering covering(body, of_elements);
+  Covering covering(body, of_elements, site.conditions);
   for (const Condition& condition : site.conditions)
-    if (!covering.restrict_to(condition)) return std::nullopt;
-  if (!covering.has_every(body.space.linearize(site.position, shape), product(shape)))
-    return std::nullopt;
-  return covering.take();
+    if (!covering.restrict_to(
+            {.at = covering.here(condition.at), .begin = condition.begin, .end = condition.end}))
+      return std::nullopt;
+  const Index element = body.space.linearize(site.position, shape);
+  if (!covering.has_every(covering.here(element), product(shape))) return std::nullopt;
+  std::optional<Cover> result = covering.take();
+  if (result)
+    for (const Index& index : site.position)
+      result->position.push_back(covering.back(covering.here(index)));
+  return result;
 }
 
 }  // namespace sinter

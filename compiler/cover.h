@@ -26,6 +26,7 @@ std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site
 
 struct Cover {
   std::vector<Condition> conditions;
+  std::vector<Index> position;  ///< of the site, in fewer words where the conditions hold
   /// Extents with symbols: where one of them is 0, the place that stores is not there.
   std::vector<Extent> at_least_one;
 };
