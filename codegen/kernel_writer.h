@@ -163,7 +163,16 @@ class KernelWriter {
                       std::span<const std::string> results);
   bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
   std::string in_memory(DType dtype, const std::string& value) const;
+  /// Calls `write` inside an `if` where `store` has conditions.
+  void write_if(const BodyStore& store, bool at_element, const std::function<void()>& write);
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
+  void write_vector_store(const BodyStore& store, const std::string& vector,
+                          const std::string& count);
+  void write_elements_of(const BodyStore& store, const std::string& vector,
+                         const std::string& count);
+  bool is_same_along_vector(const Condition& condition) const;
+  bool is_at_first(const Condition& condition) const;
+  std::string store_condition_text(const BodyStore& store, bool at_element);
   void write_row_store(const BodyStore& store);
   void count_store(const BodyStore& store);
   /// Remembers that an element of `dtype`, or a whole vector of them, is loaded or stored at once.

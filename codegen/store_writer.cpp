@@ -13,8 +13,77 @@ void KernelWriter::count_store(const BodyStore& store) {
                                  stored_elements(body, store) * Extent(size_of(store.node->dtype));
 }
 
+// --- conditions ---------------------------------------------------------------------------------
+
+/// True if `condition` holds at all elements of a vector or at none.
+bool KernelWriter::is_same_along_vector(const Condition& condition) const {
+  if (vector_axis < 0 || schedule.vector == 1 || !depends_on(condition.at, vector_axis))
+    return true;
+  const auto is_whole = [&](Extent bound) {
+    return divisor_of(bound, program.facts) % schedule.vector == 0;
+  };
+  return is_whole(condition.begin) && is_whole(condition.end) &&
+         aligned_vector(condition.at, vector_axis, schedule.vector, program.facts) ==
+             schedule.vector;
+}
+
+/// True if `condition` holds at no element of a vector but its first.
+bool KernelWriter::is_at_first(const Condition& condition) const {
+  return vector_axis >= 0 && schedule.vector > 1 && condition.end == condition.begin + Extent(1) &&
+         divisor_of(condition.begin, program.facts) % schedule.vector == 0 &&
+         aligned_vector(condition.at, vector_axis, schedule.vector, program.facts) ==
+             schedule.vector;
+}
+
+std::string KernelWriter::store_condition_text(const BodyStore& store, bool at_element) {
+  std::vector<std::string> parts;
+  for (const Condition& condition : store.conditions) {
+    const std::string place = atomic(text(condition.at, at_element));
+    if (condition.end == condition.begin + Extent(1)) {
+      parts.push_back(fmt::format("{} == {}", place, text(condition.begin)));
+      continue;
+    }
+    if (!condition.begin.is(0))
+      parts.push_back(fmt::format("{} >= {}", place, text(condition.begin)));
+    const std::optional<Extent> largest = upper_bound(condition.at);
+    if (!largest || !provably_less(*largest, condition.end))
+      parts.push_back(fmt::format("{} < {}", place, text(condition.end)));
+  }
+  return fmt::format("{}", fmt::join(parts, " && "));
+}
+
+void KernelWriter::write_if(const BodyStore& store, bool at_element,
+                            const std::function<void()>& write) {
+  if (store.conditions.empty())
+    write();
+  else
+    out.block(fmt::format("if ({})", store_condition_text(store, at_element)), write);
+}
+
+// --- stores -------------------------------------------------------------------------------------
+
 void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
                                const std::string& count) {
+  count_store(store);
+  if (std::ranges::any_of(store.conditions,
+                          [&](const Condition& condition) { return is_at_first(condition); })) {
+    note_access(store.node->dtype, false);
+    const auto place = static_cast<std::size_t>(&store - body.stores.data());
+    const std::string to = buffer_name(kernel.stores[place].buffer, true);
+    write_if(store, false, [&] {
+      out.line(fmt::format("store({}, {}, {}[0]);", to, text(store.at, false), vector));
+    });
+  } else if (std::ranges::all_of(store.conditions, [&](const Condition& condition) {
+               return is_same_along_vector(condition);
+             })) {
+    write_if(store, false, [&] { write_vector_store(store, vector, count); });
+  } else {
+    write_elements_of(store, vector, count);
+  }
+}
+
+void KernelWriter::write_vector_store(const BodyStore& store, const std::string& vector,
+                                      const std::string& count) {
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   const int buffer = kernel.stores[place].buffer;
   const Index& at = store.at;
@@ -25,7 +94,6 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
       vector_axis < 0 ? std::optional<Extent>(0) : coefficient_of(at, vector_axis);
   const bool is_wide =
       schedule.vector > 1 && step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer);
-  count_store(store);
   note_access(store.node->dtype, is_wide);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
@@ -38,20 +106,34 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
     out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
                          text(*step), vector, some));
   } else {
-    out.directive("#pragma unroll");
-    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
-      const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
-      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(at, true), vector));
-    });
+    write_elements_of(store, vector, count);
   }
+}
+
+void KernelWriter::write_elements_of(const BodyStore& store, const std::string& vector,
+                                     const std::string& count) {
+  note_access(store.node->dtype, false);
+  const auto place = static_cast<std::size_t>(&store - body.stores.data());
+  const std::string to = buffer_name(kernel.stores[place].buffer, true);
+  std::vector<std::string> guards;
+  if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
+  if (!store.conditions.empty()) guards.push_back(store_condition_text(store, true));
+  out.directive("#pragma unroll");
+  out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+    const std::string guard =
+        guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
+    out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(store.at, true), vector));
+  });
 }
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   count_store(store);
   note_access(store.node->dtype, false);
-  out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
-                       text(store.at, false), in_memory(store.node->dtype, value)));
+  write_if(store, false, [&] {
+    out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
+                         text(store.at, false), in_memory(store.node->dtype, value)));
+  });
 }
 
 void KernelWriter::write_row_store(const BodyStore& store) {
@@ -62,8 +144,10 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   if (!is_vector) {
     count_store(store);
     note_access(store.node->dtype, false);
-    out.line(
-        fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(store.at, false), value));
+    write_if(store, false, [&] {
+      out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(store.at, false),
+                           value));
+    });
     return;
   }
   const std::string vector = names_.take(program.buffers[static_cast<std::size_t>(buffer)].name);

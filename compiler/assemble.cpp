@@ -162,6 +162,8 @@ class Assembler {
       const Index at = address(answer.body.space, store.position, strides_of(*parameter));
       for (const Value& load : answer.body.values) {
         if (load.kind != Value::Kind::load || load.node != parameter) continue;
+        // Others than the one that stores read it too.
+        if (!store.conditions.empty()) return false;
         if (load.at != at || load.varies != store.varies || load.stage > store.stage) return false;
         // A pass after the store would read the new contents.
         if (answer.body.passes() > store.stage + 1) return false;

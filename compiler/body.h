@@ -57,9 +57,10 @@ struct BodyReduction {
 struct BodyStore {
   const Node* node = nullptr;
   int value = 0;
-  std::vector<Index> position;  ///< per axis of the node; empty once axes are collapsed
-  Index at;                     ///< element offset in memory
-  bool varies = false;          ///< one element per position on the reduced axis, else one per row
+  std::vector<Index> position;             ///< per axis of the node; empty once axes are collapsed
+  Index at;                                ///< element offset in memory
+  std::vector<Condition> conditions = {};  ///< all must hold for it to happen
+  bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
   bool is_final = false;  ///< one element for the whole kernel
 };
@@ -93,6 +94,8 @@ struct Body {
   std::vector<BodyStore> stores;
   std::optional<BodyScatter> scatter;
   std::optional<BodyScan> scan;
+  /// Where one of these is 0, some results would be stored by nobody.
+  std::vector<Extent> at_least_one;
   /// The value that each indirect atom reads.
   llvm::DenseMap<const IndexAtom*, int> indirect;
 

@@ -7,7 +7,8 @@ namespace sinter {
 
 namespace {
 
-/// Calls `visit` with every index expression of the body, those inside atoms included.
+/// Calls `visit` with every index expression of the body, those inside atoms included; not with the
+/// conditions of stores.
 void for_each_index(const Body& body, const std::function<void(const Index&)>& visit) {
   for (const Value& value : body.values) {
     visit(value.at);
@@ -18,16 +19,41 @@ void for_each_index(const Body& body, const std::function<void(const Index&)>& v
     for (const Index& at : atom->at) visit(at);
 }
 
-/// True if a step of `axis` is always as far as walking the next axis to its end.
+/// True if a step of `axis` moves `index` as far as walking the next axis to its end.
+bool moves_on(const Body& body, const Index& index, int axis) {
+  // Where an axis stands inside an atom, merging would only move the division there.
+  const std::optional<Extent> outer = coefficient_of(index, axis);
+  const std::optional<Extent> inner = coefficient_of(index, axis + 1);
+  return outer && inner && *outer == *inner * body.space.extent(axis + 1);
+}
+
+/// True for `begin <= axis + … < end` without the next axis.
+bool can_widen(const Index& index, int axis) {
+  const std::optional<Extent> step = coefficient_of(index, axis);
+  return step && step->is(1) && !depends_on(index, axis + 1);
+}
+
 bool can_merge(const Body& body, int axis) {
   bool result = true;
-  for_each_index(body, [&](const Index& index) {
-    // Where an axis stands inside an atom, merging would only move the division there.
-    const std::optional<Extent> outer = coefficient_of(index, axis);
-    const std::optional<Extent> inner = coefficient_of(index, axis + 1);
-    result = result && outer && inner && *outer == *inner * body.space.extent(axis + 1);
-  });
+  for_each_index(body, [&](const Index& index) { result = result && moves_on(body, index, axis); });
+  for (const BodyStore& store : body.stores)
+    for (const Condition& condition : store.conditions)
+      result = result && (moves_on(body, condition.at, axis) || can_widen(condition.at, axis));
   return result;
+}
+
+/// Writes conditions of stores on `axis` as conditions on it and the next: b <= a < e is
+/// b·n <= a·n + i < e·n for every i below n.
+void widen_conditions(Body& body, int axis) {
+  const Extent extent = body.space.extent(axis + 1);
+  for (BodyStore& store : body.stores)
+    for (Condition& condition : store.conditions) {
+      if (!can_widen(condition.at, axis)) continue;
+      condition.at =
+          body.space.add(body.space.scale(condition.at, extent), body.space.axis(axis + 1));
+      condition.begin = condition.begin * extent;
+      condition.end = condition.end * extent;
+    }
 }
 
 class Rewriter {
@@ -43,6 +69,8 @@ class Rewriter {
     }
     for (BodyStore& store : body_.stores) {
       store.at = space_.substitute(store.at, axes_);
+      for (Condition& condition : store.conditions)
+        condition.at = space_.substitute(condition.at, axes_);
       store.position.clear();
     }
     llvm::DenseMap<const IndexAtom*, int> indirect;
@@ -68,8 +96,9 @@ Body collapse_axes(Body body) {
   // Runs of axes that merge: first[i] is true where axis i starts a new one.
   std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
-    const bool merges =
-        body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1) || can_merge(body, axis);
+    const bool is_one = body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1);
+    const bool merges = is_one || can_merge(body, axis);
+    if (merges && !is_one) widen_conditions(body, axis);
     starts[static_cast<std::size_t>(axis) + 1] = !merges;
   }
 

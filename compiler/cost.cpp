@@ -1,6 +1,7 @@
 #include "compiler/cost.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/access.h"
 #include "compiler/touched.h"
@@ -79,6 +80,11 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     cost.bytes_written += bytes;
     cost.bytes_read += bytes;
   }
+  for (const Extent extent : body.at_least_one)
+    if (evaluate(extent, facts.symbols) == 0) {
+      cost.seconds = std::numeric_limits<double>::infinity();
+      return cost;
+    }
   constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
   constexpr double kLanesPerSm = 128;
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;

@@ -49,11 +49,16 @@ class Fuser {
         facts_(facts),
         work_(work),
         bytes_(graph.nodes.size(), -1),
-        seconds_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())) {
+    for (const UpdateInfo& update : graph.updates) parameter_of_[update.value] = update.parameter;
+  }
 
   void run() {
     merge_neighbours();
     recompute_cheap_values();
+    merge_siblings();
+    allows_other_shapes_ = true;
+    merge_neighbours();
     merge_siblings();
     queue_ = {};  // returns its memory before the program is put together
   }
@@ -144,6 +149,23 @@ class Fuser {
     return {};
   }
 
+  /// Results of other shapes hold a kernel's space fast, so what they join is made whole first.
+  std::string shapes_refusal(const Body& body) const {
+    for (const BodyStore& store : body.stores) {
+      if (store.conditions.empty()) continue;
+      if (!allows_other_shapes_) return "a result of another shape joins later";
+      const auto parameter = parameter_of_.find(store.node);
+      if (parameter == parameter_of_.end()) continue;
+      for (const Value& value : body.values)
+        if (value.kind == Value::Kind::load && value.node == parameter->second)
+          return fmt::format(
+              "{} is written in place, where the kernel of a larger result may "
+              "still read its old contents",
+              groups.name(parameter->second));
+    }
+    return {};
+  }
+
   /// Arrays that a kernel of `body` takes.
   static std::size_t arguments_of(const Body& body) {
     llvm::DenseSet<const Node*> loaded;
@@ -166,6 +188,7 @@ class Fuser {
     if (groups.are_plain(a, b)) return {arguments_refusal(groups.arguments(a, b))};
     const BodyAnswer answer = groups.body(a, b);
     if (!answer) return {answer.why_not};
+    if (std::string refusal = shapes_refusal(answer.body); !refusal.empty()) return {refusal};
     if (std::string refusal = arguments_refusal(arguments_of(answer.body)); !refusal.empty())
       return {refusal};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
@@ -220,7 +243,8 @@ class Fuser {
 
   void merge_neighbours() {
     for (int group = 0; group < groups.size(); ++group)
-      for (const int consumer : groups.consumers(group)) push(group, consumer);
+      if (groups[group].alive)
+        for (const int consumer : groups.consumers(group)) push(group, consumer);
     drain();
   }
 
@@ -315,6 +339,8 @@ class Fuser {
   std::vector<double> bytes_;   ///< of nodes, by id; -1: not known yet
   std::vector<Known> seconds_;  ///< by group
   std::priority_queue<Candidate> queue_;
+  llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
+  bool allows_other_shapes_ = false;
 };
 
 }  // namespace

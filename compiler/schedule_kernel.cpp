@@ -207,6 +207,9 @@ void schedule(Program& program, Kernel& kernel, const Body& body, const Target& 
   else if (body.has_reduced_axis)
     guard_tree(program, body.reduced_size());
   if (!body.finals.empty()) guard_tree(program, body.parallel_size());
+  for (const Extent extent : body.at_least_one)
+    add_guard(program.guards,
+              {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});
   kernel.candidates = candidates(kernel.kind, body, target, program.facts);
   ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");
   kernel.schedule = kernel.candidates.front();

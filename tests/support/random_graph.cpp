@@ -279,6 +279,7 @@ class Recorder {
       std::vector<Extent> strides;
       if (chance(25)) strides = padded_strides(value.shape());
       graph_.output("out" + std::to_string(i), value, {.strides = strides});
+      if (chance(40)) graph_.output("beside" + std::to_string(i), relative(value));
     }
     for (const Tensor& parameter : parameters_) {
       if (!chance(30)) continue;
@@ -289,6 +290,32 @@ class Recorder {
           break;
         }
     }
+  }
+
+  /// A result of another shape beside `x`: a cut of it, or what it is joined or repeated to.
+  Tensor relative(Tensor x) {
+    const int rank = x.node()->rank();
+    if (rank == 0) return broadcast_to(x, {Extent(3)});
+    if (elements(x.node()->shape) == 0) return cast(x, f64);
+    const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
+    const Extent extent = x.node()->shape[static_cast<std::size_t>(axis)];
+    if (chance(40) && rank < 4) {
+      std::vector<Extent> wider(x.node()->shape.begin(), x.node()->shape.end());
+      wider.insert(wider.begin(), Extent(2));
+      const Tensor all = broadcast_to(x, wider);
+      return chance(50) ? all : reshape(all, {product(wider)});
+    }
+    if (chance(40)) {
+      const Tensor y = cast(x, f32);
+      const std::vector<Operand> parts = {chance(50) ? y : -y, y};
+      return concat(parts, axis);
+    }
+    if (!extent.is_number()) return cast(x, f64);
+    const auto end =
+        static_cast<std::int64_t>(1 + below(static_cast<std::size_t>(extent.number())));
+    const auto begin = static_cast<std::int64_t>(below(static_cast<std::size_t>(end)));
+    const Tensor cut = slice(x, axis, begin, end, static_cast<int>(pick({1, 1, 1, 2})));
+    return chance(50) ? cut : cast(cut, f32);
   }
 
   std::mt19937 random_;

@@ -1,0 +1,103 @@
+// The builder of bodies, for the files that it is made of: body.cpp finds the space and computes
+// values, body_stores.cpp finds the places of what is stored.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/body.h"
+#include "compiler/cover.h"
+
+namespace sinter {
+
+/// Thrown inside the builder only: a body that cannot be is an everyday answer of `build_body`.
+struct Refusal {
+  std::string reason;
+};
+
+class BodyBuilder {
+ public:
+  BodyBuilder(const BodyRequest& request, const std::function<std::string(const Node*)>& names)
+      : request_(request), names_(names) {
+    for (const Node* node : request.nodes) inside_.insert(node);
+  }
+
+  Body build();
+
+ private:
+  void choose_space();
+  static std::vector<Extent> strides_of(const StoreRequest& store);
+  void add_reduction_space(const Node& reduction);
+  /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
+  /// order of the indices, and nobody else may read them before it ends.
+  void add_scatter_space(const Node& node);
+  Index position_in(std::span<const Extent> shape);
+  /// Where `reduction` reads its operand at this row and this place on the reduced axis.
+  std::vector<Index> operand_position(const Node& reduction);
+
+  // --- stores -----------------------------------------------------------------------------------
+  void add_scatter();
+  void add_stores();
+  void add_store(std::size_t place);
+  bool element_store(const Node& node) const;
+  /// True for as many elements as there are rows, or places in all of them; and for one number.
+  bool has_own_position(const Node& node) const;
+  /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
+  /// result is walked as its operand is, so that what it reads lines up with the rows.
+  std::vector<Index> store_position(const Node& node);
+  /// A pointwise kernel that only stores a view walks the view itself.
+  bool inside_only_as_store(const Node& node) const;
+  /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
+  void watch(const Node& node);
+  /// Where `node` is at hand, or can be made of what is, to `result`.
+  void find_sites(const Node& node, llvm::DenseSet<const Node*>& seen, std::vector<Site>& result);
+  /// The value at `site`, computed where it is not yet.
+  int value_at(const Site& site);
+  bool store_where_found(std::size_t place);
+  /// False if `site` has not every element.
+  bool store_at(std::size_t place, Site site);
+  bool varies(const Site& site) const;
+  [[noreturn]] void refuse_shape(const Node& node) const;
+
+  // --- values -----------------------------------------------------------------------------------
+  int evaluate(const Node& node, std::span<const Index> at);
+  int compute(const Node& node, std::span<const Index> at);
+  int gather(const Node& node, std::span<const Index> at);
+  int free_value(const Node& node, std::span<const Index> at);
+  int load(const Node& node, std::span<const Index> at);
+  /// True if `node` reduces one value per row of this kernel over all rows, in their order.
+  bool is_over_rows(const Node& node) const;
+  int final_result(const Node& node);
+  /// A kernel has one scan and nothing that needs a whole row.
+  int scanned(const Node& node, std::span<const Index> at);
+  int reduced(const Node& node, std::span<const Index> at);
+  int select(const Node& node, std::span<const Index> at);
+  /// Computes the values that the indirect atoms of `at` stand for.
+  void resolve_indirect(std::span<const Index> at);
+  void resolve_indirect(const IndexAtom& atom);
+  /// The number of the conditions that hold here; 0 for none.
+  int branch();
+  bool varies(const Index& index) const;
+  int stage(const Index& index) const;
+  int add(Value value);
+  std::vector<std::uint64_t> key_of(const Node& node, std::span<const Index> at) const;
+
+  const BodyRequest& request_;
+  const std::function<std::string(const Node*)>& names_;
+  llvm::DenseSet<const Node*> inside_;
+  Body body_;
+  const Node* primary_ = nullptr;
+  const Node* scatter_ = nullptr;
+  const Node* walked_ = nullptr;  ///< of a pointwise kernel, the result that is its space
+  Index row_;                     ///< row-major number of the row over the parallel axes
+  Index element_;  ///< row-major number of the element over the primary operand's shape
+  std::vector<Condition> conditions_;
+  bool may_repeat_ = false;  ///< some view on the way has an element in several places
+  std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
+  std::map<std::vector<std::uint64_t>, int> known_;
+  llvm::DenseSet<const Node*> watched_;
+  llvm::DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
+};
+
+}  // namespace sinter

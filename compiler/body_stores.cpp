@@ -1,0 +1,216 @@
+// Where each result of a body is stored.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/body_builder.h"
+#include "ir/structural.h"
+
+namespace sinter {
+
+namespace {
+
+/// True for ops whose element at a position is made of their operands' elements there.
+bool keeps_positions(const Node& node) {
+  return is_elementwise(node.op) || node.op == Op::custom || node.op == Op::cast ||
+         node.op == Op::bitcast;
+}
+
+bool has_shape_of(const Node* operand, const Node& node) {
+  return std::ranges::equal(operand->shape, node.shape);
+}
+
+}  // namespace
+
+void BodyBuilder::add_scatter() {
+  const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
+  const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
+  const int base = evaluate(*scatter_->operand(0), at);
+  const int index = evaluate(*scatter_->operand(1), along);
+  const int source = evaluate(*scatter_->operand(2), from);
+  body_.scatter = BodyScatter{.node = scatter_, .base = base, .index = index, .source = source};
+  body_.stores.push_back({.node = scatter_,
+                          .value = base,
+                          .position = {row, column},
+                          .at = address(body_.space, at, strides_of(request_.stores[0]))});
+}
+
+void BodyBuilder::add_stores() {
+  body_.stores.resize(request_.stores.size());
+  std::vector<std::size_t> others;
+  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
+    const Node& node = *request_.stores[place].node;
+    if (has_own_position(node)) continue;
+    others.push_back(place);
+    watch(node);
+  }
+  for (std::size_t place = 0; place < request_.stores.size(); ++place)
+    if (std::ranges::find(others, place) == others.end()) add_store(place);
+  // What one of them is made of may be at hand only once another is stored.
+  while (!others.empty()) {
+    const auto found =
+        std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
+    if (found == others.end()) refuse_shape(*request_.stores[others.front()].node);
+    others.erase(found);
+  }
+}
+
+void BodyBuilder::add_store(std::size_t place) {
+  const StoreRequest& request = request_.stores[place];
+  const Node* node = request.node;
+  const std::vector<Index> at = store_position(*node);
+  const int value = evaluate(*node, at);
+  BodyStore store{.node = node,
+                  .value = value,
+                  .position = at,
+                  .at = address(body_.space, at, strides_of(request)),
+                  .varies = body_.has_reduced_axis && element_store(*node),
+                  .stage = body_.values[static_cast<std::size_t>(value)].stage,
+                  .is_final = body_.values[static_cast<std::size_t>(value)].is_final};
+  if (store.is_final && !product(node->shape).is(1))
+    throw Refusal{
+        fmt::format("{} needs a result of all rows, which is known only when the kernel "
+                    "ends",
+                    names_(node))};
+  if (!store.varies && body_.values[static_cast<std::size_t>(value)].varies)
+    throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
+  const bool has_one_place =
+      store.is_final || store.varies || product(node->shape) == body_.parallel_size();
+  if (has_one_place)
+    body_.stores[place] = std::move(store);
+  else if (!store_at(
+               place,
+               {.node = node, .position = at, .conditions = {}, .value = value, .from = nullptr}))
+    throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
+}
+
+bool BodyBuilder::element_store(const Node& node) const {
+  if (!body_.has_reduced_axis) return false;
+  const Extent size = product(node.shape);
+  const bool has_rows_as_elements = is_scan(primary_->op) || size != body_.parallel_size();
+  return size == body_.parallel_size() * body_.reduced_size() && has_rows_as_elements;
+}
+
+bool BodyBuilder::has_own_position(const Node& node) const {
+  const Extent size = product(node.shape);
+  return element_store(node) || size == body_.parallel_size() || size.is(1);
+}
+
+std::vector<Index> BodyBuilder::store_position(const Node& node) {
+  if (node.op == Op::permute && !inside_only_as_store(node)) {
+    const std::vector<Index> from = store_position(*node.operand(0));
+    const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
+    std::vector<Index> result;
+    for (const std::int64_t axis : axes) result.push_back(from[static_cast<std::size_t>(axis)]);
+    return result;
+  }
+  if (node.op == Op::reshape && !inside_only_as_store(node)) {
+    const Node& from = *node.operand(0);
+    return body_.space.delinearize(body_.space.linearize(store_position(from), from.shape),
+                                   node.shape);
+  }
+  if (node.op == Op::flip && !inside_only_as_store(node))
+    return operand_index(body_.space, node, 0, store_position(*node.operand(0)));
+  const Extent size = product(node.shape);
+  if (element_store(node)) return body_.space.delinearize(element_, node.shape);
+  if (size == body_.parallel_size()) return body_.space.delinearize(row_, node.shape);
+  if (size.is(1)) return std::vector<Index>(node.shape.size());
+  refuse_shape(node);
+}
+
+bool BodyBuilder::inside_only_as_store(const Node& node) const {
+  return !body_.has_reduced_axis && &node == walked_;
+}
+
+// --- results of other shapes --------------------------------------------------------------------
+
+void BodyBuilder::watch(const Node& node) {
+  if (!watched_.insert(&node).second) return;
+  if (is_view(node)) watch(*node.operand(0));
+  if (!keeps_positions(node)) return;
+  for (const Node* operand : node.operands)
+    if (has_shape_of(operand, node)) watch(*operand);
+}
+
+void BodyBuilder::find_sites(const Node& node, llvm::DenseSet<const Node*>& seen,
+                             std::vector<Site>& result) {
+  if (!seen.insert(&node).second) return;
+  if (const auto known = sites_.find(&node); known != sites_.end())
+    result.insert(result.end(), known->second.begin(), known->second.end());
+  std::vector<Site> sites;
+  if (is_view(node)) find_sites(*node.operand(0), seen, sites);
+  if (keeps_positions(node))
+    for (const Node* operand : node.operands)
+      if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
+  for (const Site& site : sites) {
+    std::optional<Site> own = site;
+    if (is_view(node)) own = seen_through(body_.space, node, site);
+    if (!own) continue;
+    own->node = &node;
+    own->value = -1;
+    own->from = std::make_shared<const Site>(site);
+    result.push_back(std::move(*own));
+  }
+}
+
+int BodyBuilder::value_at(const Site& site) {
+  if (site.value >= 0) return site.value;
+  const int from = value_at(*site.from);
+  conditions_ = site.conditions;
+  int value = from;
+  // A view has no other value there. To ask for it at its own position would lead elsewhere, since
+  // that leaves out what the conditions say.
+  if (is_view(*site.node))
+    known_.try_emplace(key_of(*site.node, site.position), value);
+  else
+    value = evaluate(*site.node, site.position);
+  conditions_.clear();
+  return value;
+}
+
+bool BodyBuilder::store_where_found(std::size_t place) {
+  llvm::DenseSet<const Node*> seen;
+  std::vector<Site> sites;
+  find_sites(*request_.stores[place].node, seen, sites);
+  return std::ranges::any_of(sites, [&](const Site& site) { return store_at(place, site); });
+}
+
+bool BodyBuilder::store_at(std::size_t place, Site site) {
+  const StoreRequest& request = request_.stores[place];
+  const Node& node = *request.node;
+  const auto value = [&]() -> const Value& {
+    return body_.values[static_cast<std::size_t>(site.value)];
+  };
+  const bool of_elements = body_.has_reduced_axis && varies(site);
+  std::optional<Cover> covered = cover(body_, of_elements, site, node.shape);
+  if (!covered) return false;
+  site.value = value_at(site);
+  if (value().is_final || (value().varies && !of_elements)) refuse_shape(node);
+  body_.at_least_one.insert(body_.at_least_one.end(), covered->at_least_one.begin(),
+                            covered->at_least_one.end());
+  body_.stores[place] = {.node = &node,
+                         .value = site.value,
+                         .position = covered->position,
+                         .at = address(body_.space, covered->position, strides_of(request)),
+                         .conditions = std::move(covered->conditions),
+                         .varies = of_elements,
+                         .stage = value().stage};
+  return true;
+}
+
+bool BodyBuilder::varies(const Site& site) const {
+  if (body_.scan) return true;
+  if (site.value >= 0 && body_.values[static_cast<std::size_t>(site.value)].varies) return true;
+  return (site.from && varies(*site.from)) ||
+         std::ranges::any_of(site.position, [&](const Index& at) { return varies(at); }) ||
+         std::ranges::any_of(site.conditions,
+                             [&](const Condition& condition) { return varies(condition.at); });
+}
+
+void BodyBuilder::refuse_shape(const Node& node) const {
+  throw Refusal{fmt::format("{} has {} elements, the kernel has {} rows of {}", names_(&node),
+                            to_string(product(node.shape)), to_string(body_.parallel_size()),
+                            to_string(body_.reduced_size()))};
+}
+
+}  // namespace sinter

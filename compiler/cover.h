@@ -1,0 +1,39 @@
+// Results of other shapes than a kernel's iteration space: which of the places where a value is at
+// hand give each of its elements just once.
+#pragma once
+
+#include "compiler/body.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sinter {
+
+/// Where a body has `node` at hand: its element at `position`, wherever all `conditions` hold.
+struct Site {
+  const Node* node = nullptr;
+  std::vector<Index> position;
+  std::vector<Condition> conditions;
+  int value = -1;                    ///< -1: to be made of what is at hand at `from`
+  std::shared_ptr<const Site> from;  ///< of an operand
+};
+
+/// The site of an operand as one of `view`, which has some of its elements or all; nullopt where
+/// the view has no inverse.
+std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site);
+
+struct Cover {
+  std::vector<Condition> conditions;
+  std::vector<Index> position;  ///< of the site, in fewer words where the conditions hold
+  /// Extents with symbols: where one of them is 0, the place that stores is not there.
+  std::vector<Extent> at_least_one;
+};
+
+/// Conditions under which the places of `body`'s rows, or of their elements, give each element of
+/// an array of `shape` once. nullopt where `site` is not seen to have every element.
+std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
+                           std::span<const Extent> shape);
+
+}  // namespace sinter

@@ -1,0 +1,51 @@
+// Which element of a view an element of its operand is.
+#include "compiler/cover.h"
+#include "ir/structural.h"
+
+namespace sinter {
+
+namespace {
+
+std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
+  const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
+  const Extent begin = attribute(view, "begin").extent;
+  const Extent step = attribute(view, "step").integer;
+  Index& place = site.position[axis];
+  if (!step.is(1)) {
+    if (!begin.is_number()) return std::nullopt;
+    const Extent rest = begin - floor_div(begin, step) * step;
+    site.conditions.push_back(
+        {.at = space.modulo(place, step), .begin = rest, .end = rest + Extent(1)});
+    place = space.divide(place, step);
+  }
+  const Extent first = floor_div(begin, step);
+  site.conditions.push_back({.at = place, .begin = first, .end = first + view.shape[axis]});
+  place = space.add(place, constant_index(Extent(0) - first));
+  return site;
+}
+
+}  // namespace
+
+std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
+  const std::span<const Extent> from = view.operand(0)->shape;
+  Site result = site;
+  result.node = &view;
+  switch (view.op) {
+    case Op::slice: return seen_through_slice(space, view, std::move(result));
+    case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;
+    case Op::permute: {
+      const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
+      for (std::size_t axis = 0; axis < axes.size(); ++axis)
+        result.position[axis] = site.position[static_cast<std::size_t>(axes[axis])];
+      return result;
+    }
+    case Op::reshape:
+    case Op::broadcast_to:
+      if (product(from) != product(view.shape)) return std::nullopt;
+      result.position = space.delinearize(space.linearize(site.position, from), view.shape);
+      return result;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace sinter
