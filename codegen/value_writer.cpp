@@ -354,8 +354,9 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   for (const int index : sinks.reductions) {
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
     const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
-    out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
-                         texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
+    const std::string accumulator = tile.accumulator.empty() ? "" : tile.accumulator + ", ";
+    out.line(fmt::format("{}{}.add({}k, {}, {});", guard,
+                         texts_[static_cast<std::size_t>(reduction.result)], accumulator,
                          operand_text(reduction.operand),
                          gives_index(reduction.node->op) ? tile.index : "0"));
   }

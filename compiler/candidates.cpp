@@ -242,72 +242,122 @@ std::int64_t widest_state(const Body& body) {
   return widest;
 }
 
-/// True if `held` states per thread fit in its registers. A logsumexp has two numbers in each, and
-/// its exponential and the rest of the loop take some 48 more (measured for sm_90).
-bool holds_states(const Body& body, const Target& target, std::int64_t held, int threads) {
-  const std::int64_t registers =
-      std::min(target.registers_per_sm / threads, target.max_registers_per_thread);
-  return std::ranges::none_of(body.reductions, [&](const BodyReduction& reduction) {
-    const std::int64_t words = 2 * size_of(reduction.node->dtype) / 4;
-    return reduction.node->op == Op::logsumexp && held * words + 48 > registers;
-  });
+/// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
+/// `levels`, and those that are joined), four rows of every load, and the rest of the loop.
+std::int64_t registers_of(const Body& body, int vector, std::int64_t levels) {
+  std::int64_t loads = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && value.varies) loads += size_of(value.dtype);
+  std::int64_t states = 0;
+  bool is_heavy = false;
+  for (const BodyReduction& reduction : body.reductions) {
+    const Op op = reduction.node->op;
+    const std::int64_t word = size_of(info(reduction.node->operand(0)->dtype).compute);
+    states += gives_index(op)       ? 16
+              : op == Op::welford   ? 3 * word
+              : op == Op::logsumexp ? 2 * word
+                                    : word;
+    is_heavy = is_heavy || op == Op::logsumexp;
+  }
+  return (is_heavy ? 48 : 32) + vector * (states * (levels + 2) + kChunk * loads) / 4;
 }
 
-std::vector<Schedule> columns(const Body& body, const Target& target, const Facts& facts) {
-  const int axis = body.parallel_axes - 1;
-  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
-  const std::int64_t inner = evaluate(body.space.extent(axis), facts.symbols);
-  const std::int64_t outer =
-      evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner, 1);
-  const Sizes sizes = sizes_along(body, axis);
-  const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
-  const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes.largest, divisor));
-  const int widest = useful_vector(body, axis, limit, facts);
-  const std::int64_t state = widest_state(body);
-  List list;
-  const auto add = [&](int vector, int lanes, int side_by_side) {
-    // At least 1/8 of the accumulators per thread would not fit in registers for wide vectors.
-    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
-    const std::int64_t held = tree.accumulators / lanes * vector;
-    // A thread keeps the parts of its group until the end: more groups, fewer parts for each.
-    int groups = 1;
-    while (tree.parts / groups * vector > 64 && groups < tree.parts &&
-           lanes * side_by_side * groups * 2 <= 1024)
-      groups *= 2;
-    if (tree.parts / groups * vector > 64) return;
-    const int threads = lanes * side_by_side * groups;
-    const std::int64_t shared = 2 * std::int64_t{threads} * vector * state;
-    if (held > 64 || threads > 1024 || threads < 32 || shared > target.shared_per_block_opt_in)
-      return;
-    if (!holds_states(body, target, held, threads)) return;
-    list.add({.threads = threads,
-              .vector = vector,
-              .unroll = 1,
-              .threads_per_row = lanes * groups,
-              .rows_per_block = side_by_side,
-              .groups = groups});
-  };
-  const auto side = [&](int vector) {
-    // No more columns side by side than there are.
-    const auto needed = static_cast<int>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner / vector, 1))));
-    return std::min(needed, 32);
-  };
-  // Few columns: narrower blocks, so that more SMs have work.
-  for (int vector = widest; vector >= 1; vector /= 2)
-    for (const int wide : {side(vector), side(vector) / 2, side(vector) / 4})
-      for (const int lanes : {16, 32, 64, 128})
-        if (wide >= 1 &&
-            (outer * inner / (std::int64_t{wide} * vector) >= target.sm_count || wide <= 8))
-          add(vector, lanes, wide);
-  if (tree.parts > 64)
-    for (const int wide : {8, 4, 2}) add(1, 16, wide);
-  for (const int lanes : {128, 512}) {
-    const int shared = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
-    add(1, lanes, std::max(1, 32 / shared));
+/// Columns side by side in a block, and threads along the rows: enough of them, over all blocks, to
+/// keep the memory busy.
+class ColumnCandidates {
+ public:
+  ColumnCandidates(const Body& body, const Target& target, const Facts& facts)
+      : body_(body),
+        target_(target),
+        sizes_(sizes_along(body, body.parallel_axes - 1)),
+        tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
+        inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
+        outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
+    const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
+    const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes_.largest, divisor));
+    widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
   }
-  return list.take();
-}
+
+  std::vector<Schedule> make() {
+    for (int vector = widest_; vector >= 1; vector /= 2) {
+      const int wide = side_by_side(vector);
+      const int lanes = lanes_for(vector, wide);
+      add(vector, lanes, wide);
+      add(vector, lanes * 2, wide);
+      add(vector, lanes / 2, wide);
+      add(vector, lanes, wide * 2);
+      add(vector, lanes * 2, wide / 2);
+    }
+    for (const int lanes : {16, 64, 512}) {
+      const auto own = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
+      add(1, own, std::max(1, 32 / own));
+    }
+    return list_.take();
+  }
+
+ private:
+  /// 128 bytes of a row, fewer where blocks would be too few for all SMs, but never less than the
+  /// 32 that come together anyway.
+  int side_by_side(int vector) const {
+    const int bytes = vector * sizes_.largest;
+    const auto there = static_cast<int>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner_ / vector, 1))));
+    // Short columns have few threads each: more of them, so that blocks are not tiny.
+    const int least = std::max(1, static_cast<int>(32 / tree_.accumulators));
+    const int good = std::max(128 / bytes, static_cast<int>(128 / tree_.accumulators));
+    int wide = std::max(std::min({good, there, 128}), least);
+    while (wide > least && wide * bytes > 32 &&
+           outer_ * inner_ / (std::int64_t{wide} * vector) < target_.sm_count)
+      wide /= 2;
+    return wide;
+  }
+
+  /// Each thread has four rows of every stream on their way.
+  int lanes_for(int vector, int wide) const {
+    const std::int64_t bytes =
+        kChunk * vector * sizes_.largest * std::max<std::int64_t>(sizes_.streams, 1);
+    const std::int64_t threads = target_.sm_count * target_.bytes_in_flight / bytes;
+    const std::int64_t columns = std::max<std::int64_t>(outer_ * inner_ / vector, 1);
+    const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(threads / columns, 1));
+    return static_cast<int>(std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(std::bit_ceil(wanted)), 16, std::max(512 / wide, 16)));
+  }
+
+  void add(int vector, int lanes, int side_by_side) {
+    if (lanes < 1 || side_by_side < 1) return;
+    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
+    int groups = 1;
+    // Short of threads along the rows, parts are dealt out too.
+    while (groups * 2 <= tree_.parts && lanes == tree_.accumulators &&
+           lanes * side_by_side * groups * 2 <= 256)
+      groups *= 2;
+    const int threads = lanes * side_by_side * groups;
+    const std::int64_t shared = 2 * std::int64_t{threads} * vector * widest_state(body_);
+    if (threads > 1024 || threads < 32 || shared > target_.shared_per_block_opt_in) return;
+    const auto levels = static_cast<std::int64_t>(
+        std::bit_width(static_cast<std::uint64_t>(tree_.accumulators / lanes)) +
+        std::bit_width(static_cast<std::uint64_t>(tree_.parts / groups)));
+    const std::int64_t registers = registers_of(body_, vector, levels);
+    if (vector > 1 && registers > std::min<std::int64_t>(target_.registers_per_sm / threads,
+                                                         target_.max_registers_per_thread))
+      return;
+    list_.add({.threads = threads,
+               .vector = vector,
+               .unroll = 1,
+               .threads_per_row = lanes * groups,
+               .rows_per_block = side_by_side,
+               .groups = groups});
+  }
+
+  const Body& body_;
+  const Target& target_;
+  Sizes sizes_;
+  Tree tree_;
+  std::int64_t inner_;
+  std::int64_t outer_;
+  int widest_ = 1;
+  List list_;
+};
 
 // --- scans --------------------------------------------------------------------------------------
 
@@ -355,7 +405,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
     case KernelKind::pointwise: return pointwise(body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
-    case KernelKind::column_reduce: return columns(body, target, facts);
+    case KernelKind::column_reduce: return ColumnCandidates(body, target, facts).make();
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();
     case KernelKind::joined: break;  // its members have their own

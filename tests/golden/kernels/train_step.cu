@@ -151,7 +151,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
 }
 
-// phase 2: column_reduce · threads 128, vector 4, 16 per row, 8 rows per block
+// phase 2: column_reduce · threads 128, vector 4, 64 per row, 2 rows per block
 //   hit = eq class, at : bool[256, 10]
 //   onehot = cast hit {to = f32} : f32[256, 10]
 //   prob = exp lp : f32[256, 10]
@@ -169,15 +169,15 @@ train_step_0_2(const float* __restrict__ x_in,
                float* w_io,
                const float lr,
                const int block) {
-  using Shape = ColumnShape<8, 16, 1, 64, 4>;
+  using Shape = ColumnShape<2, 64, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 2048, 0};
-  const int outer = block / 2;
-  const int column = (block % 2) * 32 + Shape::column() * 4;
+  const int outer = block / 8;
+  const int column = (block % 8) * 8 + Shape::column() * 4;
   const Vector<float, 4> w = load<4>(w_io, outer * 64 + column);
   const long long class_ = static_cast<long long>(outer);
   ColumnReduction<Sum<float>, Shape, 1> dw_sum_tree;
-#pragma unroll
-  for (int tile = 0; tile < 4; ++tile) {
+#pragma unroll 1
+  for (int tile = 0; tile < 1; tile += 1) {
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
@@ -191,10 +191,11 @@ train_step_0_2(const float* __restrict__ x_in,
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float gx = g * x[k];
-        dw_sum_tree.add(tile, k, gx, 0);
+        dw_sum_tree.add(k, gx, 0);
       }
     }
   }
+  dw_sum_tree.finish_accumulator(0);
   dw_sum_tree.finish_part(0, exchange);
   Sum<float> dw_sum_tree_states[4];
   dw_sum_tree.finish(dw_sum_tree_states, exchange);
@@ -247,7 +248,7 @@ train_step_0(unsigned* tickets,
     block_barrier();
   }
   grid_barrier(tickets);
-  for (int block = static_cast<int>(blockIdx.x); block < 20; block += static_cast<int>(gridDim.x)) {
+  for (int block = static_cast<int>(blockIdx.x); block < 80; block += static_cast<int>(gridDim.x)) {
     train_step_0_2(x_in, label_in, lp_out, w_in, lr, block);
     block_barrier();
   }
