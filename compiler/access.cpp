@@ -99,6 +99,41 @@ PassPlan plan_resident_passes(const Body& body) {
   return PassPlanner(body).plan(plan);
 }
 
+int kept_bytes(const Value& value) {
+  return size_of(value.kind == Value::Kind::load ? value.dtype : info(value.dtype).compute);
+}
+
+KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
+  const auto last_pass = [&](int value) {
+    int last = 0;
+    for (std::size_t pass = 0; pass < plan.needed.size(); ++pass)
+      if (plan.needed[pass][static_cast<std::size_t>(value)]) last = static_cast<int>(pass);
+    return last;
+  };
+  KeptSlots slots{.slot_of = std::vector<int>(plan.kept.size(), -1), .bytes = {}};
+  std::vector<int> free_from;  // of each slot: the last pass that needs what is in it
+  std::vector<std::size_t> order(plan.kept.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto born = [&](std::size_t i) {
+    return plan.first_pass[static_cast<std::size_t>(plan.kept[i])];
+  };
+  std::ranges::stable_sort(order, {}, born);
+  for (const std::size_t i : order) {
+    const int value = plan.kept[i];
+    const int bytes = kept_bytes(body.values[static_cast<std::size_t>(value)]);
+    std::size_t slot = 0;
+    while (slot < slots.bytes.size() && (slots.bytes[slot] != bytes || free_from[slot] > born(i)))
+      ++slot;
+    if (slot == slots.bytes.size()) {
+      slots.bytes.push_back(bytes);
+      free_from.push_back(0);
+    }
+    free_from[slot] = last_pass(value);
+    slots.slot_of[i] = static_cast<int>(slot);
+  }
+  return slots;
+}
+
 int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
   int most = 0;
   for (int pass = 0; pass + 1 < static_cast<int>(plan.needed.size()); ++pass) {
@@ -109,7 +144,7 @@ int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
         later = later || plan.needed[next][static_cast<std::size_t>(value)];
       const Value& kept = body.values[static_cast<std::size_t>(value)];
       if (plan.first_pass[static_cast<std::size_t>(value)] <= pass && later)
-        alive += size_of(kept.kind == Value::Kind::load ? kept.dtype : info(kept.dtype).compute);
+        alive += kept_bytes(kept);
     }
     most = std::max(most, alive);
   }

@@ -24,6 +24,16 @@ PassPlan plan_resident_passes(const Body& body);
 /// The most bytes of a row's kept values that are alive from one pass to the next, per element.
 int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 
+/// The places of kept values in shared memory: a value may take the place of one that no pass needs
+/// any more.
+struct KeptSlots {
+  std::vector<int> slot_of;  ///< of each value in PassPlan::kept
+  std::vector<int> bytes;    ///< per element, of each slot
+};
+KeptSlots kept_slots(const Body& body, const PassPlan& plan);
+/// Bytes of one element of a value that is kept: as loaded, or as computed.
+int kept_bytes(const Value& value);
+
 /// The widest power of two <= `limit` that divides every coefficient of `at` but the one of `axis`,
 /// and its constant: how many elements along `axis` a vector may hold for its address to be
 /// aligned. 1 if the axis does not move the address by exactly 1.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "compiler/access.h"
 #include "compiler/cost.h"
@@ -129,6 +130,23 @@ int ladder(std::int64_t extent) {
   return 256;
 }
 
+/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
+std::int64_t widest_state(const Body& body) {
+  std::int64_t widest = 8;
+  for (const BodyReduction& reduction : body.reductions) {
+    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
+    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
+    if (reduction.node->op == Op::logsumexp)
+      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
+  }
+  return widest;
+}
+
+/// Of a row, in one thread.
+constexpr std::int64_t kKeptWords = 64;
+constexpr std::int64_t kOtherRegisters = 40;
+constexpr std::uint64_t kMostThreadsThatKeep = 512;
+
 class RowCandidates {
  public:
   RowCandidates(const Body& body, const Target& target, const Facts& facts, bool split)
@@ -143,7 +161,7 @@ class RowCandidates {
   std::vector<Schedule> make() {
     const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
     const int wide = is_narrow ? 8 : 4;
-    const int first = split_ ? 256 : ladder(extent_);
+    const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep());
     add(first, wide, default_threads());
     add(first, 4, default_threads());
     for (const int vector : {wide, 4})
@@ -158,6 +176,17 @@ class RowCandidates {
 
  private:
   int default_threads() const { return 128; }
+
+  /// How many threads keep a row in their registers; as many as a block with shared memory to
+  /// itself should have if none do.
+  int threads_to_keep() const {
+    if (body_.passes() == 1 || !body_.reduced_size().is_number()) return 1;
+    const std::int64_t bytes = extent_ * kept_bytes_per_element(body_, plan_resident_passes(body_));
+    const auto threads =
+        static_cast<std::uint64_t>((bytes + kKeptWords * 4 - 1) / (kKeptWords * 4));
+    return static_cast<int>(
+        std::bit_ceil(std::clamp<std::uint64_t>(threads, 1, kMostThreadsThatKeep)));
+  }
 
   void add(int threads_per_row, int vector, int threads) {
     const int chunks = vector / static_cast<int>(kChunk);
@@ -192,20 +221,37 @@ class RowCandidates {
     }
     if (schedule.threads > 1024) return;
     schedule.resident = fits(schedule);
+    schedule.in_shared = !schedule.resident && fits_shared(schedule);
+    schedule.resident = schedule.resident || schedule.in_shared;
     list_.add(schedule);
+  }
+
+  std::int64_t vectors_of(const Schedule& schedule) const {
+    const std::int64_t per_part =
+        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
+    const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
+    return tiles * (tree_.parts / schedule.groups);
   }
 
   /// A thread's share of the kept values fits in half of its registers.
   bool fits(const Schedule& schedule) const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
-    constexpr std::int64_t kWords = 64;
-    const std::int64_t per_part =
-        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
-    const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
-    const std::int64_t vectors = tiles * (tree_.parts / schedule.groups);
-    const std::int64_t bytes =
-        vectors * schedule.vector * kept_bytes_per_element(body_, plan_resident_passes(body_));
-    return bytes <= kWords * 4;
+    const std::int64_t words = std::min<std::int64_t>(
+        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters);
+    const std::int64_t bytes = vectors_of(schedule) * schedule.vector *
+                               kept_bytes_per_element(body_, plan_resident_passes(body_));
+    return bytes <= words * 4;
+  }
+
+  /// The block's shared memory holds the kept values of its rows.
+  bool fits_shared(const Schedule& schedule) const {
+    if (split_ || body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
+    const std::vector<int> slots = kept_slots(body_, plan_resident_passes(body_)).bytes;
+    const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    const std::int64_t exchange =
+        2 * std::int64_t{schedule.threads} * (schedule.vector / kChunk) * widest_state(body_);
+    return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * bytes <=
+           target_.shared_per_block_opt_in;
   }
 
   Schedule fallback() const {
@@ -229,18 +275,6 @@ class RowCandidates {
 };
 
 // --- columns ------------------------------------------------------------------------------------
-
-/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
-std::int64_t widest_state(const Body& body) {
-  std::int64_t widest = 8;
-  for (const BodyReduction& reduction : body.reductions) {
-    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
-    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
-    if (reduction.node->op == Op::logsumexp)
-      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
-  }
-  return widest;
-}
 
 /// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
 /// `levels`, and those that are joined), four rows of every load, and the rest of the loop.

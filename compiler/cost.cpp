@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "compiler/access.h"
 #include "compiler/touched.h"
@@ -11,8 +12,10 @@ namespace sinter {
 
 namespace {
 
-/// A row of up to this many bytes per kept value stays in the registers of one block.
-constexpr std::int64_t kResidentBytes = 64 * 1024;
+/// What the registers of one block keep of a row: 64 in each of 512 threads.
+constexpr std::int64_t kResidentBytes = 128 * 1024;
+/// Shared memory that reductions take for themselves.
+constexpr std::int64_t kExchangeBytes = 16 * 1024;
 
 double bytes_of(Extent elements, DType dtype, const Facts& facts) {
   return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
@@ -37,10 +40,15 @@ int instructions_of(Op op) {
   }
 }
 
-bool fits_resident(const Body& body, const Facts& facts) {
-  if (!body.has_reduced_axis || body.passes() == 1) return false;
-  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
-  return extent * kept_bytes_per_element(body, plan_resident_passes(body)) <= kResidentBytes;
+bool fits_resident(const Body& body, const Target& target) {
+  if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
+    return false;
+  const std::int64_t extent = body.reduced_size().number();
+  const PassPlan plan = plan_resident_passes(body);
+  if (extent * kept_bytes_per_element(body, plan) <= kResidentBytes) return true;
+  const std::vector<int> slots = kept_slots(body, plan).bytes;
+  const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+  return extent * bytes <= target.shared_per_block_opt_in - kExchangeBytes;
 }
 
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
@@ -53,7 +61,7 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
   const std::vector<std::vector<bool>> needed = plan_passes(body).needed;
-  const bool resident = fits_resident(body, facts);
+  const bool resident = fits_resident(body, target);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   for (std::size_t i = 0; i < body.values.size(); ++i) {
