@@ -1,5 +1,7 @@
 #include "compiler/access.h"
 
+#include "compiler/cost.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -83,17 +85,55 @@ bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
 
 PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
 
+namespace {
+
+/// What to keep so that `value` is at hand in a later pass: itself, or what a few cheap ops make it
+/// of.
+class KeepInstead {
+ public:
+  explicit KeepInstead(const Body& body) : body_(body) {}
+
+  std::vector<int> of(int value, std::span<const int> kept) const {
+    std::vector<int> leaves;
+    collect(value, leaves);
+    std::int64_t more = 0;
+    for (const int leaf : leaves)
+      if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
+    // A cast is always redone: what it reads is kept instead.
+    int narrow = value;
+    while (at(narrow).kind == Value::Kind::op && at(narrow).node->op == Op::cast)
+      narrow = at(narrow).operands[0];
+    if (more > kept_bytes(at(narrow))) return {narrow};
+    return leaves;
+  }
+
+ private:
+  const Value& at(int value) const { return body_.values[static_cast<std::size_t>(value)]; }
+
+  void collect(int value, std::vector<int>& leaves) const {
+    const Value& v = at(value);
+    if (!v.varies) return;
+    if (v.kind == Value::Kind::op && v.node->op != Op::custom && instructions_of(v.node->op) <= 1) {
+      for (const int operand : v.operands) collect(operand, leaves);
+    } else if (std::ranges::find(leaves, value) == leaves.end()) {
+      leaves.push_back(value);
+    }
+  }
+
+  const Body& body_;
+};
+
+}  // namespace
+
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
+  const KeepInstead keep(body);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
     if (plan.first_pass[value] < 0 || !is_used_later(body, plan, value)) continue;
-    // A cast is redone from what was loaded, which is narrower.
-    int keep = static_cast<int>(value);
-    const auto at = [&](int v) -> const Value& { return body.values[static_cast<std::size_t>(v)]; };
-    while (at(keep).kind == Value::Kind::op && at(keep).node->op == Op::cast)
-      keep = at(keep).operands[0];
-    if (at(keep).varies && std::ranges::find(plan.kept, keep) == plan.kept.end())
-      plan.kept.push_back(keep);
+    for (const int leaf : keep.of(static_cast<int>(value), plan.kept))
+      if (body.values[static_cast<std::size_t>(leaf)].varies &&
+          std::ranges::find(plan.kept, leaf) == plan.kept.end())
+        plan.kept.push_back(leaf);
   }
   std::ranges::sort(plan.kept);
   return PassPlanner(body).plan(plan);

@@ -63,7 +63,6 @@ train_step_0_1(const long long* __restrict__ label_in,
   Exchange exchange = {shared_memory(), 512, 0};
   const int row = block * 32 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<float, 4> logits[1];
-  Vector<float, 4> sub_8[1];
   const long long label = load(label_in, row);
   const float logits_2 = load(logits_in, row * 10 + wrapped_index<int>(label, 10));
   RowReduction<Max<float>, Shape, 1> max_4_tree;
@@ -88,7 +87,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
   max_4_tree.finish_part(0, exchange);
   const float max_4 = max_4_tree.finish(exchange).result();
-  const float sub_8_2 = logits_2 - max_4;
+  const float sub_8 = logits_2 - max_4;
   RowReduction<Sum<float>, Shape, 1> sum_10_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -97,8 +96,8 @@ train_step_0_1(const long long* __restrict__ label_in,
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        sub_8[tile][k] = logits[tile][k] - max_4;
-        const float exp_9 = expf(sub_8[tile][k]);
+        const float sub_8_2 = logits[tile][k] - max_4;
+        const float exp_9 = expf(sub_8_2);
         if (k < count) sum_10_tree.add(tile, k, exp_9, 0);
       }
     }
@@ -106,7 +105,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   sum_10_tree.finish_part(0, exchange);
   const float sum_10 = sum_10_tree.finish(exchange).result();
   const float log_11 = logf(sum_10);
-  const float lp = sub_8_2 - log_11;
+  const float lp = sub_8 - log_11;
   const float nll = -lp;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -116,7 +115,8 @@ train_step_0_1(const long long* __restrict__ label_in,
       Vector<float, 4> lp_2;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        lp_2[k] = sub_8[tile][k] - log_11;
+        const float sub_8_2 = logits[tile][k] - max_4;
+        lp_2[k] = sub_8_2 - log_11;
       }
       store_apart<4>(lp_out, row * 10 + column, 1, lp_2, count);
     }
