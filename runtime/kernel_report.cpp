@@ -1,7 +1,5 @@
 #include "runtime/kernel_report.h"
 
-#include <fmt/format.h>
-
 #include "ir/extent.h"
 
 #include <algorithm>
@@ -27,7 +25,8 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
                       .shared_bytes = source.shared_bytes,
                       .notes = kernel.notes};
   for (const Kernel& member : kernel.members)
-    report.members.push_back(fmt::format("phase {}: {}", member.phase, name(member.kind)));
+    report.members.push_back(
+        {.name = member.name, .phase = member.phase, .kind = std::string(name(member.kind))});
   report.minimal_bytes =
       std::min(bytes_of_buffers(source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;

@@ -43,7 +43,7 @@ TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
   ASSERT_FALSE(json["kernels"].empty());
   for (const Json& kernel : json["kernels"])
     EXPECT_EQ(keys(kernel),
-              (Keys{"name", "kind", "nodes", "launches", "bytes_read", "bytes_written",
+              (Keys{"name", "kind", "members", "nodes", "launches", "bytes_read", "bytes_written",
                     "minimal_bytes", "threads", "grid", "vector_bytes", "registers", "spill_bytes",
                     "shared_bytes", "compile_ms"}));
 }
@@ -53,10 +53,13 @@ TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
       "SINTER_SKIP=fuse; export SINTER_SKIP; "
       "sinter explain layer_norm_backward.sinter --json");
   Keys names;
-  for (const Json& kernel : json["kernels"]) names.push_back(kernel["name"]);
+  for (const Json& kernel : json["kernels"]) {
+    names.push_back(kernel["name"]);
+    for (const Json& member : kernel["members"]) names.push_back(member["name"]);
+  }
   ASSERT_FALSE(json["boundaries"].empty());
   for (const Json& boundary : json["boundaries"]) {
-    EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason"}));
+    EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason", "is_inside"}));
     for (const char* end : {"producer", "consumer"})
       EXPECT_EQ(std::ranges::count(names, boundary[end].get<std::string>()), 1) << boundary;
     EXPECT_NE(boundary["reason"], "");

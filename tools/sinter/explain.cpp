@@ -21,9 +21,12 @@ Json of_cubin(const KernelExplanation& kernel, T CubinReport::*figure) {
 
 Json to_json(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
+  Json members = Json::array();
+  for (const MemberReport& member : report.members)
+    members.push_back({{"name", member.name}, {"phase", member.phase}, {"kind", member.kind}});
   return {{"name", kernel.name},
           {"kind", report.kind},
-          {"members", report.members},
+          {"members", members},
           {"nodes", report.nodes},
           {"launches", report.launches},
           {"bytes_read", report.bytes_read},
@@ -61,7 +64,8 @@ Json to_json(const Explanation& explanation) {
 void print_kernel(const KernelExplanation& kernel, const Target& target) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
-  for (const std::string& member : report.members) fmt::print("  {}\n", member);
+  for (const MemberReport& member : report.members)
+    fmt::print("  phase {}: {} · {}\n", member.phase, member.name, member.kind);
   for (const std::string& node : report.nodes) fmt::print("  {}\n", node);
   fmt::print("  bytes     {} read, {} written{}\n", bytes_text(report.bytes_read),
              bytes_text(report.bytes_written),

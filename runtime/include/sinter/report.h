@@ -30,12 +30,19 @@ struct CubinReport {
   double compile_ms = 0;         ///< of that program
 };
 
+/// One of several kernels in one launch.
+struct MemberReport {
+  std::string name;  ///< as in boundaries
+  int phase = 0;     ///< what it needs of others is done in the phases before
+  std::string kind;
+};
+
 struct KernelReport {
   std::string name;
-  std::string kind;                  ///< pointwise, row_reduce, …; joined: several in one launch
-  std::vector<std::string> members;  ///< of a joined kernel: `phase 1: row_reduce`
-  std::vector<std::string> nodes;    ///< as in the text form, in order
-  std::vector<std::string> places;   ///< `model.cpp:42`, where each was recorded
+  std::string kind;                   ///< pointwise, row_reduce, …; joined: several in one launch
+  std::vector<MemberReport> members;  ///< of a joined kernel, by phase
+  std::vector<std::string> nodes;     ///< as in the text form, in order
+  std::vector<std::string> places;    ///< `model.cpp:42`, where each was recorded
   std::string schedule;
   std::string source;           ///< the emitted function, without the prelude
   int launches = 0;             ///< per run; 0 where a size is zero
