@@ -183,7 +183,17 @@ class JoinedWriter {
       blocks = blocks + members_[member].source.grid;
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
-    const auto calls = [&] { write_calls(here, starts); };
+    // Somebody must be there to be the last block, with or without work.
+    const bool may_be_idle =
+        phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));
+    if (may_be_idle) source_.grid = blocks + Extent(1) - is_at_work(blocks);
+    const auto calls = [&] {
+      if (may_be_idle)
+        out_.block(fmt::format("if (block < {})", text(blocks)),
+                   [&] { write_calls(here, starts); });
+      else
+        write_calls(here, starts);
+    };
     if (phase == 0 && !source_.is_cooperative) {
       out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type_));
       calls();

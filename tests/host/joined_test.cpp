@@ -32,6 +32,17 @@ graph apart(x: f32[n], z: bf16[c, 33], u: i32[5]) {
   return y, t, s, q, k
 })";
 
+/// What the last block does is done even if no block has anything to do before.
+constexpr const char* kTail = R"(
+graph tail(x: f32[n, 64]) {
+  a = sum x {axes = [1]}
+  b = exp a
+  s = sum b {axes = [0]}
+  m = max b {axes = [0]}
+  t = add s, 1.0
+  return s, t, m, b
+})";
+
 /// An update that later phases must not see too early, and temporaries between phases.
 constexpr const char* kUpdate = R"(
 graph step(p: f32[n, c], g: f32[n, c]) {
@@ -64,6 +75,10 @@ TEST_P(Joined, KernelsSideBySide) {
 TEST_P(Joined, NothingToDoInSomeMembers) {
   run_and_check(kSideBySide, {{"n", 5000}, {"c", 0}});
   run_and_check(kSideBySide, {{"n", 0}, {"c", 19}});
+}
+
+TEST_P(Joined, TheLastBlockHasWorkWhereOthersHaveNone) {
+  for (const std::int64_t n : {0, 1, 40}) run_and_check(kTail, {{"n", n}});
 }
 
 TEST_P(Joined, UpdatesInALaterPhase) {
