@@ -17,6 +17,7 @@ class PassPlanner {
     plan.needed.assign(passes, std::vector<bool>(body_.values.size(), false));
     for (const BodyReduction& reduction : body_.reductions)
       need(plan, reduction.operand, reduction.stage);
+    for (const BodyReduction& column : body_.columns) need(plan, column.operand, column.stage);
     for (const BodyStore& store : body_.stores)
       if (store.varies) need(plan, store.value, store.stage);
     plan.first_pass.assign(body_.values.size(), -1);
@@ -70,13 +71,15 @@ bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
   const auto is_late = [&](int operand, int stage) {
     return operand == static_cast<int>(value) && stage > born;
   };
+  const auto is_late_reduction = [&](const BodyReduction& reduction) {
+    return is_late(reduction.operand, reduction.stage);
+  };
   return std::ranges::any_of(body.stores,
                              [&](const BodyStore& store) {
                                return store.varies && is_late(store.value, store.stage);
                              }) ||
-         std::ranges::any_of(body.reductions, [&](const BodyReduction& reduction) {
-           return is_late(reduction.operand, reduction.stage);
-         });
+         std::ranges::any_of(body.reductions, is_late_reduction) ||
+         std::ranges::any_of(body.columns, is_late_reduction);
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+#include "codegen/row_passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sinter {
+
+RowPasses::RowPasses(KernelWriter& writer)
+    : writer_(writer),
+      body_(writer.body),
+      schedule_(writer.schedule),
+      plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
+
+std::string RowPasses::first_of_row() const {
+  return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
+}
+
+void RowPasses::declare_shape(std::int64_t exchange_bytes) {
+  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;", schedule_.threads_per_row,
+                               schedule_.groups, plan_.tree.accumulators, schedule_.vector));
+  writer_.source.has_barrier = true;
+  const bool across = plan_.lanes > 32 || schedule_.groups > 1;
+  const std::int64_t bytes =
+      across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
+  declare_exchange(writer_, std::max(bytes, exchange_bytes));
+  if (!plan_.is_fixed) {
+    const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
+    writer_.declare_index("chunks", writer_.text(chunks));
+  }
+}
+
+void RowPasses::declare_kept_values(int rows) {
+  passes_ = plan_passes(body_);
+  if (!schedule_.resident) return;
+  passes_ = plan_resident_passes(body_);
+  for (const int value : passes_.kept)
+    writer_.declare_kept(value, rows, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+}
+
+void RowPasses::write(bool loads_done) {
+  const int passes = body_.passes();
+  for (int pass = 0; pass < passes; ++pass) {
+    writer_.write_row_values(pass);
+    write_pass(pass, loads_done && pass == 0);
+  }
+  int last = passes;
+  for (const Value& value : body_.values) last = std::max(last, value.stage);
+  for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+  writer_.write_row_stores(first_of_row());
+}
+
+/// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
+void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
+                        const std::string& accumulator) {
+  const std::string part = plan_.parts_per_group == 1 ? "0" : "part";
+  const std::string start = part_start(writer_, plan_, part);
+  const std::string chunk = start == "0" ? "Shape::chunk(tile)" : start + " + Shape::chunk(tile)";
+  writer_.axis_names[body_.reduced_axis()] =
+      writer_.declare_index("column", fmt::format("{} * {}", writer_.elements_per_chunk(),
+                                                  start == "0" ? chunk : "(" + chunk + ")"));
+  std::string condition;
+  if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
+  if (!plan_.whole_extent)
+    condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
+                             writer_.text(body_.reduced_size()));
+  const auto body = [&] {
+    Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
+    if (!plan_.whole_vectors) {
+      tile.count = "count";
+      writer_.declare_index(
+          "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                               schedule_.vector, atomic(writer_.text(body_.reduced_size()))));
+    }
+    inside(tile);
+  };
+  if (condition.empty())
+    body();
+  else
+    writer_.out.block(fmt::format("if ({})", condition), body);
+}
+
+void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {
+  write_tile_loops(
+      writer_, plan_, true, [&](const std::string& accumulator) { in_tile(inside, accumulator); },
+      [](const std::string&) {});
+}
+
+std::int64_t RowPasses::held() const {
+  return plan_.parts_per_group * plan_.tiles * schedule_.vector;
+}
+
+std::string RowPasses::held_place() const {
+  const std::string part =
+      plan_.parts_per_group == 1 ? "" : fmt::format("part * {} + ", plan_.tiles);
+  if (plan_.parts_per_group * plan_.tiles == 1) return "k";
+  return fmt::format("({}tile) * {} + k", part, schedule_.vector);
+}
+
+void RowPasses::write_loads(std::span<const int> kept) {
+  for_each_vector([&](const Tile& tile) { writer_.write_kept_loads(kept, tile); });
+}
+
+void RowPasses::write_first_loads() {
+  std::vector<int> kept;
+  for (const int value : passes_.kept)
+    if (passes_.first_pass[static_cast<std::size_t>(value)] == 0 &&
+        body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load)
+      kept.push_back(value);
+  write_loads(kept);
+}
+
+void RowPasses::write_pass(int pass, bool loads_done) {
+  Sinks sinks{
+      .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
+      .columns = columns_of_pass(pass),
+      .stores = stores_of_pass(body_, pass),
+      .kept = {}};
+  for (const int value : passes_.kept)
+    if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
+  if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
+  const bool has_columns = !body_.columns.empty();
+  const bool unroll = schedule_.resident || has_columns;
+  const bool loads_first = std::ranges::any_of(sinks.kept, [&](int value) {
+    return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
+  });
+  // All loads of the row are under way before the first is used.
+  if (loads_first && !loads_done) write_loads(sinks.kept);
+  const auto finish_part = [&](const std::string& part) {
+    for (const int reduction : sinks.reductions)
+      writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
+  };
+  write_tile_loops(
+      writer_, plan_, unroll,
+      [&](const std::string& accumulator) {
+        in_tile(
+            [&](Tile tile) {
+              tile.loads_done = loads_first;
+              if (has_columns) tile.held = held_place();
+              write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+            },
+            accumulator);
+      },
+      finish_part);
+  for (const int index : sinks.reductions) finish_reduction(index);
+}
+
+std::vector<int> RowPasses::columns_of_pass(int pass) const {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < body_.columns.size(); ++i)
+    if (body_.columns[i].stage == pass) result.push_back(static_cast<int>(i));
+  return result;
+}
+
+/// Stores of rows that do not exist are left out; everything else is harmless.
+void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sinks,
+                              const Tile& tile) {
+  if (live.empty() || (sinks.stores.empty() && sinks.columns.empty())) {
+    writer_.write_tile(values, sinks, tile);
+    return;
+  }
+  if (sinks.reductions.empty()) {
+    writer_.out.block("if (live)", [&] { writer_.write_tile(values, sinks, tile); });
+    return;
+  }
+  writer_.store_condition = live;
+  writer_.write_tile(values, sinks, tile);
+  writer_.store_condition.clear();
+}
+
+std::string RowPasses::tree_name(int index) const {
+  return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+}
+
+void RowPasses::finish_reduction(int index) {
+  const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
+  const std::string name = writer_.name_for(reduction.node);
+  const std::string result = plan_.tree.extent == 0
+                                 ? empty_result(reduction)
+                                 : fmt::format("{}.finish(exchange).result()", tree_name(index));
+  const std::string_view type = compute_c_type(reduction.node->dtype);
+  writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
+  writer_.set_result(reduction, name);
+}
+
+}  // namespace sinter

@@ -1,0 +1,164 @@
+#include "compiler/row_column.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "compiler/access.h"
+#include "compiler/cost.h"
+#include "compiler/schedule_kernel.h"
+#include "compiler/tree.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::size_t kMost = 12;
+/// The last blocks join pieces by two steps, each of which a thread unrolls.
+constexpr std::int64_t kMostPieces = 4096;
+
+std::int64_t bit_floor(std::int64_t value) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
+}
+
+/// How the threads of one row deal it out.
+struct Row {
+  int threads = 1;
+  int vector = 4;
+  int groups = 1;
+  std::int64_t held = 0;   ///< elements of a thread
+  std::int64_t words = 0;  ///< registers for a row's kept values and its columns' states
+};
+
+class RowColumnCandidates {
+ public:
+  RowColumnCandidates(const Body& body, const Target& target, const Facts& facts)
+      : body_(body),
+        target_(target),
+        along_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
+        over_(tree_of(evaluate(body.parallel_size(), facts.symbols))),
+        kept_bytes_(kept_bytes_per_element(body, plan_resident_passes(body))) {
+    for (const BodyReduction& column : body.columns) state_bytes_ += state_bytes(*column.node);
+    for (const Value& value : body.values)
+      if (value.kind == Value::Kind::load && value.varies)
+        largest_ = std::max(largest_, size_of(value.dtype));
+  }
+
+  std::vector<Schedule> make() {
+    std::vector<Row> rows;
+    for (const int vector : {largest_ <= 2 ? 8 : 4, 4})
+      for (const int threads : {8, 16, 32, 64, 128, 256, 512, 1024})
+        if (const std::optional<Row> row = row_of(threads, vector))
+          if (std::ranges::none_of(rows, [&](const Row& known) {
+                return known.threads == row->threads && known.vector == row->vector;
+              }))
+            rows.push_back(*row);
+    // Threads with much to do each, but not more than leaves registers for rows under way.
+    constexpr std::int64_t kWords = 40;
+    std::ranges::stable_sort(rows, {}, [](const Row& row) {
+      return row.words <= kWords ? kWords - row.words : row.words * 4;
+    });
+    for (const int scale : {2, 1, 4})
+      for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 4); ++i)
+        for (const int ahead : {2, 1, 4}) add(rows[i], ahead, scale);
+    return std::move(list_);
+  }
+
+ private:
+  std::optional<Row> row_of(int threads, int vector) const {
+    const int chunks = vector / static_cast<int>(kChunk);
+    if (along_.accumulators < chunks) return std::nullopt;
+    if (chunks > 1 && along_.parts > 1 && along_.chunks_per_part % chunks != 0) return std::nullopt;
+    Row row{.vector = vector};
+    row.groups = static_cast<int>(std::min<std::int64_t>(along_.parts, std::max(1, threads / 32)));
+    row.threads = static_cast<int>(
+        std::min<std::int64_t>(threads, along_.accumulators / chunks * row.groups));
+    const std::int64_t stride = std::int64_t{row.threads / row.groups} * chunks;
+    const std::int64_t tiles = (along_.chunks_per_part + stride - 1) / stride;
+    row.held = tiles * vector * (along_.parts / row.groups);
+    row.words = row.held * (kept_bytes_ + state_bytes_) / 4;
+    const std::int64_t registers = std::min(255, target_.registers_per_sm / row.threads);
+    if (row.words + kForTheRest > registers) return std::nullopt;
+    return row;
+  }
+
+  /// `ahead` rows are loaded at once; about `scale` blocks to an SM.
+  void add(const Row& row, int ahead, int scale) {
+    if (body_.passes() == 1) ahead = 1;
+    if (row.words + (ahead - 1) * row.held * kept_bytes_ / 4 + kForTheRest >
+        std::min(255, target_.registers_per_sm / row.threads))
+      return;
+    Schedule schedule{.vector = row.vector,
+                      .unroll = ahead,
+                      .threads_per_row = row.threads,
+                      .groups = row.groups,
+                      .resident = body_.passes() > 1};
+    // Whole warps, where some pieces may have no rows; then what there is for 128 threads.
+    const std::int64_t most = std::min(over_.parts * over_.accumulators, kMostPieces);
+    const std::int64_t together = std::max<std::int64_t>(
+        std::min<std::int64_t>(128 / row.threads, most), (32 + row.threads - 1) / row.threads);
+    schedule.rows_per_block = static_cast<int>(std::max<std::int64_t>(together, 1));
+    schedule.threads = schedule.rows_per_block * row.threads;
+    const std::int64_t least = std::max(over_.parts, together);
+    schedule.pieces =
+        static_cast<int>(std::clamp(bit_floor(target_.sm_count) * scale * schedule.rows_per_block,
+                                    least, std::max(most, least)));
+    if (shared_bytes(row, schedule) > target_.shared_per_block_opt_in) return;
+    if (list_.size() < kMost && std::ranges::find(list_, schedule) == list_.end())
+      list_.push_back(schedule);
+  }
+
+  std::int64_t shared_bytes(const Row& row, const Schedule& schedule) const {
+    const std::int64_t levels = waiting_levels(over_, schedule.pieces);
+    constexpr std::int64_t kWidestExchange = 24 * 2;
+    return schedule.threads *
+           (levels * row.held * state_bytes_ + kWidestExchange * (row.vector / kChunk));
+  }
+
+  /// Registers for addresses, and for an element on its way.
+  static constexpr std::int64_t kForTheRest = 32;
+
+  const Body& body_;
+  const Target& target_;
+  Tree along_;
+  Tree over_;
+  int kept_bytes_;
+  std::int64_t state_bytes_ = 0;
+  int largest_ = 1;
+  std::vector<Schedule> list_;
+};
+
+}  // namespace
+
+int waiting_levels(const Tree& over_rows, std::int64_t pieces) {
+  const std::int64_t turns =
+      std::max<std::int64_t>(over_rows.parts * over_rows.accumulators / pieces, 1);
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(turns))) - 1;
+}
+
+std::vector<Schedule> row_column_candidates(const Body& body, const Target& target,
+                                            const Facts& facts) {
+  return RowColumnCandidates(body, target, facts).make();
+}
+
+std::string row_column_refusal(const Body& body, const Target& target, const Facts& facts) {
+  if (body.columns.empty()) return {};
+  if (!body.finals.empty())
+    return "a kernel reduces over all rows either one value of each or their columns";
+  const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
+  if (rows == 0) return "there is no row, and so no last block";
+  if (!body.reduced_size().is_number())
+    return fmt::format("a thread holds its columns in registers, but how many {} are is not known",
+                       to_string(body.reduced_size()));
+  if (lies_across_rows(body, facts))
+    return "neighbouring elements in memory belong to different rows";
+  if (row_column_candidates(body, target, facts).empty())
+    return fmt::format("rows of {} elements with {} sum{} for each column do not fit in registers",
+                       body.reduced_size().number(), body.columns.size(),
+                       body.columns.size() == 1 ? "" : "s");
+  return {};
+}
+
+}  // namespace sinter
