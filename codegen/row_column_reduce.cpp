@@ -41,6 +41,7 @@ class RowColumnWriter {
     passes_.declare_shape(0);
     declare_piece();
     declare_states();
+    if (loads_ahead(body_)) passes_.write_common_loads();
     write_turns();
     write_states();
     write_end();
@@ -136,18 +137,27 @@ class RowColumnWriter {
   }
 
   void write_rows(const std::string& row) {
-    if (schedule_.unroll == 1) {
+    const int count = schedule_.unroll;
+    if (!loads_ahead(body_)) {
       in_row(row, [&] {
         passes_.declare_kept_values();
         passes_.write();
       });
-      return;
+    } else if (count == 1) {
+      in_row(row, [&] {
+        passes_.declare_rows(1);
+        passes_.write_row_loads();
+        passes_.write(true);
+      });
+    } else {
+      // All loads of some rows are under way before the first is used.
+      passes_.declare_rows(count);
+      const auto each = [&](const std::function<void()>& inside) {
+        out_.unrolled("ahead", std::to_string(count), [&] { in_row(row, inside); });
+      };
+      each([&] { passes_.write_row_loads(); });
+      each([&] { passes_.write(true); });
     }
-    // All loads of some rows are under way before the first is used.
-    passes_.declare_kept_values(schedule_.unroll);
-    const std::string count = std::to_string(schedule_.unroll);
-    out_.unrolled("ahead", count, [&] { in_row(row, [&] { passes_.write_first_loads(); }); });
-    out_.unrolled("ahead", count, [&] { in_row(row, [&] { passes_.write(true); }); });
   }
 
   /// Declares the axes of a row and writes what is done with it where it exists.

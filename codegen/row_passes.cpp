@@ -30,19 +30,40 @@ void RowPasses::declare_shape(std::int64_t exchange_bytes) {
   }
 }
 
-void RowPasses::declare_kept_values(int rows) {
+void RowPasses::declare_kept(std::span<const int> values, int rows) {
+  for (const int value : values)
+    writer_.declare_kept(value, rows, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+}
+
+void RowPasses::declare_kept_values() {
   passes_ = plan_passes(body_);
   if (!schedule_.resident) return;
   passes_ = plan_resident_passes(body_);
-  for (const int value : passes_.kept)
-    writer_.declare_kept(value, rows, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+  declare_kept(passes_.kept, 1);
+}
+
+void RowPasses::write_common_loads() {
+  passes_ = plan_loaded_passes(body_);
+  std::vector<int> common;
+  for (const int value : passes_.kept) (is_common(value) ? common : kept_of_rows_).push_back(value);
+  if (common.empty()) return;
+  declare_kept(common, 1);
+  write_loads(common);
+}
+
+void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
+
+void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
+
+bool RowPasses::is_common(int value) const {
+  return is_same_in_rows(body_, body_.values[static_cast<std::size_t>(value)]);
 }
 
 void RowPasses::write(bool loads_done) {
   const int passes = body_.passes();
   for (int pass = 0; pass < passes; ++pass) {
     writer_.write_row_values(pass);
-    write_pass(pass, loads_done && pass == 0);
+    write_pass(pass, loads_done);
   }
   int last = passes;
   for (const Value& value : body_.values) last = std::max(last, value.stage);
@@ -101,15 +122,6 @@ void RowPasses::write_loads(std::span<const int> kept) {
   for_each_vector([&](const Tile& tile) { writer_.write_kept_loads(kept, tile); });
 }
 
-void RowPasses::write_first_loads() {
-  std::vector<int> kept;
-  for (const int value : passes_.kept)
-    if (passes_.first_pass[static_cast<std::size_t>(value)] == 0 &&
-        body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load)
-      kept.push_back(value);
-  write_loads(kept);
-}
-
 void RowPasses::write_pass(int pass, bool loads_done) {
   Sinks sinks{
       .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
@@ -135,7 +147,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
       [&](const std::string& accumulator) {
         in_tile(
             [&](Tile tile) {
-              tile.loads_done = loads_first;
+              tile.loads_done = loads_first || loads_done;
               if (has_columns) tile.held = held_place();
               write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
             },

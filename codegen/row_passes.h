@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "codegen/kernel_writer.h"
 #include "codegen/reduction_loops.h"
@@ -18,12 +20,19 @@ class RowPasses {
 
   /// `Shape`, the exchange (with as many bytes to a use, at least) and what follows from symbols.
   void declare_shape(std::int64_t exchange_bytes);
-  /// Arrays for what stays in registers between passes, of `rows` rows each.
-  void declare_kept_values(int rows = 1);
-  /// All loads of the row that are kept from the first pass on.
-  void write_first_loads();
-  /// All passes, and the stores of what is one per row. `loads_done`: as above, for this row.
+  /// Arrays for what stays in registers between passes.
+  void declare_kept_values();
+  /// All passes, and the stores of what is one per row. `loads_done`: all its loads were made.
   void write(bool loads_done = false);
+
+  // Of threads that go through many rows, in this order:
+  /// Loads of what is the same in all rows, and stays in registers.
+  void write_common_loads();
+  /// Arrays for what `rows` rows keep, to be loaded at once.
+  void declare_rows(int rows);
+  /// All loads of one row.
+  void write_row_loads();
+
   /// Which thread stores what is one per row.
   std::string first_of_row() const;
   /// Writes a loop over this thread's vectors of the row, with what exists of each.
@@ -36,6 +45,8 @@ class RowPasses {
  private:
   void in_tile(const std::function<void(const Tile&)>& inside, const std::string& accumulator);
   std::vector<int> columns_of_pass(int pass) const;
+  void declare_kept(std::span<const int> values, int rows);
+  bool is_common(int value) const;
   void write_loads(std::span<const int> kept);
   void write_pass(int pass, bool loads_done);
   void write_guarded(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);
@@ -47,6 +58,7 @@ class RowPasses {
   const Schedule& schedule_;
   TreePlan plan_;
   PassPlan passes_;
+  std::vector<int> kept_of_rows_;
 };
 
 }  // namespace sinter

@@ -102,6 +102,24 @@ PassPlan plan_resident_passes(const Body& body) {
   return PassPlanner(body).plan(plan);
 }
 
+PassPlan plan_loaded_passes(const Body& body) {
+  PassPlan plan = plan_resident_passes(body);
+  for (std::size_t value = 0; value < body.values.size(); ++value)
+    if (plan.first_pass[value] >= 0 && body.values[value].kind == Value::Kind::load &&
+        !std::ranges::binary_search(plan.kept, static_cast<int>(value)))
+      plan.kept.insert(std::ranges::upper_bound(plan.kept, static_cast<int>(value)),
+                       static_cast<int>(value));
+  return PassPlanner(body).plan(plan);
+}
+
+bool is_same_in_rows(const Body& body, const Value& value) {
+  if (value.kind != Value::Kind::load || !value.conditions.empty() || has_indirect(value.at))
+    return false;
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    if (depends_on(value.at, axis)) return false;
+  return coefficient_of(value.at, body.reduced_axis()).has_value();
+}
+
 int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
   int most = 0;
   for (int pass = 0; pass + 1 < static_cast<int>(plan.needed.size()); ++pass) {

@@ -28,8 +28,7 @@ struct Row {
   int threads = 1;
   int vector = 4;
   int groups = 1;
-  std::int64_t held = 0;   ///< elements of a thread
-  std::int64_t words = 0;  ///< registers for a row's kept values and its columns' states
+  std::int64_t held = 0;  ///< elements of a thread
 };
 
 class RowColumnCandidates {
@@ -39,8 +38,18 @@ class RowColumnCandidates {
         target_(target),
         along_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
         over_(tree_of(evaluate(body.parallel_size(), facts.symbols))),
-        kept_bytes_(kept_bytes_per_element(body, plan_resident_passes(body))) {
+        plan_(loads_ahead(body) ? plan_loaded_passes(body) : plan_resident_passes(body)) {
+    for (const int kept : plan_.kept) {
+      const Value& value = body.values[static_cast<std::size_t>(kept)];
+      if (value.kind != Value::Kind::load)
+        fixed_bytes_ += size_of(info(value.dtype).compute);
+      else if (loads_ahead(body) && !is_same_in_rows(body, value))
+        loaded_bytes_ += size_of(value.dtype);
+      else
+        fixed_bytes_ += size_of(value.dtype);
+    }
     for (const BodyReduction& column : body.columns) state_bytes_ += state_bytes(*column.node);
+    fixed_bytes_ += state_bytes_;
     for (const Value& value : body.values)
       if (value.kind == Value::Kind::load && value.varies)
         largest_ = std::max(largest_, size_of(value.dtype));
@@ -55,10 +64,11 @@ class RowColumnCandidates {
                 return known.threads == row->threads && known.vector == row->vector;
               }))
             rows.push_back(*row);
-    // Threads with much to do each, but not more than leaves registers for rows under way.
-    constexpr std::int64_t kWords = 40;
-    std::ranges::stable_sort(rows, {}, [](const Row& row) {
-      return row.words <= kWords ? kWords - row.words : row.words * 4;
+    // Enough rows under way by as few threads as have the registers for it, and room for others.
+    constexpr std::int64_t kBest = 96;
+    std::ranges::stable_sort(rows, {}, [&](const Row& row) {
+      const std::int64_t needed = registers(row, 2);
+      return needed <= kBest ? kBest - needed : needed * 4;
     });
     for (const int scale : {2, 1, 4})
       for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 4); ++i)
@@ -78,18 +88,23 @@ class RowColumnCandidates {
     const std::int64_t stride = std::int64_t{row.threads / row.groups} * chunks;
     const std::int64_t tiles = (along_.chunks_per_part + stride - 1) / stride;
     row.held = tiles * vector * (along_.parts / row.groups);
-    row.words = row.held * (kept_bytes_ + state_bytes_) / 4;
-    const std::int64_t registers = std::min(255, target_.registers_per_sm / row.threads);
-    if (row.words + kForTheRest > registers) return std::nullopt;
+    if (registers(row, 1) > most_registers(row)) return std::nullopt;
     return row;
+  }
+
+  /// What a thread takes with `ahead` rows under way.
+  std::int64_t registers(const Row& row, int ahead) const {
+    constexpr std::int64_t kForTheRest = 32;
+    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest;
+  }
+  std::int64_t most_registers(const Row& row) const {
+    return std::min(target_.max_registers_per_thread, target_.registers_per_sm / row.threads);
   }
 
   /// `ahead` rows are loaded at once; about `scale` blocks to an SM.
   void add(const Row& row, int ahead, int scale) {
-    if (body_.passes() == 1) ahead = 1;
-    if (row.words + (ahead - 1) * row.held * kept_bytes_ / 4 + kForTheRest >
-        std::min(255, target_.registers_per_sm / row.threads))
-      return;
+    if (!loads_ahead(body_) && ahead > 1) return;
+    if (registers(row, ahead) > most_registers(row)) return;
     Schedule schedule{.vector = row.vector,
                       .unroll = ahead,
                       .threads_per_row = row.threads,
@@ -117,20 +132,22 @@ class RowColumnCandidates {
            (levels * row.held * state_bytes_ + kWidestExchange * (row.vector / kChunk));
   }
 
-  /// Registers for addresses, and for an element on its way.
-  static constexpr std::int64_t kForTheRest = 32;
-
   const Body& body_;
   const Target& target_;
   Tree along_;
   Tree over_;
-  int kept_bytes_;
-  std::int64_t state_bytes_ = 0;
+  PassPlan plan_;
+  // Of each element that a thread holds:
+  std::int64_t state_bytes_ = 0;   ///< of its column
+  std::int64_t fixed_bytes_ = 0;   ///< that, and what it keeps besides the loads of a row
+  std::int64_t loaded_bytes_ = 0;  ///< the loads of a row
   int largest_ = 1;
   std::vector<Schedule> list_;
 };
 
 }  // namespace
+
+bool loads_ahead(const Body& body) { return body.indirect.empty(); }
 
 int waiting_levels(const Tree& over_rows, std::int64_t pieces) {
   const std::int64_t turns =

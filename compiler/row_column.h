@@ -16,6 +16,9 @@ namespace sinter {
 /// the binary logarithm of these.
 int waiting_levels(const Tree& over_rows, std::int64_t pieces);
 
+/// True if all of a row may be loaded before anything is done with it: no address is itself loaded.
+bool loads_ahead(const Body& body);
+
 /// Schedules of a body with column reductions, best guess first; none where its rows do not fit.
 std::vector<Schedule> row_column_candidates(const Body& body, const Target& target,
                                             const Facts& facts);
