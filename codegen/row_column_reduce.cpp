@@ -26,14 +26,14 @@ class RowColumnWriter {
         passes_(writer),
         tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))),
         residues_(schedule_.pieces / tree_.parts),
-        levels_(waiting_levels(tree_, schedule_.pieces)) {
-    // Two steps of as many joins each, unless one step is short.
-    constexpr int kShort = 32;
-    while (per_group_ < schedule_.pieces &&
-           (schedule_.pieces <= kShort || per_group_ < schedule_.rows_per_block ||
-            per_group_ * per_group_ < schedule_.pieces))
-      per_group_ *= 2;
+        levels_(waiting_levels(tree_, schedule_.pieces)),
+        per_group_(pieces_per_group(schedule_)) {
     groups_ = schedule_.pieces / per_group_;
+    int widest = 4;
+    for (const BodyReduction& column : body_.columns)
+      widest = std::max(widest, state_bytes(*column.node));
+    while (neighbours_ * 2 * widest <= 16 && body_.reduced_size().number() % (neighbours_ * 2) == 0)
+      neighbours_ *= 2;
   }
 
   void write() {
@@ -185,7 +185,8 @@ class RowColumnWriter {
   // --- the end ----------------------------------------------------------------------------------
 
   std::string states(std::size_t column) const { return names_[column] + "_of_pieces"; }
-  std::string width() { return writer_.text(body_.reduced_size()); }
+  /// Accesses to one state of each column.
+  std::int64_t accesses() const { return body_.reduced_size().number() / neighbours_; }
 
   void write_states() {
     writer_.add_argument({.kind = Argument::Kind::tickets,
@@ -203,8 +204,8 @@ class RowColumnWriter {
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < body_.columns.size(); ++i) {
       const Node& node = *body_.columns[i].node;
-      out_.line(fmt::format("{0}* {1} = reinterpret_cast<{0}*>(workspace{2});",
-                            writer_.state_type(node), states(i),
+      out_.line(fmt::format("auto* {} = reinterpret_cast<Neighbours<{}, {}>*>(workspace{});",
+                            states(i), writer_.state_type(node), neighbours_,
                             offset == 0 ? "" : fmt::format(" + {}", offset)));
       const std::int64_t row = body_.reduced_size().number() * state_bytes(node);
       const std::int64_t bytes = row * schedule_.pieces;
@@ -215,25 +216,29 @@ class RowColumnWriter {
     }
     writer_.source.workspace_bytes = offset;
     passes_.for_each_vector([&](const Tile& tile) {
-      out_.unrolled("k", std::to_string(schedule_.vector), [&] {
-        const auto store_all = [&] {
-          for (std::size_t i = 0; i < names_.size(); ++i)
-            out_.line(fmt::format("store_workspace({}, piece * {} + column + k, {}.states[{}]);",
-                                  states(i), width(), names_[i], passes_.held_place()));
-        };
-        if (tile.count.empty())
-          store_all();
-        else
-          out_.block(fmt::format("if (k < {})", tile.count), store_all);
-      });
+      out_.directive("#pragma unroll");
+      out_.block(
+          fmt::format("for (int k = 0; k < {}; k += {})", schedule_.vector, neighbours_), [&] {
+            const auto store_all = [&] {
+              for (std::size_t i = 0; i < names_.size(); ++i)
+                out_.line(fmt::format(
+                    "store_workspace({}, piece * {} + {}, {}.neighbours<{}>({}));", states(i),
+                    accesses(),
+                    neighbours_ == 1 ? "column + k" : fmt::format("(column + k) / {}", neighbours_),
+                    names_[i], neighbours_, passes_.held_place()));
+            };
+            if (tile.count.empty())
+              store_all();
+            else
+              out_.block(fmt::format("if (k < {})", tile.count), store_all);
+          });
     });
   }
 
-  void for_each_column(const std::function<void()>& inside) {
+  void for_each_access(const std::function<void()>& inside) {
     out_.directive("#pragma unroll 1");
-    out_.block(fmt::format("for (int column = static_cast<int>(threadIdx.x); column < {}; column "
-                           "+= {})",
-                           width(), schedule_.threads),
+    out_.block(fmt::format("for (int at = static_cast<int>(threadIdx.x); at < {}; at += {})",
+                           accesses(), schedule_.threads),
                inside);
   }
 
@@ -242,29 +247,36 @@ class RowColumnWriter {
     const int blocks = per_group_ / schedule_.rows_per_block;
     if (groups_ > 1) {
       out_.line(fmt::format("if (!last_block(tickets + group, {})) return;", blocks));
-      for_each_column([&] {
-        writer_.declare_index("place", fmt::format("group * {} + column", width()));
+      for_each_access([&] {
+        writer_.declare_index("place", fmt::format("group * {} + at", accesses()));
         for (std::size_t i = 0; i < names_.size(); ++i)
           out_.line(fmt::format("store_workspace({0}, place, join_column<{1}>({0} + place, {2}));",
-                                states(i), per_group_, groups_ * body_.reduced_size().number()));
+                                states(i), per_group_, groups_ * accesses()));
       });
       out_.line(fmt::format("if (!last_block(tickets + {0}, {0})) return;", groups_));
     } else {
       out_.line(fmt::format("if (!last_block(tickets, {})) return;", blocks));
     }
     writer_.leave_rows();
-    for_each_column([&] {
-      writer_.axis_names[body_.reduced_axis()] = "column";
-      for (std::size_t i = 0; i < names_.size(); ++i) {
-        const BodyReduction& column = body_.columns[i];
-        const std::string name = writer_.name_for(column.node);
-        out_.line(fmt::format("const {} {} = join_column<{}>({} + column, {}).result();",
-                              compute_c_type(column.node->dtype), name,
-                              groups_ == 1 ? per_group_ : groups_, states(i), width()));
-        writer_.set_result(column, name);
-      }
-      writer_.write_column_stores();
+    for_each_access([&] {
+      for (std::size_t i = 0; i < names_.size(); ++i)
+        out_.line(fmt::format("const auto {}_joined = join_column<{}>({} + at, {});", names_[i],
+                              groups_ == 1 ? per_group_ : groups_, states(i), accesses()));
+      out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
     });
+  }
+
+  void write_column() {
+    writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+        "column", neighbours_ == 1 ? "at" : fmt::format("at * {} + k", neighbours_));
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const BodyReduction& column = body_.columns[i];
+      const std::string name = writer_.name_for(column.node);
+      out_.line(fmt::format("const {} {} = {}_joined.states[k].result();",
+                            compute_c_type(column.node->dtype), name, names_[i]));
+      writer_.set_result(column, name);
+    }
+    writer_.write_column_stores();
   }
 
   KernelWriter& writer_;
@@ -275,8 +287,9 @@ class RowColumnWriter {
   Tree tree_;              ///< over the rows
   std::int64_t residues_;  ///< pieces of one part
   int levels_;
-  int per_group_ = 1;  ///< pieces that one block joins first
+  int per_group_;  ///< pieces that one block joins first
   int groups_ = 1;
+  int neighbours_ = 1;              ///< columns whose states are moved at once
   std::vector<std::string> names_;  ///< of the columns' states
 };
 

@@ -65,10 +65,11 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
 namespace {
 
 /// What a kernel of rows and columns does besides its loads and stores: the states of its pieces go
-/// to the workspace and come back, and few blocks keep only some SMs busy.
-void add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
+/// to the workspace and come back. Returns the share of SMs that have work.
+double add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
+  if (body.columns.empty()) return 1;
   const std::vector<Schedule> schedules = row_column_candidates(body, target, facts);
-  if (body.columns.empty() || schedules.empty()) return;
+  if (schedules.empty()) return 1;
   const Schedule& schedule = schedules.front();
   const double columns = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   double bytes = 0;
@@ -76,6 +77,8 @@ void add_columns(Cost& cost, const Body& body, const Target& target, const Facts
     bytes += columns * schedule.pieces * state_bytes(*column.node);
   cost.bytes_read += bytes;
   cost.bytes_written += bytes;
+  const double blocks = schedule.pieces / schedule.rows_per_block;
+  return std::min(1.0, blocks / target.sm_count);
 }
 
 }  // namespace
@@ -114,7 +117,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     cost.bytes_written += bytes;
     cost.bytes_read += bytes;
   }
-  add_columns(cost, body, target, facts);
+  const double busy = add_columns(cost, body, target, facts);
   for (const Extent extent : body.at_least_one)
     if (evaluate(extent, facts.symbols) == 0) {
       cost.seconds = std::numeric_limits<double>::infinity();
@@ -125,7 +128,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;
   cost.seconds =
       target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
-                                       cost.instructions / issue_rate);
+                                       cost.instructions / issue_rate) /
+                                  busy;
   return cost;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 
 #include "compiler/access.h"
@@ -31,6 +32,13 @@ struct Row {
   std::int64_t held = 0;  ///< elements of a thread
 };
 
+constexpr double kNever = 1e30;
+
+struct Timed {
+  Schedule schedule;
+  double seconds = 0;  ///< as predicted
+};
+
 class RowColumnCandidates {
  public:
   RowColumnCandidates(const Body& body, const Target& target, const Facts& facts)
@@ -50,6 +58,9 @@ class RowColumnCandidates {
     }
     for (const BodyReduction& column : body.columns) state_bytes_ += state_bytes(*column.node);
     fixed_bytes_ += state_bytes_;
+    element_bytes_ = static_cast<double>(loaded_bytes_);
+    for (const BodyStore& store : body.stores)
+      if (store.varies) element_bytes_ += size_of(store.node->dtype);
     for (const Value& value : body.values)
       if (value.kind == Value::Kind::load && value.varies)
         largest_ = std::max(largest_, size_of(value.dtype));
@@ -60,20 +71,23 @@ class RowColumnCandidates {
     for (const int vector : {largest_ <= 2 ? 8 : 4, 4})
       for (const int threads : {8, 16, 32, 64, 128, 256, 512, 1024})
         if (const std::optional<Row> row = row_of(threads, vector))
-          if (std::ranges::none_of(rows, [&](const Row& known) {
-                return known.threads == row->threads && known.vector == row->vector;
-              }))
+          if (std::ranges::find(rows, row->threads, &Row::threads) == rows.end())
             rows.push_back(*row);
-    // Enough rows under way by as few threads as have the registers for it, and room for others.
-    constexpr std::int64_t kBest = 96;
-    std::ranges::stable_sort(rows, {}, [&](const Row& row) {
-      const std::int64_t needed = registers(row, 2);
-      return needed <= kBest ? kBest - needed : needed * 4;
-    });
-    for (const int scale : {2, 1, 4})
-      for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 4); ++i)
-        for (const int ahead : {2, 1, 4}) add(rows[i], ahead, scale);
-    return std::move(list_);
+    for (const Row& row : rows)
+      for (const int ahead : {1, 2, 4})
+        for (const int scale : {1, 2, 4, 8}) add(row, ahead, scale);
+    std::ranges::stable_sort(list_, {}, &Timed::seconds);
+    std::vector<Schedule> result;
+    for (const Timed& timed : list_) {
+      // Some of each way to go through the rows: the prediction knows little of them.
+      constexpr int kOfOneKind = 2;
+      const auto alike = std::ranges::count_if(result, [&](const Schedule& known) {
+        return known.threads_per_row == timed.schedule.threads_per_row &&
+               known.unroll == timed.schedule.unroll;
+      });
+      if (alike < kOfOneKind && result.size() < kMost) result.push_back(timed.schedule);
+    }
+    return result;
   }
 
  private:
@@ -94,11 +108,14 @@ class RowColumnCandidates {
 
   /// What a thread takes with `ahead` rows under way.
   std::int64_t registers(const Row& row, int ahead) const {
-    constexpr std::int64_t kForTheRest = 32;
-    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest;
+    constexpr std::int64_t kForTheRest = 24;
+    constexpr std::int64_t kForRows = 8;
+    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest + kForRows * ahead;
   }
   std::int64_t most_registers(const Row& row) const {
-    return std::min(target_.max_registers_per_thread, target_.registers_per_sm / row.threads);
+    // What is estimated is too little where a thread has much to do.
+    constexpr int kMostEstimated = 224;
+    return std::min(kMostEstimated, target_.registers_per_sm / row.threads);
   }
 
   /// `ahead` rows are loaded at once; about `scale` blocks to an SM.
@@ -120,9 +137,35 @@ class RowColumnCandidates {
     schedule.pieces =
         static_cast<int>(std::clamp(bit_floor(target_.sm_count) * scale * schedule.rows_per_block,
                                     least, std::max(most, least)));
-    if (shared_bytes(row, schedule) > target_.shared_per_block_opt_in) return;
-    if (list_.size() < kMost && std::ranges::find(list_, schedule) == list_.end())
-      list_.push_back(schedule);
+    if (std::ranges::find(list_, schedule, &Timed::schedule) != list_.end()) return;
+    if (const double time = seconds(row, schedule); time < kNever)
+      list_.push_back({.schedule = schedule, .seconds = time});
+  }
+
+  /// Rows under way against what they take, the bytes, and what the last blocks do: roughly.
+  double seconds(const Row& row, const Schedule& schedule) const {
+    constexpr double kLoads = 1e-6;          // until what is loaded is there
+    constexpr double kPass = 0.3e-6;         // a pass over a row, with a reduction of the block
+    constexpr double kElement = 15e-9;       // of a thread
+    constexpr double kJoinBandwidth = 80e9;  // of one block
+    constexpr double kTicket = 1e-6;
+    const int there =
+        blocks_per_sm(target_, schedule.threads, static_cast<int>(registers(row, schedule.unroll)),
+                      shared_bytes(row, schedule));
+    if (there == 0) return kNever;
+    const std::int64_t slots = std::int64_t{there} * target_.sm_count;
+    const std::int64_t blocks = schedule.pieces / schedule.rows_per_block;
+    const auto turns = static_cast<double>((blocks + slots - 1) / slots);
+    const double rows = static_cast<double>(over_.extent) / schedule.pieces;
+    const double rounds = std::ceil(rows / kChunk) * kChunk / schedule.unroll;
+    const double per_row = kPass * body_.passes() + kElement * static_cast<double>(row.held);
+    const double waiting = turns * rounds * (kLoads + per_row * schedule.unroll);
+    const double states = static_cast<double>(along_.extent * state_bytes_);
+    const double bytes = element_bytes_ * static_cast<double>(over_.extent * along_.extent) +
+                         2 * states * schedule.pieces;
+    const int per_group = pieces_per_group(schedule);
+    const double joins = states * (per_group + schedule.pieces / per_group) / kJoinBandwidth;
+    return std::max(waiting, bytes / target_.bandwidth) + joins + 2 * kTicket;
   }
 
   std::int64_t shared_bytes(const Row& row, const Schedule& schedule) const {
@@ -142,7 +185,8 @@ class RowColumnCandidates {
   std::int64_t fixed_bytes_ = 0;   ///< that, and what it keeps besides the loads of a row
   std::int64_t loaded_bytes_ = 0;  ///< the loads of a row
   int largest_ = 1;
-  std::vector<Schedule> list_;
+  double element_bytes_ = 0;  ///< loaded and stored, as far as rows differ in it
+  std::vector<Timed> list_;
 };
 
 }  // namespace
@@ -153,6 +197,16 @@ int waiting_levels(const Tree& over_rows, std::int64_t pieces) {
   const std::int64_t turns =
       std::max<std::int64_t>(over_rows.parts * over_rows.accumulators / pieces, 1);
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(turns))) - 1;
+}
+
+int pieces_per_group(const Schedule& schedule) {
+  constexpr int kShort = 32;
+  int result = schedule.rows_per_block;
+  // Two steps of as many joins each, unless one step is short.
+  while (result < schedule.pieces &&
+         (schedule.pieces <= kShort || std::int64_t{result} * result < schedule.pieces))
+    result *= 2;
+  return result;
 }
 
 std::vector<Schedule> row_column_candidates(const Body& body, const Target& target,

@@ -16,6 +16,9 @@ namespace sinter {
 /// the binary logarithm of these.
 int waiting_levels(const Tree& over_rows, std::int64_t pieces);
 
+/// How many pieces one block joins; the last block joins what these leave.
+int pieces_per_group(const Schedule& schedule);
+
 /// True if all of a row may be loaded before anything is done with it: no address is itself loaded.
 bool loads_ahead(const Body& body);
 

@@ -12,6 +12,18 @@ __device__ __forceinline__ int reversed(int number) {
   return result;
 }
 
+/// The states of neighbouring columns, as many as one access moves.
+template <class State, int Count>
+struct alignas(Count == 1 ? alignof(State) : Count * sizeof(State)) Neighbours {
+  State states[Count];
+  static __device__ __forceinline__ Neighbours join(Neighbours a, Neighbours b) {
+    Neighbours result;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) result.states[i] = State::join(a.states[i], b.states[i]);
+    return result;
+  }
+};
+
 /// The states of Held columns of one thread, over 2^Depth accumulators one after the other. Those
 /// that wait for their partner lie in shared memory, Stride threads beside one another.
 template <class State, int Held, int Depth, int Stride>
@@ -31,6 +43,15 @@ struct ColumnStates {
   template <class T>
   __device__ __forceinline__ void add(int held, T element, long long row) {
     states[held].add(element, row);
+  }
+
+  /// Those of `Count` columns from `held` on.
+  template <int Count>
+  __device__ __forceinline__ Neighbours<State, Count> neighbours(int held) const {
+    Neighbours<State, Count> result;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) result.states[i] = states[held + i];
+    return result;
   }
 
   /// All rows of accumulator number `turn` in reversed order have been added.
