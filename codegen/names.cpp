@@ -51,7 +51,9 @@ bool is_reserved_word(std::string_view name) {
       "scan_lanes", "lane", "states", "carry", "total", "prefix", "before", "first_row",
       "owned_rows", "thread", "threads", "element", "marks", "mark", "bit", "marker", "left",
       "begin", "place", "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows",
-      "block", "grid_arrival", "grid_barrier", "grid_depart"};
+      "block", "grid_arrival", "grid_barrier", "grid_depart", "Scratch", "ColumnStates",
+      "Neighbours", "neighbours", "join_column", "reversed", "accumulator", "ahead", "first_chunk",
+      "group", "next", "piece", "row_chunks", "turn"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");

@@ -77,7 +77,7 @@ class RowColumnWriter {
   /// The states of columns that wait for their partner stand behind the exchange.
   void declare_states() {
     for (const BodyReduction& column : body_.columns) {
-      const std::string name = writer_.name_for(column.node, "_columns");
+      const std::string name = writer_.name_for(column.node, "_tree");
       out_.line(fmt::format("ColumnStates<{}, {}, {}, {}> {}(shared_memory() + {});",
                             writer_.state_type(*column.node), passes_.held(), levels_,
                             schedule_.threads, name, writer_.source.shared_bytes));
@@ -184,7 +184,7 @@ class RowColumnWriter {
 
   // --- the end ----------------------------------------------------------------------------------
 
-  std::string states(std::size_t column) const { return names_[column] + "_of_pieces"; }
+  std::string states(std::size_t column) const { return names_[column] + "_pieces"; }
   /// Accesses to one state of each column.
   std::int64_t accesses() const { return body_.reduced_size().number() / neighbours_; }
 

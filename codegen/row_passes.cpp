@@ -112,10 +112,9 @@ std::int64_t RowPasses::held() const {
 }
 
 std::string RowPasses::held_place() const {
-  const std::string part =
-      plan_.parts_per_group == 1 ? "" : fmt::format("part * {} + ", plan_.tiles);
-  if (plan_.parts_per_group * plan_.tiles == 1) return "k";
-  return fmt::format("({}tile) * {} + k", part, schedule_.vector);
+  if (plan_.parts_per_group == 1 && plan_.tiles == 1) return "k";
+  if (plan_.parts_per_group == 1) return fmt::format("{} * tile + k", schedule_.vector);
+  return fmt::format("{} * ({} * part + tile) + k", schedule_.vector, plan_.tiles);
 }
 
 void RowPasses::write_loads(std::span<const int> kept) {

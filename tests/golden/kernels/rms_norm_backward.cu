@@ -1,7 +1,7 @@
 // guard: rows * 4096 at most 2146435072
 // guard: rows in [16384, 32767]
 
-// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 512, vector 4, unroll 2, 512 per row, 1 rows per block, 256 pieces, resident
+// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 256, vector 8, unroll 2, 256 per row, 1 rows per block, 256 pieces, resident
 //   h = cast x {to = f32} : f32[rows, 4096]
 //   gf = cast g {to = f32} : f32[rows, 4096]
 //   w = cast weight {to = f32} : f32[4096]
@@ -24,7 +24,7 @@
 //   dweight = cast dw {to = bf16} : bf16[4096]
 // reads rows * 16384 + 4202496 bytes, writes rows * 8192 + 4464640
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_backward_0
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(256)
 rms_norm_backward_0(const bf16* __restrict__ x_in,
                     const bf16* __restrict__ g_in,
                     const bf16* __restrict__ weight_in,
@@ -33,17 +33,17 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
                     const int rows,
                     unsigned* __restrict__ tickets,
                     unsigned char* __restrict__ workspace) {
-  using Shape = RowShape<512, 1, 512, 4>;
+  using Shape = RowShape<256, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 2048, 0};
   const int group = static_cast<int>(blockIdx.x) % 16;
   const int piece = group + 16 * (static_cast<int>(blockIdx.x) / 16);
   const int row_chunks = ((((rows + 3) / 4) + 3) / 4);
-  ColumnStates<Sum<float>, 8, 3, 512> dw_columns(shared_memory() + 4096);
-  Vector<bf16, 4> weight[2];
+  ColumnStates<Sum<float>, 16, 3, 256> dw_tree(shared_memory() + 4096);
+  Vector<bf16, 8> weight[2];
 #pragma unroll
   for (int tile = 0; tile < 2; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    weight[tile] = load<4>(weight_in, column);
+    weight[tile] = load<8>(weight_in, column);
   }
   const int first_chunk = piece % 4 * row_chunks;
 #pragma unroll 1
@@ -54,10 +54,10 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
       const int first_row = 4 * (first_chunk + chunk);
 #pragma unroll 1
       for (int next = 0; next < 4; next += 2) {
-        Vector<bf16, 4> g[2][2];
-        Vector<float, 4> gw[2][2];
-        Vector<bf16, 4> x[2][2];
-        Vector<float, 4> n[2][2];
+        Vector<bf16, 8> g[2][2];
+        Vector<float, 8> gw[2][2];
+        Vector<bf16, 8> x[2][2];
+        Vector<float, 8> n[2][2];
 #pragma unroll
         for (int ahead = 0; ahead < 2; ++ahead) {
           const int row = first_row + next + ahead;
@@ -65,8 +65,8 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
 #pragma unroll
             for (int tile = 0; tile < 2; ++tile) {
               const int column = 4 * Shape::chunk(tile);
-              g[ahead][tile] = load<4>(g_in, row * 4096 + column);
-              x[ahead][tile] = load<4>(x_in, row * 4096 + column);
+              g[ahead][tile] = load<8>(g_in, row * 4096 + column);
+              x[ahead][tile] = load<8>(x_in, row * 4096 + column);
             }
           }
         }
@@ -79,7 +79,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
             for (int tile = 0; tile < 2; ++tile) {
               const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-              for (int k = 0; k < 4; ++k) {
+              for (int k = 0; k < 8; ++k) {
                 const float h = to_float(x[ahead][tile][k]);
                 const float sq = h * h;
                 ms_sum_tree.add(tile, k, sq, 0);
@@ -95,7 +95,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
             for (int tile = 0; tile < 2; ++tile) {
               const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-              for (int k = 0; k < 4; ++k) {
+              for (int k = 0; k < 8; ++k) {
                 const float gf = to_float(g[ahead][tile][k]);
                 const float w = to_float(weight[tile][k]);
                 gw[ahead][tile][k] = gf * w;
@@ -104,7 +104,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
                 const float p = gw[ahead][tile][k] * n[ahead][tile][k];
                 const float q = gf * n[ahead][tile][k];
                 sum_12_tree.add(tile, k, p, 0);
-                dw_columns.add((tile) * 4 + k, q, 0);
+                dw_tree.add(8 * tile + k, q, 0);
               }
             }
             sum_12_tree.finish_part(0, exchange);
@@ -113,43 +113,48 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
 #pragma unroll
             for (int tile = 0; tile < 2; ++tile) {
               const int column = 4 * Shape::chunk(tile);
-              Vector<bf16, 4> dx;
+              Vector<bf16, 8> dx;
 #pragma unroll
-              for (int k = 0; k < 4; ++k) {
+              for (int k = 0; k < 8; ++k) {
                 const float t = n[ahead][tile][k] * m;
                 const float u_ = gw[ahead][tile][k] - t;
                 const float v = u_ * r;
                 dx[k] = to_memory<bf16>(rounded<bf16>(v));
               }
-              store<4>(dx_out, row * 4096 + column, dx);
+              store<8>(dx_out, row * 4096 + column, dx);
             }
           }
         }
       }
     }
-    dw_columns.finish(turn);
+    dw_tree.finish(turn);
   }
-  Sum<float>* dw_columns_of_pieces = reinterpret_cast<Sum<float>*>(workspace);
+  auto* dw_tree_pieces = reinterpret_cast<Neighbours<Sum<float>, 4>*>(workspace);
 #pragma unroll
   for (int tile = 0; tile < 2; ++tile) {
     const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      store_workspace(dw_columns_of_pieces, piece * 4096 + column + k, dw_columns.states[(tile) * 4 + k]);
+    for (int k = 0; k < 8; k += 4) {
+      store_workspace(dw_tree_pieces, piece * 1024 + (column + k) / 4, dw_tree.neighbours<4>(8 * tile + k));
     }
   }
   if (!last_block(tickets + group, 16)) return;
 #pragma unroll 1
-  for (int column = static_cast<int>(threadIdx.x); column < 4096; column += 512) {
-    const int place = group * 4096 + column;
-    store_workspace(dw_columns_of_pieces, place, join_column<16>(dw_columns_of_pieces + place, 65536));
+  for (int at = static_cast<int>(threadIdx.x); at < 1024; at += 256) {
+    const int place = group * 1024 + at;
+    store_workspace(dw_tree_pieces, place, join_column<16>(dw_tree_pieces + place, 16384));
   }
   if (!last_block(tickets + 16, 16)) return;
 #pragma unroll 1
-  for (int column = static_cast<int>(threadIdx.x); column < 4096; column += 512) {
-    const float dw = join_column<16>(dw_columns_of_pieces + column, 4096).result();
-    const float dweight = rounded<bf16>(dw);
-    store(dweight_out, column, to_memory<bf16>(dweight));
+  for (int at = static_cast<int>(threadIdx.x); at < 1024; at += 256) {
+    const auto dw_tree_joined = join_column<16>(dw_tree_pieces + at, 1024);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int column = at * 4 + k;
+      const float dw = dw_tree_joined.states[k].result();
+      const float dweight = rounded<bf16>(dw);
+      store(dweight_out, column, to_memory<bf16>(dweight));
+    }
   }
 }
 // grid 256, shared 53248, reads rows * 16384 + 4202496, writes rows * 8192 + 4464640
