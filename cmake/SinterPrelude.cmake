@@ -2,7 +2,8 @@
 # build time and puts that file's path into the variable. Files that do not exist are left out.
 function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
-  set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh scan.cuh)
+  set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh columns.cuh
+      scan.cuh)
   set(cuda cuda_primitives.cuh ${shared})
   set(host host_api.h host_primitives.h host_kernel.h ${shared})
 

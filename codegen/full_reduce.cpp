@@ -5,6 +5,7 @@
 
 #include "codegen/reduction_loops.h"
 #include "codegen/shapes.h"
+#include "compiler/cost.h"
 
 namespace sinter {
 
@@ -129,7 +130,7 @@ class FullWriter {
       const std::string states = tree_name(index) + "_parts";
       writer_.out.line(fmt::format("{}* {} = {};", writer_.state_type(*reduction.node), states,
                                    states_of(reduction, offset)));
-      const Extent bytes = count * Extent(writer_.state_bytes(*reduction.node));
+      const Extent bytes = count * Extent(state_bytes(*reduction.node));
       // Each array of states starts on a boundary that any state is aligned to.
       offset = offset + ceil_div(bytes, 16) * Extent(16);
       writer_.source.traffic.bytes_read = writer_.source.traffic.bytes_read + bytes;

@@ -122,17 +122,6 @@ std::string KernelWriter::state_type(const Node& node) const {
   return fmt::format("{}<{}>", info(node.op).state, compute_c_type(node.operand(0)->dtype));
 }
 
-int KernelWriter::state_bytes(const Node& node) const {
-  const int size = size_of(info(node.operand(0)->dtype).compute);
-  switch (node.op) {
-    case Op::argmax:
-    case Op::argmin: return 16;
-    case Op::welford: return 3 * size;
-    case Op::logsumexp: return 2 * size;
-    default: return size;
-  }
-}
-
 void KernelWriter::set_result(const BodyReduction& reduction, std::string text) {
   texts_[static_cast<std::size_t>(reduction.result)] = std::move(text);
 }

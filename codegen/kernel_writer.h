@@ -21,17 +21,19 @@ namespace sinter {
 
 /// What becomes of values that one tile computes.
 struct Sinks {
-  std::vector<int> reductions;  ///< indices into Body::reductions
-  std::vector<int> stores;      ///< indices into Body::stores
-  std::vector<int> kept;        ///< values saved in arrays over part and tile
+  std::vector<int> reductions;    ///< indices into Body::reductions
+  std::vector<int> columns = {};  ///< indices into Body::columns
+  std::vector<int> stores;        ///< indices into Body::stores
+  std::vector<int> kept;          ///< values saved in arrays over part and tile
 };
 
 /// One vector of consecutive positions along the vector axis, as a thread works on it.
 struct Tile {
   std::string count;  ///< variable with the number of positions that exist; empty: all do
   std::string
-      accumulator;    ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
-  std::string index;  ///< position on the reduced axis of element `k`, for argmax
+      accumulator;        ///< variable that picks the accumulator: `tile`, or `i` in a rolled loop
+  std::string index;      ///< position on the reduced axis of element `k`, for argmax
+  std::string held = {};  ///< place of element `k` among those that a thread holds, for columns
   bool loads_done = false;  ///< kept loads were made in a loop of their own
 };
 
@@ -100,11 +102,15 @@ class KernelWriter {
   bool is_in_place(int value) const;
   /// `store(…, value);` of one element, counted.
   void write_element_store(const BodyStore& store, const std::string& value);
-  /// Declares the array that keeps `value` between passes.
-  void declare_kept(int value, int parts, int tiles);
+  /// Declares the array that keeps `value` between passes, of `rows` rows at once.
+  void declare_kept(int value, int rows, int parts, int tiles);
   /// Within a tile: `value`, which shared memory keeps, is the vector `name` of type kept_type.
   void set_kept(int value, const std::string& name);
   std::string kept_type(int value) const;
+  /// From here on rows are over: nothing that was computed for one is at hand any more.
+  void leave_rows();
+  /// Stores of what all rows make for each column, at the element that `axis_names` say.
+  void write_column_stores();
   /// From now on the result of a reduction is written as `text`.
   void set_result(const BodyReduction& reduction, std::string text);
   const std::string& result_text(const BodyReduction& reduction) const {
@@ -114,7 +120,6 @@ class KernelWriter {
   std::string name_for(const Node* node, std::string_view suffix = "");
   /// `Max<float>`, of a reduction or scan.
   std::string state_type(const Node& node) const;
-  int state_bytes(const Node& node) const;
   /// True if a value moves along the vector axis.
   bool moves(int value) const { return moves_[static_cast<std::size_t>(value)]; }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/cost.h"
+
 namespace sinter {
 
 TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
@@ -107,9 +109,9 @@ void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_ti
 int widest_state(const KernelWriter& writer) {
   int widest = 0;
   for (const BodyReduction& reduction : writer.body.reductions)
-    widest = std::max(widest, writer.state_bytes(*reduction.node));
+    widest = std::max(widest, state_bytes(*reduction.node));
   for (const BodyReduction& reduction : writer.body.finals)
-    widest = std::max(widest, writer.state_bytes(*reduction.node));
+    widest = std::max(widest, state_bytes(*reduction.node));
   return widest;
 }
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "codegen/shapes.h"
+#include "compiler/cost.h"
 #include "compiler/tree.h"
 
 namespace sinter {
@@ -22,7 +23,7 @@ class ScanWriter {
     const Schedule& schedule = writer_.schedule;
     Source& source = writer_.source;
     source.grid = ceil_div(body_.parallel_size(), schedule.rows_per_block);
-    source.shared_bytes = std::int64_t{schedule.threads} * writer_.state_bytes(*scan_.node);
+    source.shared_bytes = std::int64_t{schedule.threads} * state_bytes(*scan_.node);
     source.has_barrier = true;
     declare_row();
     const std::string state = writer_.state_type(*scan_.node);

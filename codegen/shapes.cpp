@@ -8,6 +8,7 @@ void write_shape(KernelWriter& writer) {
     case KernelKind::scatter: return write_scatter(writer);
     case KernelKind::scan: return write_scan(writer);
     case KernelKind::row_reduce: return write_row_reduce(writer);
+    case KernelKind::row_column_reduce: return write_row_column_reduce(writer);
     case KernelKind::column_reduce: return write_column_reduce(writer);
     case KernelKind::full_reduce: return write_full_reduce(writer);
     case KernelKind::joined: break;  // its members have shapes

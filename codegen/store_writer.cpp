@@ -160,12 +160,22 @@ void KernelWriter::write_row_store(const BodyStore& store) {
 
 void KernelWriter::write_row_stores(const std::string& condition, bool is_final) {
   const auto is_one = [&](const BodyStore& store) {
-    return !store.varies && store.is_final == is_final;
+    return !store.varies && !store.of_columns && store.is_final == is_final;
   };
   if (std::ranges::none_of(body.stores, is_one)) return;
   out.block(fmt::format("if ({})", condition), [&] {
     for (const BodyStore& store : body.stores)
       if (is_one(store)) write_row_store(store);
+  });
+}
+
+void KernelWriter::write_column_stores() {
+  std::vector<int> roots;
+  for (const BodyStore& store : body.stores)
+    if (store.of_columns) roots.push_back(store.value);
+  write_in_scope(roots, [&] {
+    for (const BodyStore& store : body.stores)
+      if (store.of_columns) write_element_store(store, operand_text(store.value));
   });
 }
 

@@ -275,11 +275,13 @@ void KernelWriter::set_kept(int value, const std::string& name) {
   texts_[at] = v.kind == Value::Kind::load ? computed(v.dtype, name + "[k]") : name + "[k]";
 }
 
-void KernelWriter::declare_kept(int value, int parts, int tiles) {
+void KernelWriter::declare_kept(int value, int rows, int parts, int tiles) {
   const std::string name = name_for(body.values[static_cast<std::size_t>(value)].node);
-  out.line(fmt::format("{} {}{}[{}];", kept_type(value), name,
+  out.line(fmt::format("{} {}{}{}[{}];", kept_type(value), name,
+                       rows > 1 ? fmt::format("[{}]", rows) : "",
                        parts > 1 ? fmt::format("[{}]", parts) : "", tiles));
-  set_kept(value, fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : ""));
+  set_kept(value,
+           fmt::format("{}{}{}[tile]", name, rows > 1 ? "[ahead]" : "", parts > 1 ? "[part]" : ""));
 }
 
 void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile) {
@@ -345,6 +347,8 @@ bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
   for (const auto& [atom, source] : body.indirect) uses += source == value ? 1 : 0;
   for (const int index : sinks.reductions)
     uses += body.reductions[static_cast<std::size_t>(index)].operand == value ? 1 : 0;
+  for (const int index : sinks.columns)
+    uses += body.columns[static_cast<std::size_t>(index)].operand == value ? 1 : 0;
   int stores = 0;
   for (const int index : sinks.stores)
     stores += body.stores[static_cast<std::size_t>(index)].value == value ? 1 : 0;
@@ -368,6 +372,14 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
                          texts_[static_cast<std::size_t>(reduction.result)], accumulator,
                          operand_text(reduction.operand),
                          gives_index(reduction.node->op) ? tile.index : "0"));
+  }
+  for (const int index : sinks.columns) {
+    const BodyReduction& column = body.columns[static_cast<std::size_t>(index)];
+    std::string guard = tile.count.empty() ? "" : fmt::format("k < {}", tile.count);
+    if (!store_condition.empty()) guard = store_condition + (guard.empty() ? "" : " && ") + guard;
+    out.line(fmt::format("{}{}.add({}, {}, {});", guard.empty() ? "" : "if (" + guard + ") ",
+                         texts_[static_cast<std::size_t>(column.result)], tile.held,
+                         operand_text(column.operand), gives_index(column.node->op) ? "row" : "0"));
   }
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
@@ -399,7 +411,8 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
     out.line(fmt::format("Vector<{}, {}> {};", info(body.stores[at].node->dtype).c_name,
                          schedule.vector, results.back()));
   }
-  if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.stores.empty()) {
+  if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
+      !sinks.stores.empty()) {
     out.directive("#pragma unroll");
     out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector),
               [&] { write_elements(in_loop, sinks, tile, results); });
@@ -451,6 +464,12 @@ void KernelWriter::write_row_values(int stage, bool is_final) {
     });
     texts_[i] = name + "[k]";
   }
+}
+
+void KernelWriter::leave_rows() {
+  vector_axis = -1;
+  for (std::string& text : texts_) text.clear();
+  for (std::string& place : places_) place.clear();
 }
 
 }  // namespace sinter

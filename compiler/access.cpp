@@ -19,6 +19,7 @@ class PassPlanner {
     plan.needed.assign(passes, std::vector<bool>(body_.values.size(), false));
     for (const BodyReduction& reduction : body_.reductions)
       need(plan, reduction.operand, reduction.stage);
+    for (const BodyReduction& column : body_.columns) need(plan, column.operand, column.stage);
     for (const BodyStore& store : body_.stores)
       if (store.varies) need(plan, store.value, store.stage);
     plan.first_pass.assign(body_.values.size(), -1);
@@ -72,13 +73,15 @@ bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
   const auto is_late = [&](int operand, int stage) {
     return operand == static_cast<int>(value) && stage > born;
   };
+  const auto is_late_reduction = [&](const BodyReduction& reduction) {
+    return is_late(reduction.operand, reduction.stage);
+  };
   return std::ranges::any_of(body.stores,
                              [&](const BodyStore& store) {
                                return store.varies && is_late(store.value, store.stage);
                              }) ||
-         std::ranges::any_of(body.reductions, [&](const BodyReduction& reduction) {
-           return is_late(reduction.operand, reduction.stage);
-         });
+         std::ranges::any_of(body.reductions, is_late_reduction) ||
+         std::ranges::any_of(body.columns, is_late_reduction);
 }
 
 }  // namespace
@@ -172,6 +175,24 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
     slots.slot_of[i] = static_cast<int>(slot);
   }
   return slots;
+}
+
+PassPlan plan_loaded_passes(const Body& body) {
+  PassPlan plan = plan_resident_passes(body);
+  for (std::size_t value = 0; value < body.values.size(); ++value)
+    if (plan.first_pass[value] >= 0 && body.values[value].kind == Value::Kind::load &&
+        !std::ranges::binary_search(plan.kept, static_cast<int>(value)))
+      plan.kept.insert(std::ranges::upper_bound(plan.kept, static_cast<int>(value)),
+                       static_cast<int>(value));
+  return PassPlanner(body).plan(plan);
+}
+
+bool is_same_in_rows(const Body& body, const Value& value) {
+  if (value.kind != Value::Kind::load || !value.conditions.empty() || has_indirect(value.at))
+    return false;
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    if (depends_on(value.at, axis)) return false;
+  return coefficient_of(value.at, body.reduced_axis()).has_value();
 }
 
 int kept_bytes_per_element(const Body& body, const PassPlan& plan) {

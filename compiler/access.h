@@ -21,6 +21,10 @@ PassPlan plan_passes(const Body& body);
 /// The passes of a kernel that keeps its rows: values that an earlier pass computed are kept where
 /// a later one uses them directly. Loads are kept rather than what a cast makes of them.
 PassPlan plan_resident_passes(const Body& body);
+/// The same where each row is loaded before anything is done with it: all its loads are kept.
+PassPlan plan_loaded_passes(const Body& body);
+/// True for a load whose elements are the same in every row.
+bool is_same_in_rows(const Body& body, const Value& value);
 /// The most bytes of a row's kept values that are alive from one pass to the next, per element.
 int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 

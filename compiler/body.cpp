@@ -23,13 +23,6 @@ std::vector<Extent> parallel_extents(const Node& reduction) {
   return result;
 }
 
-Extent reduced_extent(const Node& reduction) {
-  Extent result = 1;
-  for (const std::int64_t axis : reduced_axes(reduction))
-    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
-  return result;
-}
-
 /// True for views that may have one element in several places, windows that overlap say. What is
 /// broadcast is not meant: the axis does not occur in its address.
 bool repeats_elements(const Node& node) {
@@ -43,6 +36,13 @@ bool is_larger(Extent a, Extent b) {
 }
 
 }  // namespace
+
+Extent reduced_extent(const Node& reduction) {
+  Extent result = 1;
+  for (const std::int64_t axis : reduced_axes(reduction))
+    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
+  return result;
+}
 
 Body BodyBuilder::build() {
   choose_space();
@@ -59,7 +59,10 @@ void BodyBuilder::choose_space() {
   for (const Node* node : request_.nodes)
     if (is_reduction(node->op) || is_scan(node->op)) {
       // The first recorded one; a reduction of its results over the rows comes later.
-      add_reduction_space(*node);
+      add_reduction_space(primary_reduction(*node));
+      has_columns_ = std::ranges::any_of(request_.nodes, [&](const Node* other) {
+        return is_reduction(other->op) && is_over_columns(*other);
+      });
       return;
     }
   // Without a reduction the largest result is the space, walked as it lies in memory; among equals
@@ -270,6 +273,7 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
   if (scatter_)
     throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
   if (is_over_rows(node)) return final_result(node);
+  if (is_over_columns(node)) return column_result(node, at);
   if (reduced_extent(node) != body_.reduced_size())
     throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
                               to_string(reduced_extent(node)), names_(primary_),

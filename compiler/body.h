@@ -62,7 +62,8 @@ struct BodyStore {
   std::vector<Condition> conditions = {};  ///< all must hold for it to happen
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
-  bool is_final = false;  ///< one element for the whole kernel
+  bool is_final = false;    ///< one element for the whole kernel
+  bool of_columns = false;  ///< final too, but one element per position on the reduced axis
 };
 
 /// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
@@ -91,6 +92,9 @@ struct Body {
   std::vector<BodyReduction> reductions;
   /// Reductions of one value per row over all rows: the last block to end carries them out.
   std::vector<BodyReduction> finals;
+  /// Reductions over all rows of a value that varies within them: one result per position on the
+  /// reduced axis, known when every row is done.
+  std::vector<BodyReduction> columns;
   std::vector<BodyStore> stores;
   std::optional<BodyScatter> scatter;
   std::optional<BodyScan> scan;

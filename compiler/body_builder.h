@@ -16,6 +16,9 @@ struct Refusal {
   std::string reason;
 };
 
+/// How many elements a result of `reduction` is made of.
+Extent reduced_extent(const Node& reduction);
+
 class BodyBuilder {
  public:
   BodyBuilder(const BodyRequest& request, const std::function<std::string(const Node*)>& names)
@@ -29,6 +32,8 @@ class BodyBuilder {
   void choose_space();
   static std::vector<Extent> strides_of(const StoreRequest& store);
   void add_reduction_space(const Node& reduction);
+  /// `first`, or the reduction of rows whose columns it reduces.
+  const Node& primary_reduction(const Node& first) const;
   /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
   /// order of the indices, and nobody else may read them before it ends.
   void add_scatter_space(const Node& node);
@@ -69,6 +74,13 @@ class BodyBuilder {
   /// True if `node` reduces one value per row of this kernel over all rows, in their order.
   bool is_over_rows(const Node& node) const;
   int final_result(const Node& node);
+  /// True if `node` reduces over the rows, in their order, what lies at each place within them.
+  bool is_over_columns(const Node& node) const;
+  /// Where `reduction`, which is over columns, reads its operand at this row and place.
+  std::vector<Index> column_position(const Node& reduction);
+  int column_result(const Node& node, std::span<const Index> at);
+  /// True if `node` is made of what is reduced over columns.
+  bool is_of_columns(const Node& node) const;
   /// A kernel has one scan and nothing that needs a whole row.
   int scanned(const Node& node, std::span<const Index> at);
   int reduced(const Node& node, std::span<const Index> at);
@@ -89,6 +101,7 @@ class BodyBuilder {
   Body body_;
   const Node* primary_ = nullptr;
   const Node* scatter_ = nullptr;
+  bool has_columns_ = false;      ///< some reduction is over columns
   const Node* walked_ = nullptr;  ///< of a pointwise kernel, the result that is its space
   Index row_;                     ///< row-major number of the row over the parallel axes
   Index element_;  ///< row-major number of the element over the primary operand's shape

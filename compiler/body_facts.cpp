@@ -16,6 +16,7 @@ Extent Body::parallel_size() const {
 int Body::passes() const {
   int last = 0;
   for (const BodyReduction& reduction : reductions) last = std::max(last, reduction.stage);
+  for (const BodyReduction& column : columns) last = std::max(last, column.stage);
   for (const BodyStore& store : stores)
     if (store.varies) last = std::max(last, store.stage);
   return last + 1;

@@ -67,12 +67,14 @@ void BodyBuilder::add_store(std::size_t place) {
                   .varies = body_.has_reduced_axis && element_store(*node),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final};
-  if (store.is_final && !product(node->shape).is(1))
+  store.of_columns = store.is_final && product(node->shape) == body_.reduced_size() &&
+                     !store.varies && is_of_columns(*node);
+  if (store.is_final && !store.of_columns && !product(node->shape).is(1))
     throw Refusal{
         fmt::format("{} needs a result of all rows, which is known only when the kernel "
                     "ends",
                     names_(node))};
-  if (!store.varies && body_.values[static_cast<std::size_t>(value)].varies)
+  if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
   const bool has_one_place =
       store.is_final || store.varies || product(node->shape) == body_.parallel_size();
@@ -93,7 +95,8 @@ bool BodyBuilder::element_store(const Node& node) const {
 
 bool BodyBuilder::has_own_position(const Node& node) const {
   const Extent size = product(node.shape);
-  return element_store(node) || size == body_.parallel_size() || size.is(1);
+  return element_store(node) || size == body_.parallel_size() || size.is(1) ||
+         (size == body_.reduced_size() && is_of_columns(node));
 }
 
 std::vector<Index> BodyBuilder::store_position(const Node& node) {
@@ -113,6 +116,8 @@ std::vector<Index> BodyBuilder::store_position(const Node& node) {
     return operand_index(body_.space, node, 0, store_position(*node.operand(0)));
   const Extent size = product(node.shape);
   if (element_store(node)) return body_.space.delinearize(element_, node.shape);
+  if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
+    return body_.space.delinearize(body_.space.axis(body_.parallel_axes), node.shape);
   if (size == body_.parallel_size()) return body_.space.delinearize(row_, node.shape);
   if (size.is(1)) return std::vector<Index>(node.shape.size());
   refuse_shape(node);

@@ -6,6 +6,7 @@
 
 #include "compiler/access.h"
 #include "compiler/cost.h"
+#include "compiler/row_column.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 
@@ -441,6 +442,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return ColumnCandidates(body, target, facts).make();
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
+    case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();
     case KernelKind::joined: break;  // its members have their own
   }

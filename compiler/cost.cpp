@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "compiler/access.h"
+#include "compiler/row_column.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 
@@ -101,6 +102,17 @@ bool fits_resident(const Body& body, const Target& target) {
   return extent * bytes <= target.shared_per_block_opt_in - kExchangeBytes;
 }
 
+int state_bytes(const Node& reduction) {
+  const int size = size_of(info(reduction.operand(0)->dtype).compute);
+  switch (reduction.op) {
+    case Op::argmax:
+    case Op::argmin: return 16;
+    case Op::welford: return 3 * size;
+    case Op::logsumexp: return 2 * size;
+    default: return size;
+  }
+}
+
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
@@ -108,30 +120,55 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   return tree.parts > 1 && rows * 2 <= target.sm_count;
 }
 
+namespace {
+
+/// What a kernel of rows and columns does besides its loads and stores: the states of its pieces go
+/// to the workspace and come back. Returns the share of SMs that have work.
+double add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
+  if (body.columns.empty()) return 1;
+  const std::vector<Schedule> schedules = row_column_candidates(body, target, facts);
+  if (schedules.empty()) return 1;
+  const Schedule& schedule = schedules.front();
+  const double columns = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
+  double bytes = 0;
+  for (const BodyReduction& column : body.columns)
+    bytes += columns * schedule.pieces * state_bytes(*column.node);
+  cost.bytes_read += bytes;
+  cost.bytes_written += bytes;
+  const double blocks = schedule.pieces / schedule.rows_per_block;
+  return std::min(1.0, blocks / target.sm_count);
+}
+
+}  // namespace
+
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
   const std::vector<std::vector<bool>> needed = plan_passes(body).needed;
-  const bool resident = fits_resident(body, target);
+  const bool resident = fits_resident(body, target) || !body.columns.empty();
   const std::vector<double> shares = shares_of_vectors(body, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     int times = 1;
-    if (value.varies && !resident)
+    if (value.is_final)
+      times = 1;
+    else if (value.varies && !resident)
       times = static_cast<int>(
           std::ranges::count_if(needed, [&](const std::vector<bool>& pass) { return pass[i]; }));
     if (value.kind == Value::Kind::load)
       cost.bytes_read +=
           times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
     if (value.kind == Value::Kind::op)
-      cost.instructions +=
-          times * instructions_of(value.node->op) * shares[i] * rows * (value.varies ? row : 1.0);
+      cost.instructions += times * instructions_of(value.node->op) * shares[i] *
+                           (value.is_final ? 1.0 : rows) * (value.varies ? row : 1.0);
   }
   // What it takes to add an element, or to compare it, is lost in the load.
   for (const BodyReduction& reduction : body.reductions)
     if (const int each = instructions_of(reduction.node->op); each > 1)
       cost.instructions += each * rows * row;
+  for (const BodyReduction& column : body.columns)
+    cost.instructions += instructions_of(column.node->op) * rows * row;
   for (const BodyStore& store : body.stores)
     cost.bytes_written += bytes_of(stored_elements(body, store), store.node->dtype, facts);
   for (const BodyReduction& reduction : body.finals) {
@@ -139,6 +176,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     cost.bytes_written += bytes;
     cost.bytes_read += bytes;
   }
+  const double busy = add_columns(cost, body, target, facts);
   for (const Extent extent : body.at_least_one)
     if (evaluate(extent, facts.symbols) == 0) {
       cost.seconds = std::numeric_limits<double>::infinity();
@@ -149,7 +187,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;
   cost.seconds =
       target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
-                                       cost.instructions / issue_rate);
+                                       cost.instructions / issue_rate) /
+                                  busy;
   return cost;
 }
 

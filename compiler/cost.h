@@ -28,4 +28,7 @@ bool fits_resident(const Body& body, const Target& target);
 /// taking one element in.
 int instructions_of(Op op);
 
+/// Bytes of the state that a reduction adds elements to.
+int state_bytes(const Node& reduction);
+
 }  // namespace sinter

@@ -10,6 +10,7 @@
 #include "compiler/assemble.h"
 #include "compiler/cost.h"
 #include "compiler/group.h"
+#include "compiler/row_column.h"
 #include "compiler/schedule_kernel.h"
 #include "sinter/error.h"
 
@@ -193,6 +194,8 @@ class Fuser {
       return {refusal};
     if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
     if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
+    if (std::string refusal = row_column_refusal(answer.body, target_, facts_); !refusal.empty())
+      return {refusal};
     const Cost cost = cost_of(answer.body, target_, facts_);
     const double apart = seconds(a) + seconds(b);
     if (cost.seconds > apart)
@@ -328,6 +331,7 @@ class Fuser {
       return kImpossible;
     const BodyAnswer answer = groups.body(group, -1);
     if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty() ||
+        !row_column_refusal(answer.body, target_, facts_).empty() ||
         arguments_of(answer.body) > kMaxArguments)
       return kImpossible;
     return cost_of(answer.body, target_, facts_).seconds;

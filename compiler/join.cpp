@@ -50,6 +50,7 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
       schedule.threads = threads;
       return schedule;
     }
+    case KernelKind::row_column_reduce:
     case KernelKind::full_reduce:
     case KernelKind::joined: break;
   }

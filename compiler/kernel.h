@@ -34,13 +34,14 @@ std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> sym
 std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbols);
 
 enum class KernelKind : std::uint8_t {
-  pointwise,      ///< no reduction
-  row_reduce,     ///< the reduced axis is contiguous, or nothing is
-  column_reduce,  ///< an axis that stays is contiguous
-  scatter,        ///< rows written at indices: each block owns some and reads all indices
-  scan,           ///< each element of a row is made from all before it, tile after tile
-  full_reduce,    ///< parts of a long row in many blocks; the last one finishes
-  joined,         ///< several kernels in one launch
+  pointwise,          ///< no reduction
+  row_reduce,         ///< the reduced axis is contiguous, or nothing is
+  column_reduce,      ///< an axis that stays is contiguous
+  scatter,            ///< rows written at indices: each block owns some and reads all indices
+  scan,               ///< each element of a row is made from all before it, tile after tile
+  row_column_reduce,  ///< rows are reduced, and all rows at each place within them
+  full_reduce,        ///< parts of a long row in many blocks; the last one finishes
+  joined,             ///< several kernels in one launch
 };
 std::string_view name(KernelKind kind);
 

@@ -10,15 +10,17 @@ namespace sinter {
 
 /// Schedules change speed only: every schedule of a kernel gives the same bits.
 struct Schedule {
-  int threads = 256;        ///< per block
-  int vector = 1;           ///< consecutive elements per load and store
-  int unroll = 1;           ///< vectors per thread (pointwise)
+  int threads = 256;  ///< per block
+  int vector = 1;     ///< consecutive elements per load and store
+  int unroll = 1;     ///< vectors per thread (pointwise); rows loaded at once (rows and columns)
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
   bool resident = false;    ///< the row is read once and kept in registers …
   bool in_shared = false;   ///< … or, if it is too long for them, in shared memory
-  bool split = false;       ///< the parts of one row are dealt out to blocks; the last one finishes
+  /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
+  int pieces = 1;
+  bool split = false;  ///< the parts of one row are dealt out to blocks; the last one finishes
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
   friend bool operator==(const Schedule&, const Schedule&) = default;

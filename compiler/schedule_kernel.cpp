@@ -20,6 +20,7 @@ std::string_view name(KernelKind kind) {
     case KernelKind::pointwise: return "pointwise";
     case KernelKind::row_reduce: return "row_reduce";
     case KernelKind::column_reduce: return "column_reduce";
+    case KernelKind::row_column_reduce: return "row_column_reduce";
     case KernelKind::scatter: return "scatter";
     case KernelKind::scan: return "scan";
     case KernelKind::full_reduce: return "full_reduce";
@@ -43,6 +44,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)
     text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,
                         schedule.rows_per_block);
+  if (schedule.pieces > 1) text += fmt::format(", {} pieces", schedule.pieces);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
@@ -164,12 +166,17 @@ Directions directions_of(const Body& body, const Facts& facts) {
 
 }  // namespace
 
+bool lies_across_rows(const Body& body, const Facts& facts) {
+  const Directions directions = directions_of(body, facts);
+  return directions.along_columns > directions.along_rows;
+}
+
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (body.scatter) return KernelKind::scatter;
   if (body.scan) return KernelKind::scan;
   if (!body.has_reduced_axis) return KernelKind::pointwise;
-  const Directions directions = directions_of(body, facts);
-  if (directions.along_columns > directions.along_rows) return KernelKind::column_reduce;
+  if (!body.columns.empty()) return KernelKind::row_column_reduce;
+  if (lies_across_rows(body, facts)) return KernelKind::column_reduce;
   if (wants_split(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
   return KernelKind::row_reduce;
 }
@@ -179,9 +186,10 @@ namespace {
 void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load) continue;
-    const int axis = kernel.kind == KernelKind::row_reduce || kernel.kind == KernelKind::full_reduce
-                         ? body.reduced_axis()
-                         : body.parallel_axes - 1;
+    const bool has_rows = kernel.kind == KernelKind::row_reduce ||
+                          kernel.kind == KernelKind::row_column_reduce ||
+                          kernel.kind == KernelKind::full_reduce;
+    const int axis = has_rows ? body.reduced_axis() : body.parallel_axes - 1;
     if (axis < 0 || !depends_on(value.at, axis)) continue;
     const std::optional<Extent> step = coefficient_of(value.at, axis);
     if (!step || !step->is(1))
@@ -206,7 +214,7 @@ void schedule(Program& program, Kernel& kernel, const Body& body, const Target& 
     guard_scan(program, body.reduced_size());
   else if (body.has_reduced_axis)
     guard_tree(program, body.reduced_size());
-  if (!body.finals.empty()) guard_tree(program, body.parallel_size());
+  if (!body.finals.empty() || !body.columns.empty()) guard_tree(program, body.parallel_size());
   for (const Extent extent : body.at_least_one)
     add_guard(program.guards,
               {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});

@@ -13,6 +13,10 @@ void schedule(Program& program, const Target& target);
 /// The shape of the kernel that computes `body`.
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 
+/// True if what `body` reads lies in memory along its last parallel axis rather than along its
+/// rows.
+bool lies_across_rows(const Body& body, const Facts& facts);
+
 /// The largest 32-bit index that kernels compute with, which leaves room for the last block's
 /// threads.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);

@@ -204,28 +204,31 @@ __device__ __forceinline__ void store(T* pointer, Index index, T value) {
 }
 
 // Scratch memory that blocks share within a launch: never through L1, which is not coherent.
+// What is aligned to more than a word is moved in wider ones.
+template <class T>
+union Scratch {
+  static_assert(sizeof(T) % 4 == 0, "states are made of words");
+  static constexpr int kWord = alignof(T) > 16 ? 16 : alignof(T) < 4 ? 4 : alignof(T);
+  static constexpr int kWords = static_cast<int>(sizeof(T)) / kWord;
+  typename Word<kWord>::Type words[kWords];
+  T value;
+};
 template <class T>
 __device__ __forceinline__ T load_workspace(const T* pointer, long long index) {
-  static_assert(sizeof(T) % 4 == 0, "states are made of words");
-  union {
-    unsigned words[sizeof(T) / 4];
-    T value;
-  } result;
-  const unsigned* from = reinterpret_cast<const unsigned*>(pointer + index);
+  Scratch<T> result;
+  const auto* from =
+      reinterpret_cast<const typename Word<Scratch<T>::kWord>::Type*>(pointer + index);
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) result.words[i] = __ldcg(from + i);
+  for (int i = 0; i < Scratch<T>::kWords; ++i) result.words[i] = __ldcg(from + i);
   return result.value;
 }
 template <class T>
 __device__ __forceinline__ void store_workspace(T* pointer, long long index, T value) {
-  union {
-    unsigned words[sizeof(T) / 4];
-    T value;
-  } from;
+  Scratch<T> from;
   from.value = value;
-  unsigned* to = reinterpret_cast<unsigned*>(pointer + index);
+  auto* to = reinterpret_cast<typename Word<Scratch<T>::kWord>::Type*>(pointer + index);
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) __stcg(to + i, from.words[i]);
+  for (int i = 0; i < Scratch<T>::kWords; ++i) __stcg(to + i, from.words[i]);
 }
 
 // ---- Threads of a block ----

@@ -95,7 +95,8 @@ class Recorder {
     if (choice < 60)
       return keep(cast(pick(), pick<DType>({f32, f32, f16, bf16, i32, i64, boolean, i8, u16, u32,
                                             u64, f8e4m3, f8e5m2, f64})));
-    if (choice < 78) return add_reduction();
+    if (choice < 75) return add_reduction();
+    if (choice < 78) return add_crosswise_reductions();
     if (choice < 95) return add_view();
     if (choice < 98) return add_gather();
     return add_input();
@@ -195,6 +196,26 @@ class Recorder {
     }
   }
 
+  /// The rows of a value are reduced, and the columns of what that makes of them.
+  void add_crosswise_reductions() {
+    Tensor x = pick();
+    const int rank = x.node()->rank();
+    if (rank < 2) return add_reduction();
+    if (x.node()->dtype == boolean) x = cast(x, i32);
+    std::vector<std::int64_t> others;
+    for (int axis = 0; axis + 1 < rank; ++axis) others.push_back(axis);
+    const Tensor rows = chance(50) ? sum(x, {-1}, Keep::yes) : max(x, {-1}, Keep::yes);
+    const Tensor elements = chance(60) ? maximum(x, 0.5) * rows : x;
+    const Keep keeps = chance(50) ? Keep::yes : Keep::no;
+    const Tensor columns = chance(50)   ? sum(elements, others, keeps)
+                           : chance(50) ? min(elements, others, keeps)
+                                        : mean(cast(elements, f32), others, keeps) * 0.5;
+    keep(rows);
+    keep(columns);
+    if (chance(50)) keep(elements);
+    if (crosswise_.size() < 2) crosswise_.push_back({rows, columns});
+  }
+
   void add_view() {
     const Tensor x = pick();
     const std::span<const Extent> shape = x.node()->shape;
@@ -273,6 +294,10 @@ class Recorder {
   }
 
   void add_results() {
+    for (const auto& [rows, columns] : crosswise_) {
+      graph_.output("rows" + std::to_string(results_), rows);
+      graph_.output("columns" + std::to_string(results_++), columns);
+    }
     const std::size_t count = 1 + below(4);
     for (std::size_t i = 0; i < count; ++i) {
       const Tensor value = i == 0 ? values_.back() : pick();
@@ -324,7 +349,13 @@ class Recorder {
   std::vector<Extent> axes_;
   std::vector<Tensor> values_;
   std::vector<Tensor> parameters_;  // inputs that may be updated
+  struct Crosswise {
+    Tensor rows;
+    Tensor columns;
+  };
+  std::vector<Crosswise> crosswise_;  // reductions of one value, which are results
   int inputs_ = 0;
+  int results_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,83 @@
+// Columns of rows that are reduced themselves: threads along a row hold states of its columns while
+// rows go by, and blocks join what they hold through the workspace. Who adds up which rows changes
+// no order: accumulators join far first, and so do pieces.
+#pragma once
+
+/// 0 1 2 3 … as 0 2 1 3 …: in this order numbers join far first with what has just come before.
+template <int Bits>
+__device__ __forceinline__ int reversed(int number) {
+  int result = 0;
+#pragma unroll
+  for (int bit = 0; bit < Bits; ++bit) result |= (number >> bit & 1) << (Bits - 1 - bit);
+  return result;
+}
+
+/// The states of neighbouring columns, as many as one access moves.
+template <class State, int Count>
+struct alignas(Count == 1 ? alignof(State) : Count * sizeof(State)) Neighbours {
+  State states[Count];
+  static __device__ __forceinline__ Neighbours join(Neighbours a, Neighbours b) {
+    Neighbours result;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) result.states[i] = State::join(a.states[i], b.states[i]);
+    return result;
+  }
+};
+
+/// The states of Held columns of one thread, over 2^Depth accumulators one after the other. Those
+/// that wait for their partner lie in shared memory, Stride threads beside one another.
+template <class State, int Held, int Depth, int Stride>
+struct ColumnStates {
+  State states[Held];
+  State* waiting;
+
+  __device__ __forceinline__ explicit ColumnStates(unsigned char* memory)
+      : waiting(reinterpret_cast<State*>(memory) + threadIdx.x) {
+    clear();
+  }
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < Held; ++i) states[i] = State::identity();
+  }
+
+  template <class T>
+  __device__ __forceinline__ void add(int held, T element, long long row) {
+    states[held].add(element, row);
+  }
+
+  /// Those of `Count` columns from `held` on.
+  template <int Count>
+  __device__ __forceinline__ Neighbours<State, Count> neighbours(int held) const {
+    Neighbours<State, Count> result;
+#pragma unroll
+    for (int i = 0; i < Count; ++i) result.states[i] = states[held + i];
+    return result;
+  }
+
+  /// All rows of accumulator number `turn` in reversed order have been added.
+  __device__ __forceinline__ void finish(int turn) {
+    if constexpr (Depth > 0) {
+      int level = 0;
+#pragma unroll 1
+      for (; turn >> level & 1; ++level) {
+#pragma unroll
+        for (int i = 0; i < Held; ++i)
+          states[i] = State::join(waiting[(level * Held + i) * Stride], states[i]);
+      }
+      if (level == Depth) return;
+#pragma unroll
+      for (int i = 0; i < Held; ++i) waiting[(level * Held + i) * Stride] = states[i];
+      clear();
+    }
+  }
+};
+
+/// Joins far first `Count` states in the workspace, each `step` behind the one before.
+template <int Count, class State>
+__device__ __forceinline__ State join_column(const State* states, long long step) {
+  if constexpr (Count == 1)
+    return load_workspace(states, 0);
+  else
+    return State::join(join_column<Count / 2>(states, 2 * step),
+                       join_column<Count / 2>(states + step, 2 * step));
+}

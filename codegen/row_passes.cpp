@@ -1,0 +1,248 @@
+#include "codegen/row_passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sinter {
+
+RowPasses::RowPasses(KernelWriter& writer)
+    : writer_(writer),
+      body_(writer.body),
+      schedule_(writer.schedule),
+      plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
+
+std::string RowPasses::first_of_row() const {
+  return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
+}
+
+void RowPasses::declare_shape(std::int64_t exchange_bytes) {
+  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;", schedule_.threads_per_row,
+                               schedule_.groups, plan_.tree.accumulators, schedule_.vector));
+  writer_.source.has_barrier = true;
+  const bool across = plan_.lanes > 32 || schedule_.groups > 1;
+  const std::int64_t bytes =
+      across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
+  declare_exchange(writer_, std::max(bytes, exchange_bytes));
+  if (!plan_.is_fixed) {
+    const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
+    writer_.declare_index("chunks", writer_.text(chunks));
+  }
+}
+
+void RowPasses::declare_kept(std::span<const int> values, int rows) {
+  for (const int value : values)
+    writer_.declare_kept(value, rows, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+}
+
+void RowPasses::declare_kept_values() {
+  passes_ = plan_passes(body_);
+  if (!schedule_.resident) return;
+  passes_ = plan_resident_passes(body_);
+  if (schedule_.in_shared)
+    declare_shared_values();
+  else
+    declare_kept(passes_.kept, 1);
+}
+
+/// Each thread has its own vectors in shared memory, side by side with those of the others.
+void RowPasses::declare_shared_values() {
+  const KeptSlots slots = kept_slots(body_, passes_);
+  const std::int64_t vectors =
+      std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
+  std::vector<std::int64_t> starts;
+  for (const int bytes : slots.bytes) {
+    starts.push_back(writer_.source.shared_bytes);
+    writer_.source.shared_bytes += vectors * schedule_.vector * bytes;
+  }
+  for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
+    const int value = passes_.kept[i];
+    const Node* node = body_.values[static_cast<std::size_t>(value)].node;
+    names_.push_back(writer_.name_for(node));
+    memory_.push_back(writer_.name_for(node, "_kept"));
+    writer_.out.line(
+        fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}) + threadIdx.x;",
+                    writer_.kept_type(value), memory_.back(),
+                    starts[static_cast<std::size_t>(slots.slot_of[i])]));
+  }
+}
+
+/// Where the vector of a tile lies in `memory_`.
+std::string RowPasses::shared_place(std::size_t kept) const {
+  const std::string tile =
+      plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles);
+  return fmt::format("{}[{} * {}]", memory_[kept], tile, schedule_.threads);
+}
+
+/// A tile of a row in shared memory: what earlier passes left there, the work, what it leaves.
+void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
+  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+  for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
+    const auto value = static_cast<std::size_t>(passes_.kept[i]);
+    if (!needed[value]) continue;
+    const bool is_new = passes_.first_pass[value] == pass;
+    writer_.out.line(fmt::format("{}{} {}{};", is_new ? "" : "const ",
+                                 writer_.kept_type(passes_.kept[i]), names_[i],
+                                 is_new ? "" : " = " + shared_place(i)));
+    writer_.set_kept(passes_.kept[i], names_[i]);
+  }
+  write_guarded(needed, sinks, tile);
+  for (std::size_t i = 0; i < passes_.kept.size(); ++i)
+    if (passes_.first_pass[static_cast<std::size_t>(passes_.kept[i])] == pass)
+      writer_.out.line(fmt::format("{} = {};", shared_place(i), names_[i]));
+}
+
+void RowPasses::write_common_loads() {
+  passes_ = plan_loaded_passes(body_);
+  std::vector<int> common;
+  for (const int value : passes_.kept) (is_common(value) ? common : kept_of_rows_).push_back(value);
+  if (common.empty()) return;
+  declare_kept(common, 1);
+  write_loads(common);
+}
+
+void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
+
+void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
+
+bool RowPasses::is_common(int value) const {
+  return is_same_in_rows(body_, body_.values[static_cast<std::size_t>(value)]);
+}
+
+void RowPasses::write(bool loads_done) {
+  const int passes = body_.passes();
+  for (int pass = 0; pass < passes; ++pass) {
+    writer_.write_row_values(pass);
+    write_pass(pass, loads_done);
+  }
+  int last = passes;
+  for (const Value& value : body_.values) last = std::max(last, value.stage);
+  for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+  writer_.write_row_stores(first_of_row());
+}
+
+/// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
+void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
+                        const std::string& accumulator) {
+  const std::string part = plan_.parts_per_group == 1 ? "0" : "part";
+  const std::string start = part_start(writer_, plan_, part);
+  const std::string chunk = start == "0" ? "Shape::chunk(tile)" : start + " + Shape::chunk(tile)";
+  writer_.axis_names[body_.reduced_axis()] =
+      writer_.declare_index("column", fmt::format("{} * {}", writer_.elements_per_chunk(),
+                                                  start == "0" ? chunk : "(" + chunk + ")"));
+  std::string condition;
+  if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
+  if (!plan_.whole_extent)
+    condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
+                             writer_.text(body_.reduced_size()));
+  const auto body = [&] {
+    Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
+    if (!plan_.whole_vectors) {
+      tile.count = "count";
+      writer_.declare_index(
+          "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                               schedule_.vector, atomic(writer_.text(body_.reduced_size()))));
+    }
+    inside(tile);
+  };
+  if (condition.empty())
+    body();
+  else
+    writer_.out.block(fmt::format("if ({})", condition), body);
+}
+
+void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {
+  write_tile_loops(
+      writer_, plan_, true, [&](const std::string& accumulator) { in_tile(inside, accumulator); },
+      [](const std::string&) {});
+}
+
+std::int64_t RowPasses::held() const {
+  return plan_.parts_per_group * plan_.tiles * schedule_.vector;
+}
+
+std::string RowPasses::held_place() const {
+  if (plan_.parts_per_group == 1 && plan_.tiles == 1) return "k";
+  if (plan_.parts_per_group == 1) return fmt::format("{} * tile + k", schedule_.vector);
+  return fmt::format("{} * ({} * part + tile) + k", schedule_.vector, plan_.tiles);
+}
+
+void RowPasses::write_loads(std::span<const int> kept) {
+  for_each_vector([&](const Tile& tile) { writer_.write_kept_loads(kept, tile); });
+}
+
+void RowPasses::write_pass(int pass, bool loads_done) {
+  Sinks sinks{
+      .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
+      .columns = columns_of_pass(pass),
+      .stores = stores_of_pass(body_, pass),
+      .kept = {}};
+  for (const int value : passes_.kept)
+    if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
+  if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
+  const bool has_columns = !body_.columns.empty();
+  const bool unroll = (schedule_.resident && !schedule_.in_shared) || has_columns;
+  const bool loads_first = !schedule_.in_shared && std::ranges::any_of(sinks.kept, [&](int value) {
+    return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
+  });
+  // All loads of the row are under way before the first is used.
+  if (loads_first && !loads_done) write_loads(sinks.kept);
+  const auto finish_part = [&](const std::string& part) {
+    for (const int reduction : sinks.reductions)
+      writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
+  };
+  write_tile_loops(
+      writer_, plan_, unroll,
+      [&](const std::string& accumulator) {
+        in_tile(
+            [&](Tile tile) {
+              if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
+              tile.loads_done = loads_first || loads_done;
+              if (has_columns) tile.held = held_place();
+              write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+            },
+            accumulator);
+      },
+      finish_part);
+  for (const int index : sinks.reductions) finish_reduction(index);
+}
+
+std::vector<int> RowPasses::columns_of_pass(int pass) const {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < body_.columns.size(); ++i)
+    if (body_.columns[i].stage == pass) result.push_back(static_cast<int>(i));
+  return result;
+}
+
+/// Stores of rows that do not exist are left out; everything else is harmless.
+void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sinks,
+                              const Tile& tile) {
+  if (live.empty() || (sinks.stores.empty() && sinks.columns.empty())) {
+    writer_.write_tile(values, sinks, tile);
+    return;
+  }
+  if (sinks.reductions.empty()) {
+    writer_.out.block("if (live)", [&] { writer_.write_tile(values, sinks, tile); });
+    return;
+  }
+  writer_.store_condition = live;
+  writer_.write_tile(values, sinks, tile);
+  writer_.store_condition.clear();
+}
+
+std::string RowPasses::tree_name(int index) const {
+  return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+}
+
+void RowPasses::finish_reduction(int index) {
+  const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
+  const std::string name = writer_.name_for(reduction.node);
+  const std::string result = plan_.tree.extent == 0
+                                 ? empty_result(reduction)
+                                 : fmt::format("{}.finish(exchange).result()", tree_name(index));
+  const std::string_view type = compute_c_type(reduction.node->dtype);
+  writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
+  writer_.set_result(reduction, name);
+}
+
+}  // namespace sinter
