@@ -50,7 +50,16 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
       schedule.threads = threads;
       return schedule;
     }
-    case KernelKind::row_column_reduce:
+    case KernelKind::row_column_reduce: {
+      // Fewer pieces per block; more might not fit in shared memory.
+      const int pieces = threads / schedule.threads_per_row;
+      if (pieces == 0 || pieces * schedule.threads_per_row != threads ||
+          pieces > schedule.rows_per_block)
+        return std::nullopt;
+      schedule.rows_per_block = pieces;
+      schedule.threads = threads;
+      return schedule;
+    }
     case KernelKind::full_reduce:
     case KernelKind::joined: break;
   }
