@@ -42,6 +42,25 @@ bool is_larger(Extent a, Extent b) {
   return a != b && (provably_nonnegative(a - b) || (!b.is_number() && divide_exactly(a, b)));
 }
 
+/// The operands of a concat that its element at `at` may lie in.
+std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < concat.operands.size(); ++i) {
+    const Piece piece = concat_piece(concat, i);
+    const Index& place = at[static_cast<std::size_t>(piece.axis)];
+    const std::optional<Extent> low = lower_bound(place);
+    const std::optional<Extent> high = upper_bound(place);
+    const bool begins = low && provably_nonnegative(*low - piece.begin);
+    const bool ends = high && provably_less(*high, piece.end);
+    if (begins && ends) return {i};
+    const bool is_before = high && provably_less(*high, piece.begin);
+    const bool is_behind = low && provably_nonnegative(*low - piece.end);
+    if (!is_before && !is_behind && piece.begin != piece.end) result.push_back(i);
+  }
+  if (result.empty()) return {0};  // there is no element
+  return result;
+}
+
 }  // namespace
 
 Body BodyBuilder::build() {
@@ -190,8 +209,9 @@ int BodyBuilder::free_value(const Node& node, std::span<const Index> at) {
   }
   if (node.op == Op::iota) {
     value.kind = Value::Kind::number;
-    value.at = body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
-                               constant_index(attribute(node, "start").integer));
+    value.at =
+        body_.space.plain(body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
+                                          constant_index(attribute(node, "start").integer)));
     value.varies = varies(value.at);
     value.stage = stage(value.at);
   }
@@ -204,7 +224,7 @@ int BodyBuilder::load(const Node& node, std::span<const Index> at) {
       node.op == Op::input ? sinter::strides_of(node)
                            : strides_of({.node = &node, .strides = request_.strides(&node)});
   Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
-  value.at = address(body_.space, at, strides);
+  value.at = body_.space.plain(address(body_.space, at, strides));
   value.conditions = conditions_;
   value.may_repeat = may_repeat_;
   value.varies = varies(value.at);
@@ -248,7 +268,7 @@ int BodyBuilder::scanned(const Node& node, std::span<const Index> at) {
   if (primary_ != &node)
     throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
                               names_(&node))};
-  if (body_.space.linearize(at, node.shape) != element_)
+  if (body_.space.plain(body_.space.linearize(at, node.shape)) != element_)
     throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
                               names_(&node))};
   if (body_.scan) return body_.scan->result;
@@ -275,7 +295,8 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
                               to_string(reduced_extent(node)), names_(primary_),
                               to_string(body_.reduced_size()))};
   // The kept axes have extent 1, so the shape in row-major order is that of the rows.
-  if (product(node.shape) != body_.parallel_size() || body_.space.linearize(at, node.shape) != row_)
+  if (product(node.shape) != body_.parallel_size() ||
+      body_.space.plain(body_.space.linearize(at, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (const BodyReduction& known : body_.reductions)
@@ -299,16 +320,20 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
 }
 
 int BodyBuilder::select(const Node& node, std::span<const Index> at) {
+  const std::vector<std::size_t> pieces = pieces_at(node, at);
   Value value{.kind = Value::Kind::select, .node = &node, .dtype = node.dtype};
-  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+  for (const std::size_t i : pieces) {
     const Piece piece = concat_piece(node, i);
-    Condition condition{
-        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    const auto axis = static_cast<std::size_t>(piece.axis);
+    std::vector<Index> from = operand_index(body_.space, node, i, at);
+    from[axis] = body_.space.bounded(from[axis], piece.end - piece.begin);
+    if (pieces.size() == 1) return evaluate(*node.operand(i), from);
+    Condition condition{.at = body_.space.plain(at[axis]), .begin = piece.begin, .end = piece.end};
     value.varies |= varies(condition.at);
     conditions_.push_back(condition);
-    value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
+    value.operands.push_back(evaluate(*node.operand(i), from));
     conditions_.pop_back();
-    if (i + 1 < node.operands.size()) value.conditions.push_back(std::move(condition));
+    if (i != pieces.back()) value.conditions.push_back(std::move(condition));
   }
   return add(std::move(value));
 }
@@ -320,9 +345,13 @@ void BodyBuilder::resolve_indirect(std::span<const Index> at) {
 
 void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
   resolve_indirect({&atom.numerator, 1});
-  if (atom.kind != IndexAtom::Kind::indirect || body_.indirect.contains(&atom)) return;
+  if (atom.kind != IndexAtom::Kind::indirect) return;
+  const Index written =
+      body_.space.plain({.constant = 0, .terms = {{.atom = &atom, .coefficient = 1}}});
+  const IndexAtom* read = written.terms[0].atom;
+  if (body_.indirect.contains(read)) return;
   const int value = evaluate(*atom.tensor, atom.at);
-  body_.indirect[&atom] = value;
+  body_.indirect[read] = value;
 }
 
 int BodyBuilder::branch() {

@@ -53,27 +53,51 @@ Sizes sizes_along(const Body& body, int axis) {
   return sizes;
 }
 
-/// The widest vector along `axis` that half of the accesses can make use of.
+/// Loads and stores that move along `axis`, with vectors of some width.
+struct Accesses {
+  int wide = 0;    ///< of a whole vector at once
+  int narrow = 0;  ///< of each element
+
+  /// Instructions for 16 elements.
+  int instructions(int width) const { return wide * 16 / width + narrow * 16; }
+};
+
+Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts) {
+  Accesses result;
+  const auto add = [&](const Index& at, DType dtype, std::span<const Condition> conditions) {
+    if (!depends_on(at, axis)) return;
+    const bool is_wide =
+        aligned_vector(at, axis, width, facts) == width &&
+        facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
+        std::ranges::all_of(conditions, [&](const Condition& condition) {
+          return is_same_along(condition, axis, width, facts);
+        });
+    ++(is_wide ? result.wide : result.narrow);
+  };
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) add(value.at, value.dtype, value.conditions);
+  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype, {});
+  return result;
+}
+
+/// The widest vector along `axis` that half of the accesses can make use of; or a narrower one that
+/// more of them can, where that takes fewer instructions.
 int useful_vector(const Body& body, int axis, int limit, const Facts& facts) {
-  int accesses = 0;
   int width = limit;
   for (; width > 1; width /= 2) {
-    accesses = 0;
-    int wide = 0;
-    const auto add = [&](const Index& at, DType dtype) {
-      if (!depends_on(at, axis)) return;
-      ++accesses;
-      const bool is_wide =
-          aligned_vector(at, axis, width, facts) == width &&
-          facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype));
-      if (is_wide) ++wide;
-    };
-    for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load) add(value.at, value.dtype);
-    for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
-    if (wide * 2 >= accesses && wide > 0) break;
+    const Accesses accesses = accesses_along(body, axis, width, facts);
+    if (accesses.wide > 0 && accesses.wide >= accesses.narrow) break;
   }
-  return width;
+  int best = width;
+  int fewest = accesses_along(body, axis, width, facts).instructions(width);
+  while (width /= 2, width > 1) {
+    const int instructions = accesses_along(body, axis, width, facts).instructions(width);
+    if (instructions < fewest) {
+      best = width;
+      fewest = instructions;
+    }
+  }
+  return best;
 }
 
 // --- pointwise ----------------------------------------------------------------------------------
