@@ -65,9 +65,12 @@ std::string KernelWriter::value_expression(int value) {
   }
   if (v.kind == Value::Kind::select) {
     std::string result = operand_text(v.operands.back());
-    for (std::size_t i = v.conditions.size(); i-- > 0;)
-      result = fmt::format("({}) ? {} : {}", condition_text({v.conditions[i]}, true),
-                           operand_text(v.operands[i]), result);
+    for (std::size_t i = v.conditions.size(); i-- > 0;) {
+      Condition piece = v.conditions[i];
+      piece.begin = 0;  // it does not lie in the pieces before
+      const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
+      result = fmt::format("({}) ? {} : {}", text, operand_text(v.operands[i]), result);
+    }
     return result;
   }
   std::vector<std::string> operands;

@@ -42,20 +42,29 @@ bool is_larger(Extent a, Extent b) {
   return a != b && (provably_nonnegative(a - b) || (!b.is_number() && divide_exactly(a, b)));
 }
 
+bool is_certain(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return low && high && provably_nonnegative(*low - condition.begin) &&
+         provably_less(*high, condition.end);
+}
+
+bool is_impossible(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return (low && provably_nonnegative(*low - condition.end)) ||
+         (high && provably_less(*high, condition.begin)) || condition.begin == condition.end;
+}
+
 /// The operands of a concat that its element at `at` may lie in.
 std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < concat.operands.size(); ++i) {
     const Piece piece = concat_piece(concat, i);
-    const Index& place = at[static_cast<std::size_t>(piece.axis)];
-    const std::optional<Extent> low = lower_bound(place);
-    const std::optional<Extent> high = upper_bound(place);
-    const bool begins = low && provably_nonnegative(*low - piece.begin);
-    const bool ends = high && provably_less(*high, piece.end);
-    if (begins && ends) return {i};
-    const bool is_before = high && provably_less(*high, piece.begin);
-    const bool is_behind = low && provably_nonnegative(*low - piece.end);
-    if (!is_before && !is_behind && piece.begin != piece.end) result.push_back(i);
+    const Condition condition{
+        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    if (is_certain(condition)) return {i};
+    if (!is_impossible(condition)) result.push_back(i);
   }
   if (result.empty()) return {0};  // there is no element
   return result;
@@ -230,7 +239,36 @@ int BodyBuilder::load(const Node& node, std::span<const Index> at) {
   value.varies = varies(value.at);
   value.stage = stage(value.at);
   for (const Condition& condition : conditions_) value.varies |= varies(condition.at);
+  if (const std::optional<int> known = read_with_neighbour(value)) return *known;
   return add(std::move(value));
+}
+
+std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
+  if (value.conditions.empty()) return std::nullopt;
+  const Condition& piece = value.conditions.back();
+  std::vector<std::uint64_t> key = {value.node->id};
+  append(key, value.at);
+  append(key, piece.at);
+  append(key, {value.conditions.begin(), value.conditions.end() - 1});
+  std::vector<int>& reads = pieces_read_[std::move(key)];
+  for (const int read : reads) {
+    Value& known = body_.values[static_cast<std::size_t>(read)];
+    Condition& other = known.conditions.back();
+    if (other.end == piece.begin)
+      other.end = piece.end;
+    else if (other.begin == piece.end)
+      other.begin = piece.begin;
+    else
+      continue;
+    known.may_repeat |= value.may_repeat;
+    if (is_certain(other)) {
+      known.conditions.pop_back();
+      std::erase(reads, read);
+    }
+    return read;
+  }
+  reads.push_back(static_cast<int>(body_.values.size()));
+  return std::nullopt;
 }
 
 bool BodyBuilder::is_over_rows(const Node& node) const {
