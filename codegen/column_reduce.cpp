@@ -90,22 +90,67 @@ class ColumnWriter {
         .kept = {}};
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
     writer_.store_condition = sinks.stores.empty() ? "" : live_;
-    write_tile_loops(
-        writer_, plan_, false,
-        [&](const std::string& accumulator) {
-          write_chunk(needed[static_cast<std::size_t>(pass)], sinks, accumulator);
-        },
-        [&](const std::string& part) {
-          for (const int reduction : sinks.reductions)
-            writer_.out.line(
-                fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
-        });
+    const auto finish = [&](std::string_view what, const std::string& arguments) {
+      for (const int reduction : sinks.reductions)
+        writer_.out.line(fmt::format("{}.finish_{}({});", tree_name(reduction), what, arguments));
+    };
+    const auto part = [&](const std::string& number) {
+      write_accumulators([&] { write_chunk(needed[static_cast<std::size_t>(pass)], sinks); },
+                         [&](const std::string& own) { finish("accumulator", own); });
+      finish("part", number + ", exchange");
+    };
+    if (plan_.parts_per_group == 1)
+      part("0");
+    else
+      write_far_first("number", plan_.parts_per_group, [&] {
+        writer_.out.line(
+            fmt::format("const int part = far_first<{}>(number);", plan_.parts_per_group));
+        part("number");
+      });
     writer_.store_condition.clear();
     for (const int index : sinks.reductions) finish_reduction(index);
   }
 
-  void write_chunk(const std::vector<bool>& values, const Sinks& sinks,
-                   const std::string& accumulator) {
+  void write_far_first(std::string_view variable, int count, const std::function<void()>& body) {
+    writer_.out.directive("#pragma unroll 1");
+    writer_.out.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count), body);
+  }
+
+  /// The accumulators of a thread, each with all of its chunks, so that one at a time is live and
+  /// the body is written once.
+  void write_accumulators(const std::function<void()>& chunk,
+                          const std::function<void(const std::string&)>& finish) {
+    SourceWriter& out = writer_.out;
+    const int own = plan_.accumulators_per_thread;
+    const std::string tiles = plan_.is_fixed
+                                  ? std::to_string(plan_.tiles)
+                                  : fmt::format("(chunks + {}) / {}", plan_.lanes - 1, plan_.lanes);
+    const auto tiles_from = [&](const std::string& first) {
+      out.directive("#pragma unroll 1");
+      out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
+                chunk);
+    };
+    if (own == 1) {
+      tiles_from("0");
+      finish("0");
+      return;
+    }
+    write_far_first("i", own, [&] {
+      const std::string first = fmt::format("far_first<{}>(i)", own);
+      if (plan_.is_fixed && plan_.tiles <= own) {
+        out.line(fmt::format("const int tile = {};", first));
+        if (plan_.tiles == own)
+          chunk();
+        else
+          out.block(fmt::format("if (tile < {})", tiles), chunk);
+      } else {
+        tiles_from(first);
+      }
+      finish("i");
+    });
+  }
+
+  void write_chunk(const std::vector<bool>& values, const Sinks& sinks) {
     const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
     const auto rows = [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
@@ -114,8 +159,7 @@ class ColumnWriter {
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
             "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
         const auto row = [&] {
-          writer_.write_tile(values, sinks,
-                             {.count = {}, .accumulator = accumulator, .index = "along"});
+          writer_.write_tile(values, sinks, {.count = {}, .accumulator = {}, .index = "along"});
         };
         if (plan_.whole_extent)
           row();
@@ -124,7 +168,9 @@ class ColumnWriter {
                             row);
       });
     };
-    if (plan_.whole_parts)
+    // Rounds of all threads end with whole ones only if they fit the part.
+    const bool is_whole = plan_.is_fixed && plan_.tiles * plan_.lanes == plan_.tree.chunks_per_part;
+    if (is_whole)
       rows();
     else
       writer_.out.block(fmt::format("if (Shape::chunk(tile) < {})", chunks_text(plan_)), rows);

@@ -78,11 +78,21 @@ class JoinedWriter {
     source_.shared_bytes = std::max(source_.shared_bytes, member.shared_bytes);
     source_.vector_bytes = std::max(source_.vector_bytes, member.vector_bytes);
     source_.has_barrier |= member.has_barrier;
-    Traffic& traffic = source_.traffic;
-    traffic.is_bound |= member.traffic.is_bound;
-    traffic.writes_are_bound |= member.traffic.writes_are_bound;
-    traffic.bytes_read = traffic.bytes_read + member.traffic.bytes_read;
-    traffic.bytes_written = traffic.bytes_written + member.traffic.bytes_written;
+    add(shown_, member.traffic, 1);
+    add(source_.traffic, member.traffic, is_at_work(member.grid));
+  }
+
+  static void add(Traffic& sum, const Traffic& more, Extent times) {
+    sum.is_bound |= more.is_bound;
+    sum.writes_are_bound |= more.writes_are_bound;
+    sum.bytes_read = sum.bytes_read + more.bytes_read * times;
+    sum.bytes_written = sum.bytes_written + more.bytes_written * times;
+  }
+
+  /// 1 for any number of blocks but 0: a member without blocks reads not even its constants.
+  static Extent is_at_work(Extent blocks) {
+    constexpr std::int64_t kMoreThanAny = std::int64_t{1} << 40;
+    return blocks.is_number() ? Extent(blocks.is(0) ? 0 : 1) : ceil_div(blocks, kMoreThanAny);
   }
 
   Parameter& parameter(const Argument& argument, const std::string& name) {
@@ -221,7 +231,7 @@ class JoinedWriter {
     std::string text = fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
                                    source_.entry, members_.size(), phases(kernel_),
                                    phases(kernel_) == 1 ? "" : "s", source_.threads);
-    text += traffic_comment(source_.traffic) + reproduce_comment(program_, kernel_) + "\n";
+    text += traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
     for (const MemberFunction& member : members_) text += member.text + "\n";
     std::vector<std::string> parameters;
     for (Parameter& parameter : parameters_) {
@@ -250,6 +260,7 @@ class JoinedWriter {
   std::string_view index_type_ = "int";
   SourceWriter out_{1};
   Source source_;
+  Traffic shown_;  ///< where every member has work
 };
 
 }  // namespace

@@ -102,6 +102,9 @@ class KernelWriter {
   void write_element_store(const BodyStore& store, const std::string& value);
   /// Declares the array that keeps `value` between passes.
   void declare_kept(int value, int parts, int tiles);
+  /// Within a tile: `value`, which shared memory keeps, is the vector `name` of type kept_type.
+  void set_kept(int value, const std::string& name);
+  std::string kept_type(int value) const;
   /// From now on the result of a reduction is written as `text`.
   void set_result(const BodyReduction& reduction, std::string text);
   const std::string& result_text(const BodyReduction& reduction) const {

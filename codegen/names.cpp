@@ -51,7 +51,8 @@ bool is_reserved_word(std::string_view name) {
       "scan_lanes", "lane", "states", "carry", "total", "prefix", "before", "first_row",
       "owned_rows", "thread", "threads", "element", "marks", "mark", "bit", "marker", "left",
       "begin", "place", "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows",
-      "block", "grid_arrival", "grid_barrier", "grid_depart"};
+      "FarFirst", "TreeLevels", "far_first", "number", "block", "grid_arrival", "grid_barrier",
+      "grid_depart"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");

@@ -86,8 +86,56 @@ class RowWriter {
     passes_ = plan_passes(body_);
     if (!schedule_.resident) return;
     passes_ = plan_resident_passes(body_);
+    if (schedule_.in_shared) return declare_shared_values();
     for (const int value : passes_.kept)
       writer_.declare_kept(value, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+  }
+
+  /// Each thread has its own vectors in shared memory, side by side with those of the others.
+  void declare_shared_values() {
+    const KeptSlots slots = kept_slots(body_, passes_);
+    const std::int64_t vectors =
+        std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
+    std::vector<std::int64_t> starts;
+    for (const int bytes : slots.bytes) {
+      starts.push_back(writer_.source.shared_bytes);
+      writer_.source.shared_bytes += vectors * schedule_.vector * bytes;
+    }
+    for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
+      const int value = passes_.kept[i];
+      const Node* node = body_.values[static_cast<std::size_t>(value)].node;
+      names_.push_back(writer_.name_for(node));
+      memory_.push_back(writer_.name_for(node, "_kept"));
+      writer_.out.line(fmt::format(
+          "{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}) + threadIdx.x;",
+          writer_.kept_type(value), memory_.back(),
+          starts[static_cast<std::size_t>(slots.slot_of[i])]));
+    }
+  }
+
+  /// Where the vector of a tile lies in `memory_`.
+  std::string shared_place(std::size_t kept) const {
+    const std::string tile =
+        plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles);
+    return fmt::format("{}[{} * {}]", memory_[kept], tile, schedule_.threads);
+  }
+
+  /// A tile of a row in shared memory: what earlier passes left there, the work, what it leaves.
+  void write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
+    const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+    for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
+      const auto value = static_cast<std::size_t>(passes_.kept[i]);
+      if (!needed[value]) continue;
+      const bool is_new = passes_.first_pass[value] == pass;
+      writer_.out.line(fmt::format("{}{} {}{};", is_new ? "" : "const ",
+                                   writer_.kept_type(passes_.kept[i]), names_[i],
+                                   is_new ? "" : " = " + shared_place(i)));
+      writer_.set_kept(passes_.kept[i], names_[i]);
+    }
+    write_guarded(needed, sinks, tile);
+    for (std::size_t i = 0; i < passes_.kept.size(); ++i)
+      if (passes_.first_pass[static_cast<std::size_t>(passes_.kept[i])] == pass)
+        writer_.out.line(fmt::format("{} = {};", shared_place(i), names_[i]));
   }
 
   /// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
@@ -127,10 +175,11 @@ class RowWriter {
     for (const int value : passes_.kept)
       if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
-    const bool unroll = schedule_.resident;
-    const bool loads_first = std::ranges::any_of(sinks.kept, [&](int value) {
-      return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
-    });
+    const bool unroll = schedule_.resident && !schedule_.in_shared;
+    const bool loads_first =
+        unroll && std::ranges::any_of(sinks.kept, [&](int value) {
+          return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
+        });
     if (loads_first) {
       // All loads of the row are under way before the first is used.
       write_tile_loops(
@@ -150,6 +199,7 @@ class RowWriter {
         [&](const std::string& accumulator) {
           in_tile(
               [&](Tile tile) {
+                if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
                 tile.loads_done = loads_first;
                 write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
               },
@@ -195,6 +245,9 @@ class RowWriter {
   TreePlan plan_;
   std::string live_;  ///< the variable that says whether this thread's row exists; empty: it does
   PassPlan passes_;
+  std::vector<std::string>
+      names_;  ///< of kept values within a tile, where shared memory keeps them
+  std::vector<std::string> memory_;  ///< of the pointers to their vectors there
 };
 
 }  // namespace

@@ -239,16 +239,25 @@ bool KernelWriter::is_in_place(int value) const {
 
 // --- tiles --------------------------------------------------------------------------------------
 
-void KernelWriter::declare_kept(int value, int parts, int tiles) {
+std::string KernelWriter::kept_type(int value) const {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  return fmt::format("Vector<{}, {}>",
+                     v.kind == Value::Kind::load ? info(v.dtype).c_name : compute_c_type(v.dtype),
+                     schedule.vector);
+}
+
+void KernelWriter::set_kept(int value, const std::string& name) {
   const auto at = static_cast<std::size_t>(value);
   const Value& v = body.values[at];
-  const std::string name = name_for(v.node);
-  const bool is_load = v.kind == Value::Kind::load;
-  const std::string_view type = is_load ? info(v.dtype).c_name : compute_c_type(v.dtype);
-  out.line(fmt::format("Vector<{}, {}> {}{}[{}];", type, schedule.vector, name,
+  places_[at] = name;
+  texts_[at] = v.kind == Value::Kind::load ? computed(v.dtype, name + "[k]") : name + "[k]";
+}
+
+void KernelWriter::declare_kept(int value, int parts, int tiles) {
+  const std::string name = name_for(body.values[static_cast<std::size_t>(value)].node);
+  out.line(fmt::format("{} {}{}[{}];", kept_type(value), name,
                        parts > 1 ? fmt::format("[{}]", parts) : "", tiles));
-  places_[at] = fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : "");
-  texts_[at] = is_load ? computed(v.dtype, places_[at] + "[k]") : places_[at] + "[k]";
+  set_kept(value, fmt::format("{}{}[tile]", name, parts > 1 ? "[part]" : ""));
 }
 
 void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile) {
@@ -336,8 +345,9 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   for (const int index : sinks.reductions) {
     const BodyReduction& reduction = body.reductions[static_cast<std::size_t>(index)];
     const std::string guard = tile.count.empty() ? "" : fmt::format("if (k < {}) ", tile.count);
-    out.line(fmt::format("{}{}.add({}, k, {}, {});", guard,
-                         texts_[static_cast<std::size_t>(reduction.result)], tile.accumulator,
+    const std::string accumulator = tile.accumulator.empty() ? "" : tile.accumulator + ", ";
+    out.line(fmt::format("{}{}.add({}k, {}, {});", guard,
+                         texts_[static_cast<std::size_t>(reduction.result)], accumulator,
                          operand_text(reduction.operand),
                          gives_index(reduction.node->op) ? tile.index : "0"));
   }

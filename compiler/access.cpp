@@ -1,5 +1,7 @@
 #include "compiler/access.h"
 
+#include "compiler/cost.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -83,20 +85,93 @@ bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
 
 PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
 
+namespace {
+
+/// What to keep so that `value` is at hand in a later pass: itself, or what a few cheap ops make it
+/// of.
+class KeepInstead {
+ public:
+  explicit KeepInstead(const Body& body) : body_(body) {}
+
+  std::vector<int> of(int value, std::span<const int> kept) const {
+    std::vector<int> leaves;
+    collect(value, leaves);
+    std::int64_t more = 0;
+    for (const int leaf : leaves)
+      if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
+    // A cast is always redone: what it reads is kept instead.
+    int narrow = value;
+    while (at(narrow).kind == Value::Kind::op && at(narrow).node->op == Op::cast)
+      narrow = at(narrow).operands[0];
+    if (more > kept_bytes(at(narrow))) return {narrow};
+    return leaves;
+  }
+
+ private:
+  const Value& at(int value) const { return body_.values[static_cast<std::size_t>(value)]; }
+
+  void collect(int value, std::vector<int>& leaves) const {
+    const Value& v = at(value);
+    if (!v.varies) return;
+    if (v.kind == Value::Kind::op && v.node->op != Op::custom && instructions_of(v.node->op) <= 1) {
+      for (const int operand : v.operands) collect(operand, leaves);
+    } else if (std::ranges::find(leaves, value) == leaves.end()) {
+      leaves.push_back(value);
+    }
+  }
+
+  const Body& body_;
+};
+
+}  // namespace
+
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
+  const KeepInstead keep(body);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
     if (plan.first_pass[value] < 0 || !is_used_later(body, plan, value)) continue;
-    // A cast is redone from what was loaded, which is narrower.
-    int keep = static_cast<int>(value);
-    const auto at = [&](int v) -> const Value& { return body.values[static_cast<std::size_t>(v)]; };
-    while (at(keep).kind == Value::Kind::op && at(keep).node->op == Op::cast)
-      keep = at(keep).operands[0];
-    if (at(keep).varies && std::ranges::find(plan.kept, keep) == plan.kept.end())
-      plan.kept.push_back(keep);
+    for (const int leaf : keep.of(static_cast<int>(value), plan.kept))
+      if (body.values[static_cast<std::size_t>(leaf)].varies &&
+          std::ranges::find(plan.kept, leaf) == plan.kept.end())
+        plan.kept.push_back(leaf);
   }
   std::ranges::sort(plan.kept);
   return PassPlanner(body).plan(plan);
+}
+
+int kept_bytes(const Value& value) {
+  return size_of(value.kind == Value::Kind::load ? value.dtype : info(value.dtype).compute);
+}
+
+KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
+  const auto last_pass = [&](int value) {
+    int last = 0;
+    for (std::size_t pass = 0; pass < plan.needed.size(); ++pass)
+      if (plan.needed[pass][static_cast<std::size_t>(value)]) last = static_cast<int>(pass);
+    return last;
+  };
+  KeptSlots slots{.slot_of = std::vector<int>(plan.kept.size(), -1), .bytes = {}};
+  std::vector<int> free_from;  // of each slot: the last pass that needs what is in it
+  std::vector<std::size_t> order(plan.kept.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto born = [&](std::size_t i) {
+    return plan.first_pass[static_cast<std::size_t>(plan.kept[i])];
+  };
+  std::ranges::stable_sort(order, {}, born);
+  for (const std::size_t i : order) {
+    const int value = plan.kept[i];
+    const int bytes = kept_bytes(body.values[static_cast<std::size_t>(value)]);
+    std::size_t slot = 0;
+    while (slot < slots.bytes.size() && (slots.bytes[slot] != bytes || free_from[slot] > born(i)))
+      ++slot;
+    if (slot == slots.bytes.size()) {
+      slots.bytes.push_back(bytes);
+      free_from.push_back(0);
+    }
+    free_from[slot] = last_pass(value);
+    slots.slot_of[i] = static_cast<int>(slot);
+  }
+  return slots;
 }
 
 int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
@@ -109,7 +184,7 @@ int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
         later = later || plan.needed[next][static_cast<std::size_t>(value)];
       const Value& kept = body.values[static_cast<std::size_t>(value)];
       if (plan.first_pass[static_cast<std::size_t>(value)] <= pass && later)
-        alive += size_of(kept.kind == Value::Kind::load ? kept.dtype : info(kept.dtype).compute);
+        alive += kept_bytes(kept);
     }
     most = std::max(most, alive);
   }

@@ -24,6 +24,16 @@ PassPlan plan_resident_passes(const Body& body);
 /// The most bytes of a row's kept values that are alive from one pass to the next, per element.
 int kept_bytes_per_element(const Body& body, const PassPlan& plan);
 
+/// The places of kept values in shared memory: a value may take the place of one that no pass needs
+/// any more.
+struct KeptSlots {
+  std::vector<int> slot_of;  ///< of each value in PassPlan::kept
+  std::vector<int> bytes;    ///< per element, of each slot
+};
+KeptSlots kept_slots(const Body& body, const PassPlan& plan);
+/// Bytes of one element of a value that is kept: as loaded, or as computed.
+int kept_bytes(const Value& value);
+
 /// How far `at` moves from each element of a vector along `axis` to the next, where it is equally
 /// far for all. Vectors start at multiples of `width`; so a quotient by such a multiple stands
 /// still within them, and a remainder moves as what it is of.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "compiler/access.h"
 #include "compiler/cost.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
+#include "compiler/vector_use.h"
 
 namespace sinter {
 
@@ -51,53 +53,6 @@ Sizes sizes_along(const Body& body, int axis) {
   }
   for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
   return sizes;
-}
-
-/// Loads and stores that move along `axis`, with vectors of some width.
-struct Accesses {
-  int wide = 0;    ///< of a whole vector at once
-  int narrow = 0;  ///< of each element
-
-  /// Instructions for 16 elements.
-  int instructions(int width) const { return wide * 16 / width + narrow * 16; }
-};
-
-Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts) {
-  Accesses result;
-  const auto add = [&](const Index& at, DType dtype, std::span<const Condition> conditions) {
-    if (!depends_on(at, axis)) return;
-    const bool is_wide =
-        aligned_vector(at, axis, width, facts) == width &&
-        facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
-        std::ranges::all_of(conditions, [&](const Condition& condition) {
-          return is_same_along(condition, axis, width, facts);
-        });
-    ++(is_wide ? result.wide : result.narrow);
-  };
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load) add(value.at, value.dtype, value.conditions);
-  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype, {});
-  return result;
-}
-
-/// The widest vector along `axis` that half of the accesses can make use of; or a narrower one that
-/// more of them can, where that takes fewer instructions.
-int useful_vector(const Body& body, int axis, int limit, const Facts& facts) {
-  int width = limit;
-  for (; width > 1; width /= 2) {
-    const Accesses accesses = accesses_along(body, axis, width, facts);
-    if (accesses.wide > 0 && accesses.wide >= accesses.narrow) break;
-  }
-  int best = width;
-  int fewest = accesses_along(body, axis, width, facts).instructions(width);
-  while (width /= 2, width > 1) {
-    const int instructions = accesses_along(body, axis, width, facts).instructions(width);
-    if (instructions < fewest) {
-      best = width;
-      fewest = instructions;
-    }
-  }
-  return best;
 }
 
 // --- pointwise ----------------------------------------------------------------------------------
@@ -153,6 +108,23 @@ int ladder(std::int64_t extent) {
   return 256;
 }
 
+/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
+std::int64_t widest_state(const Body& body) {
+  std::int64_t widest = 8;
+  for (const BodyReduction& reduction : body.reductions) {
+    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
+    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
+    if (reduction.node->op == Op::logsumexp)
+      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
+  }
+  return widest;
+}
+
+/// Of a row, in one thread.
+constexpr std::int64_t kKeptWords = 64;
+constexpr std::int64_t kOtherRegisters = 40;
+constexpr std::uint64_t kMostThreadsThatKeep = 512;
+
 class RowCandidates {
  public:
   RowCandidates(const Body& body, const Target& target, const Facts& facts, bool split)
@@ -166,8 +138,8 @@ class RowCandidates {
 
   std::vector<Schedule> make() {
     const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
-    const int wide = is_narrow ? 8 : 4;
-    const int first = split_ ? 256 : ladder(extent_);
+    const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
+    const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep());
     add(first, wide, default_threads());
     add(first, 4, default_threads());
     for (const int vector : {wide, 4})
@@ -182,6 +154,25 @@ class RowCandidates {
 
  private:
   int default_threads() const { return 128; }
+
+  /// True if vectors of 4 read more of the rows as a whole than those of 8.
+  bool is_better_narrow() const {
+    const auto instructions = [&](int vector) {
+      return accesses_along(body_, body_.reduced_axis(), vector, facts_).instructions(vector);
+    };
+    return instructions(4) < instructions(8);
+  }
+
+  /// How many threads keep a row in their registers; as many as a block with shared memory to
+  /// itself should have if none do.
+  int threads_to_keep() const {
+    if (body_.passes() == 1 || !body_.reduced_size().is_number()) return 1;
+    const std::int64_t bytes = extent_ * kept_bytes_per_element(body_, plan_resident_passes(body_));
+    const auto threads =
+        static_cast<std::uint64_t>((bytes + kKeptWords * 4 - 1) / (kKeptWords * 4));
+    return static_cast<int>(
+        std::bit_ceil(std::clamp<std::uint64_t>(threads, 1, kMostThreadsThatKeep)));
+  }
 
   void add(int threads_per_row, int vector, int threads) {
     const int chunks = vector / static_cast<int>(kChunk);
@@ -216,20 +207,37 @@ class RowCandidates {
     }
     if (schedule.threads > 1024) return;
     schedule.resident = fits(schedule);
+    schedule.in_shared = !schedule.resident && fits_shared(schedule);
+    schedule.resident = schedule.resident || schedule.in_shared;
     list_.add(schedule);
+  }
+
+  std::int64_t vectors_of(const Schedule& schedule) const {
+    const std::int64_t per_part =
+        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
+    const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
+    return tiles * (tree_.parts / schedule.groups);
   }
 
   /// A thread's share of the kept values fits in half of its registers.
   bool fits(const Schedule& schedule) const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
-    constexpr std::int64_t kWords = 64;
-    const std::int64_t per_part =
-        std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
-    const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
-    const std::int64_t vectors = tiles * (tree_.parts / schedule.groups);
-    const std::int64_t bytes =
-        vectors * schedule.vector * kept_bytes_per_element(body_, plan_resident_passes(body_));
-    return bytes <= kWords * 4;
+    const std::int64_t words = std::min<std::int64_t>(
+        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters);
+    const std::int64_t bytes = vectors_of(schedule) * schedule.vector *
+                               kept_bytes_per_element(body_, plan_resident_passes(body_));
+    return bytes <= words * 4;
+  }
+
+  /// The block's shared memory holds the kept values of its rows.
+  bool fits_shared(const Schedule& schedule) const {
+    if (split_ || body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
+    const std::vector<int> slots = kept_slots(body_, plan_resident_passes(body_)).bytes;
+    const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    const std::int64_t exchange =
+        2 * std::int64_t{schedule.threads} * (schedule.vector / kChunk) * widest_state(body_);
+    return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * bytes <=
+           target_.shared_per_block_opt_in;
   }
 
   Schedule fallback() const {
@@ -254,84 +262,122 @@ class RowCandidates {
 
 // --- columns ------------------------------------------------------------------------------------
 
-/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
-std::int64_t widest_state(const Body& body) {
-  std::int64_t widest = 8;
+/// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
+/// `levels`, and those that are joined), four rows of every load, and the rest of the loop.
+std::int64_t registers_of(const Body& body, int vector, std::int64_t levels) {
+  std::int64_t loads = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && value.varies) loads += size_of(value.dtype);
+  std::int64_t states = 0;
+  bool is_heavy = false;
   for (const BodyReduction& reduction : body.reductions) {
-    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
-    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
-    if (reduction.node->op == Op::logsumexp)
-      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
+    const Op op = reduction.node->op;
+    const std::int64_t word = size_of(info(reduction.node->operand(0)->dtype).compute);
+    states += gives_index(op)       ? 16
+              : op == Op::welford   ? 3 * word
+              : op == Op::logsumexp ? 2 * word
+                                    : word;
+    is_heavy = is_heavy || op == Op::logsumexp;
   }
-  return widest;
+  return (is_heavy ? 48 : 32) + vector * (states * (levels + 2) + kChunk * loads) / 4;
 }
 
-/// True if `held` states per thread fit in its registers. A logsumexp has two numbers in each, and
-/// its exponential and the rest of the loop take some 48 more (measured for sm_90).
-bool holds_states(const Body& body, const Target& target, std::int64_t held, int threads) {
-  const std::int64_t registers =
-      std::min(target.registers_per_sm / threads, target.max_registers_per_thread);
-  return std::ranges::none_of(body.reductions, [&](const BodyReduction& reduction) {
-    const std::int64_t words = 2 * size_of(reduction.node->dtype) / 4;
-    return reduction.node->op == Op::logsumexp && held * words + 48 > registers;
-  });
-}
+/// Columns side by side in a block, and threads along the rows: enough of them, over all blocks, to
+/// keep the memory busy.
+class ColumnCandidates {
+ public:
+  ColumnCandidates(const Body& body, const Target& target, const Facts& facts)
+      : body_(body),
+        target_(target),
+        sizes_(sizes_along(body, body.parallel_axes - 1)),
+        tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
+        inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
+        outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
+    const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
+    const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes_.largest, divisor));
+    widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
+  }
 
-std::vector<Schedule> columns(const Body& body, const Target& target, const Facts& facts) {
-  const int axis = body.parallel_axes - 1;
-  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
-  const std::int64_t inner = evaluate(body.space.extent(axis), facts.symbols);
-  const std::int64_t outer =
-      evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner, 1);
-  const Sizes sizes = sizes_along(body, axis);
-  const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
-  const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes.largest, divisor));
-  const int widest = useful_vector(body, axis, limit, facts);
-  const std::int64_t state = widest_state(body);
-  List list;
-  const auto add = [&](int vector, int lanes, int side_by_side) {
-    // At least 1/8 of the accumulators per thread would not fit in registers for wide vectors.
-    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
-    const std::int64_t held = tree.accumulators / lanes * vector;
-    // A thread keeps the parts of its group until the end: more groups, fewer parts for each.
+  std::vector<Schedule> make() {
+    for (int vector = widest_; vector >= 1; vector /= 2) {
+      const int wide = side_by_side(vector);
+      const int lanes = lanes_for(vector, wide);
+      add(vector, lanes, wide);
+      add(vector, lanes * 2, wide);
+      add(vector, lanes / 2, wide);
+      add(vector, lanes, wide * 2);
+      add(vector, lanes * 2, wide / 2);
+    }
+    for (const int lanes : {16, 64, 512}) {
+      const auto own = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
+      add(1, own, std::max(1, 32 / own));
+    }
+    return list_.take();
+  }
+
+ private:
+  /// 128 bytes of a row, fewer where blocks would be too few for all SMs, but never less than the
+  /// 32 that come together anyway.
+  int side_by_side(int vector) const {
+    const int bytes = vector * sizes_.largest;
+    const auto there = static_cast<int>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner_ / vector, 1))));
+    // Short columns have few threads each: more of them, so that blocks are not tiny.
+    const int least = std::max(1, static_cast<int>(32 / tree_.accumulators));
+    const int good = std::max(128 / bytes, static_cast<int>(128 / tree_.accumulators));
+    int wide = std::max(std::min({good, there, 128}), least);
+    while (wide > least && wide * bytes > 32 &&
+           outer_ * inner_ / (std::int64_t{wide} * vector) < target_.sm_count)
+      wide /= 2;
+    return wide;
+  }
+
+  /// Each thread has four rows of every stream on their way.
+  int lanes_for(int vector, int wide) const {
+    const std::int64_t bytes =
+        kChunk * vector * sizes_.largest * std::max<std::int64_t>(sizes_.streams, 1);
+    const std::int64_t threads = target_.sm_count * target_.bytes_in_flight / bytes;
+    const std::int64_t columns = std::max<std::int64_t>(outer_ * inner_ / vector, 1);
+    const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(threads / columns, 1));
+    return static_cast<int>(std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(std::bit_ceil(wanted)), 16, std::max(512 / wide, 16)));
+  }
+
+  void add(int vector, int lanes, int side_by_side) {
+    if (lanes < 1 || side_by_side < 1) return;
+    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
     int groups = 1;
-    while (tree.parts / groups * vector > 64 && groups < tree.parts &&
-           lanes * side_by_side * groups * 2 <= 1024)
+    // Short of threads along the rows, parts are dealt out too.
+    while (groups * 2 <= tree_.parts && lanes == tree_.accumulators &&
+           lanes * side_by_side * groups * 2 <= 256)
       groups *= 2;
-    if (tree.parts / groups * vector > 64) return;
     const int threads = lanes * side_by_side * groups;
-    const std::int64_t shared = 2 * std::int64_t{threads} * vector * state;
-    if (held > 64 || threads > 1024 || threads < 32 || shared > target.shared_per_block_opt_in)
+    const std::int64_t shared = 2 * std::int64_t{threads} * vector * widest_state(body_);
+    if (threads > 1024 || threads < 32 || shared > target_.shared_per_block_opt_in) return;
+    const auto levels = static_cast<std::int64_t>(
+        std::bit_width(static_cast<std::uint64_t>(tree_.accumulators / lanes)) +
+        std::bit_width(static_cast<std::uint64_t>(tree_.parts / groups)));
+    const std::int64_t registers = registers_of(body_, vector, levels);
+    if (vector > 1 && registers > std::min<std::int64_t>(target_.registers_per_sm / threads,
+                                                         target_.max_registers_per_thread))
       return;
-    if (!holds_states(body, target, held, threads)) return;
-    list.add({.threads = threads,
-              .vector = vector,
-              .unroll = 1,
-              .threads_per_row = lanes * groups,
-              .rows_per_block = side_by_side,
-              .groups = groups});
-  };
-  const auto side = [&](int vector) {
-    // No more columns side by side than there are.
-    const auto needed = static_cast<int>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner / vector, 1))));
-    return std::min(needed, 32);
-  };
-  // Few columns: narrower blocks, so that more SMs have work.
-  for (int vector = widest; vector >= 1; vector /= 2)
-    for (const int wide : {side(vector), side(vector) / 2, side(vector) / 4})
-      for (const int lanes : {16, 32, 64, 128})
-        if (wide >= 1 &&
-            (outer * inner / (std::int64_t{wide} * vector) >= target.sm_count || wide <= 8))
-          add(vector, lanes, wide);
-  if (tree.parts > 64)
-    for (const int wide : {8, 4, 2}) add(1, 16, wide);
-  for (const int lanes : {128, 512}) {
-    const int shared = static_cast<int>(std::min<std::int64_t>(lanes, tree.accumulators));
-    add(1, lanes, std::max(1, 32 / shared));
+    list_.add({.threads = threads,
+               .vector = vector,
+               .unroll = 1,
+               .threads_per_row = lanes * groups,
+               .rows_per_block = side_by_side,
+               .groups = groups});
   }
-  return list.take();
-}
+
+  const Body& body_;
+  const Target& target_;
+  Sizes sizes_;
+  Tree tree_;
+  std::int64_t inner_;
+  std::int64_t outer_;
+  int widest_ = 1;
+  List list_;
+};
 
 // --- scans --------------------------------------------------------------------------------------
 
@@ -379,7 +425,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
     case KernelKind::pointwise: return pointwise(body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
-    case KernelKind::column_reduce: return columns(body, target, facts);
+    case KernelKind::column_reduce: return ColumnCandidates(body, target, facts).make();
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();
     case KernelKind::joined: break;  // its members have their own

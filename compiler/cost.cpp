@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "compiler/access.h"
 #include "compiler/touched.h"
@@ -11,36 +12,93 @@ namespace sinter {
 
 namespace {
 
-/// A row of up to this many bytes per kept value stays in the registers of one block.
-constexpr std::int64_t kResidentBytes = 64 * 1024;
+/// What the registers of one block keep of a row: 64 in each of 512 threads.
+constexpr std::int64_t kResidentBytes = 128 * 1024;
+/// Shared memory that reductions take for themselves.
+constexpr std::int64_t kExchangeBytes = 16 * 1024;
 
 double bytes_of(Extent elements, DType dtype, const Facts& facts) {
   return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
+}
+
+/// Of each value, how often it is computed per element of a body without a reduction: once for a
+/// whole vector of those along the last axis, where it is the same for all of them.
+std::vector<double> shares_of_vectors(const Body& body, const Facts& facts) {
+  constexpr double kVector = 8;
+  std::vector<double> shares(body.values.size(), 1);
+  int last = body.parallel_axes - 1;
+  while (last > 0 && body.space.extent(last).is(1)) --last;
+  if (body.has_reduced_axis || last < 0) return shares;
+  const double shared =
+      1 / std::clamp<double>(static_cast<double>(evaluate(body.space.extent(last), facts.symbols)),
+                             1, kVector);
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    bool moves = depends_on(value.at, last);
+    for (const Condition& condition : value.conditions) moves |= depends_on(condition.at, last);
+    for (const int operand : value.operands)
+      moves |= shares[static_cast<std::size_t>(operand)] == 1;
+    shares[i] = moves ? 1 : shared;
+  }
+  return shares;
 }
 
 }  // namespace
 
 int instructions_of(Op op) {
   switch (op) {
-    case Op::pow: return 60;
-    case Op::logsumexp: return 20;
+    case Op::lgamma:
+    case Op::digamma: return 150;
+    case Op::pow:
+    case Op::philox: return 60;
+    case Op::sinh:
+    case Op::cosh:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::atan2:
+    case Op::hypot:
+    case Op::cbrt:
+    case Op::fmod:
+    case Op::remainder:
+    case Op::floordiv:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
     case Op::tanh:
-    case Op::erf: return 30;
+    case Op::erf:
+    case Op::erfc:
+    case Op::erfinv: return 30;
+    case Op::logsumexp:
+    case Op::expm1:
+    case Op::log1p: return 20;
     case Op::exp:
+    case Op::exp2:
     case Op::log:
+    case Op::log2:
+    case Op::log10:
     case Op::div:
     case Op::sqrt:
-    case Op::rsqrt: return 12;
+    case Op::rsqrt:
+    case Op::nextafter: return 12;
     case Op::maximum:
     case Op::minimum: return 3;
     default: return 1;
   }
 }
 
-bool fits_resident(const Body& body, const Facts& facts) {
-  if (!body.has_reduced_axis || body.passes() == 1) return false;
-  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
-  return extent * kept_bytes_per_element(body, plan_resident_passes(body)) <= kResidentBytes;
+bool fits_resident(const Body& body, const Target& target) {
+  if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
+    return false;
+  const std::int64_t extent = body.reduced_size().number();
+  const PassPlan plan = plan_resident_passes(body);
+  if (extent * kept_bytes_per_element(body, plan) <= kResidentBytes) return true;
+  const std::vector<int> slots = kept_slots(body, plan).bytes;
+  const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+  return extent * bytes <= target.shared_per_block_opt_in - kExchangeBytes;
 }
 
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
@@ -53,7 +111,8 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
   const std::vector<std::vector<bool>> needed = plan_passes(body).needed;
-  const bool resident = fits_resident(body, facts);
+  const bool resident = fits_resident(body, target);
+  const std::vector<double> shares = shares_of_vectors(body, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   for (std::size_t i = 0; i < body.values.size(); ++i) {
@@ -67,7 +126,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
           times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
     if (value.kind == Value::Kind::op)
       cost.instructions +=
-          times * instructions_of(value.node->op) * rows * (value.varies ? row : 1.0);
+          times * instructions_of(value.node->op) * shares[i] * rows * (value.varies ? row : 1.0);
   }
   // What it takes to add an element, or to compare it, is lost in the load.
   for (const BodyReduction& reduction : body.reductions)

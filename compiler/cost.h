@@ -21,8 +21,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts);
 /// many blocks for the memory to be kept busy.
 bool wants_split(const Body& body, const Target& target, const Facts& facts);
 
-/// True if a row may stay in registers between passes: then it is read once.
-bool fits_resident(const Body& body, const Facts& facts);
+/// True if a row may stay in registers or shared memory between passes: then it is read once.
+bool fits_resident(const Body& body, const Target& target);
 
 /// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
 /// taking one element in.

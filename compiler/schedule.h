@@ -16,7 +16,8 @@ struct Schedule {
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
-  bool resident = false;    ///< the row is read once and kept in registers
+  bool resident = false;    ///< the row is read once and kept in registers …
+  bool in_shared = false;   ///< … or, if it is too long for them, in shared memory
   bool split = false;       ///< the parts of one row are dealt out to blocks; the last one finishes
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 

@@ -44,7 +44,7 @@ std::string to_string(const Schedule& schedule) {
     text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,
                         schedule.rows_per_block);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
-  if (schedule.resident) text += ", resident";
+  if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
   return text;
 }

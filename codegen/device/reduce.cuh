@@ -159,36 +159,86 @@ struct ColumnShape {
   static __device__ __forceinline__ int chunk(int tile) { return tile * Lanes + lane(); }
 };
 
-/// One reduction of a block of columns. Every thread of the block takes part in every call.
+/// 0 … Count - 1 (a power of two) in the order in which a tree that joins far ones first takes them
+/// in one after the other: with their bits reversed.
+template <int Count>
+__device__ __forceinline__ int far_first(int number) {
+  int result = 0;
+#pragma unroll
+  for (int bit = 1; bit < Count; bit *= 2) {
+    result = 2 * result + (number & 1);
+    number >>= 1;
+  }
+  return result;
+}
+
+/// The number of levels of a tree of `Count` leaves.
+template <int Count>
+struct TreeLevels {
+  static constexpr int kNumber = 1 + TreeLevels<Count / 2>::kNumber;
+};
+template <>
+struct TreeLevels<1> {
+  static constexpr int kNumber = 0;
+};
+
+/// Joins `Count` states far first as they come, in the order of far_first, and holds no more than
+/// one for each level of the tree.
+template <class State, int Count>
+struct FarFirst {
+  static constexpr int kLevels = TreeLevels<Count>::kNumber;
+  State waiting[kLevels > 0 ? kLevels : 1];
+
+  /// The subtree that `state`, the one with this number, is the last one of: in the end, the tree.
+  __device__ __forceinline__ State take(int number, State state) {
+    bool is_done = false;
+#pragma unroll
+    for (int level = 0; level < kLevels; ++level) {
+      if (is_done) continue;
+      if (number >> level & 1) {
+        state = State::join(waiting[level], state);
+      } else {
+        waiting[level] = state;
+        is_done = true;
+      }
+    }
+    return state;
+  }
+};
+
+/// A reduction along the rows of `Shape::kVector` neighbouring columns per thread. A thread goes
+/// through its accumulators one after the other, each with all of its chunks.
 template <class State, class Shape, int Parts>
 struct ColumnReduction {
-  State accumulators[Shape::kPerThread][Shape::kVector];
-  State parts[Parts][Shape::kVector];
+  State current[Shape::kVector];
+  FarFirst<State, Shape::kPerThread> accumulators[Shape::kVector];
+  FarFirst<State, Parts> parts[Shape::kVector];
 
   __device__ __forceinline__ ColumnReduction() { clear(); }
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int i = 0; i < Shape::kPerThread; ++i)
-#pragma unroll
-      for (int j = 0; j < Shape::kVector; ++j) accumulators[i][j] = State::identity();
+    for (int j = 0; j < Shape::kVector; ++j) current[j] = State::identity();
   }
 
-  /// Column `k` of this thread's vector, at its chunk number `tile`.
+  /// Column `k` of this thread's vector.
   template <class T>
-  __device__ __forceinline__ void add(int tile, int k, T element, long long index) {
-    accumulators[tile % Shape::kPerThread][k].add(element, index);
+  __device__ __forceinline__ void add(int k, T element, long long index) {
+    current[k].add(element, index);
   }
 
-  __device__ __forceinline__ void finish_part(int part, Exchange& exchange) {
-    State* shared = exchange.next<State>();
+  /// All chunks of an accumulator have been added.
+  __device__ __forceinline__ void finish_accumulator(int number) {
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) {
-      State column[Shape::kPerThread];
-#pragma unroll
-      for (int i = 0; i < Shape::kPerThread; ++i) column[i] = accumulators[i][j];
-      join_far_first(column);
-      *place(shared, Shape::along(), j) = column[0];
+      const State joined = accumulators[j].take(number, current[j]);
+      current[j] = number == Shape::kPerThread - 1 ? joined : State::identity();
     }
+  }
+
+  __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
+    State* shared = exchange.next<State>();
+#pragma unroll
+    for (int j = 0; j < Shape::kVector; ++j) *place(shared, Shape::along(), j) = current[j];
     block_barrier();
 #pragma unroll 1
     for (int half = Shape::kLanes / 2; half > 0; half /= 2) {
@@ -202,24 +252,22 @@ struct ColumnReduction {
       block_barrier();
     }
 #pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j)
-      parts[part][j] = *place(shared, Shape::group() * Shape::kLanes, j);
-    clear();
+    for (int j = 0; j < Shape::kVector; ++j) {
+      const State joined =
+          parts[j].take(number, *place(shared, Shape::group() * Shape::kLanes, j));
+      current[j] = number == Parts - 1 ? joined : State::identity();
+    }
   }
 
-  /// Column `k` of the vector; every thread along the reduced axis gets the result.
+  /// The columns of the vector; every thread along the reduced axis gets the result.
   __device__ __forceinline__ void finish(State (&result)[Shape::kVector], Exchange& exchange) {
-    State* shared = Shape::kGroups > 1 ? exchange.next<State>() : nullptr;
 #pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j) {
-      State column[Parts];
-#pragma unroll
-      for (int i = 0; i < Parts; ++i) column[i] = parts[i][j];
-      join_far_first(column);
-      result[j] = column[0];
-      if (Shape::kGroups > 1 && Shape::lane() == 0) *place(shared, Shape::group(), j) = column[0];
-    }
+    for (int j = 0; j < Shape::kVector; ++j) result[j] = current[j];
     if constexpr (Shape::kGroups > 1) {
+      State* shared = exchange.next<State>();
+#pragma unroll
+      for (int j = 0; j < Shape::kVector; ++j)
+        if (Shape::lane() == 0) *place(shared, Shape::group(), j) = result[j];
       block_barrier();
 #pragma unroll
       for (int j = 0; j < Shape::kVector; ++j) {

@@ -36,7 +36,7 @@ channel_stats_0_0(const float* __restrict__ x_in,
   }
 }
 
-// phase 1: column_reduce · threads 128, vector 4, 8 per row, 16 rows per block
+// phase 1: column_reduce · threads 128, vector 1, 8 per row, 16 rows per block
 //   v_sum = sum sum_1 {axes = [0], keep = false} : f32[64]
 //   m = div v_sum, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
@@ -44,39 +44,32 @@ static __device__ __forceinline__ void
 channel_stats_0_1(const float* sum_1_in,
                   float* m_out,
                   const int block) {
-  using Shape = ColumnShape<16, 8, 1, 8, 4>;
-  Exchange exchange = {shared_memory(), 2048, 0};
-  const int column = block * 64 + Shape::column() * 4;
+  using Shape = ColumnShape<16, 8, 1, 8, 1>;
+  Exchange exchange = {shared_memory(), 512, 0};
+  const int column = block * 16 + Shape::column() * 1;
   ColumnReduction<Sum<float>, Shape, 1> v_sum_tree;
-#pragma unroll
-  for (int tile = 0; tile < 1; ++tile) {
+#pragma unroll 1
+  for (int tile = 0; tile < 1; tile += 1) {
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
-      const Vector<float, 4> sum_1 = load<4>(sum_1_in, column + along * 64);
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        v_sum_tree.add(tile, k, sum_1[k], 0);
+      for (int k = 0; k < 1; ++k) {
+        const float sum_1 = load(sum_1_in, column + along * 64);
+        v_sum_tree.add(k, sum_1, 0);
       }
     }
   }
+  v_sum_tree.finish_accumulator(0);
   v_sum_tree.finish_part(0, exchange);
-  Sum<float> v_sum_tree_states[4];
+  Sum<float> v_sum_tree_states[1];
   v_sum_tree.finish(v_sum_tree_states, exchange);
-  Vector<float, 4> v_sum;
+  Vector<float, 1> v_sum;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) v_sum[k] = v_sum_tree_states[k].result();
-  Vector<float, 4> m;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const float m_2 = v_sum[k] / 25088.0f;
-    m[k] = m_2;
-  }
+  for (int k = 0; k < 1; ++k) v_sum[k] = v_sum_tree_states[k].result();
+  const float m = v_sum[0] / 25088.0f;
   if (Shape::along() == 0) {
-    Vector<float, 4> m_3;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) m_3[k] = m[k];
-    store<4>(m_out, column, m_3);
+    store(m_out, column, m);
   }
 }
 
@@ -117,7 +110,7 @@ channel_stats_0_2(const float* __restrict__ x_in,
   }
 }
 
-// phase 3: column_reduce · threads 128, vector 4, 8 per row, 16 rows per block
+// phase 3: column_reduce · threads 128, vector 1, 8 per row, 16 rows per block
 //   v_squares = sum sum_7 {axes = [0], keep = false} : f32[64]
 //   v = div v_squares, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
@@ -125,39 +118,32 @@ static __device__ __forceinline__ void
 channel_stats_0_3(const float* sum_7_in,
                   float* __restrict__ v_out,
                   const int block) {
-  using Shape = ColumnShape<16, 8, 1, 8, 4>;
-  Exchange exchange = {shared_memory(), 2048, 0};
-  const int column = block * 64 + Shape::column() * 4;
+  using Shape = ColumnShape<16, 8, 1, 8, 1>;
+  Exchange exchange = {shared_memory(), 512, 0};
+  const int column = block * 16 + Shape::column() * 1;
   ColumnReduction<Sum<float>, Shape, 1> v_squares_tree;
-#pragma unroll
-  for (int tile = 0; tile < 1; ++tile) {
+#pragma unroll 1
+  for (int tile = 0; tile < 1; tile += 1) {
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
-      const Vector<float, 4> sum_7 = load<4>(sum_7_in, column + along * 64);
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        v_squares_tree.add(tile, k, sum_7[k], 0);
+      for (int k = 0; k < 1; ++k) {
+        const float sum_7 = load(sum_7_in, column + along * 64);
+        v_squares_tree.add(k, sum_7, 0);
       }
     }
   }
+  v_squares_tree.finish_accumulator(0);
   v_squares_tree.finish_part(0, exchange);
-  Sum<float> v_squares_tree_states[4];
+  Sum<float> v_squares_tree_states[1];
   v_squares_tree.finish(v_squares_tree_states, exchange);
-  Vector<float, 4> v_squares;
+  Vector<float, 1> v_squares;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) v_squares[k] = v_squares_tree_states[k].result();
-  Vector<float, 4> v;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const float v_2 = v_squares[k] / 25088.0f;
-    v[k] = v_2;
-  }
+  for (int k = 0; k < 1; ++k) v_squares[k] = v_squares_tree_states[k].result();
+  const float v = v_squares[0] / 25088.0f;
   if (Shape::along() == 0) {
-    Vector<float, 4> v_3;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) v_3[k] = v[k];
-    store<4>(v_out, column, v_3);
+    store(v_out, column, v);
   }
 }
 
@@ -173,7 +159,7 @@ channel_stats_0(unsigned* tickets,
     block_barrier();
   }
   grid_barrier(tickets);
-  for (int block = static_cast<int>(blockIdx.x); block < 1; block += static_cast<int>(gridDim.x)) {
+  for (int block = static_cast<int>(blockIdx.x); block < 4; block += static_cast<int>(gridDim.x)) {
     channel_stats_0_1(sum_1_out, m_out, block);
     block_barrier();
   }
@@ -183,10 +169,10 @@ channel_stats_0(unsigned* tickets,
     block_barrier();
   }
   grid_barrier(tickets);
-  for (int block = static_cast<int>(blockIdx.x); block < 1; block += static_cast<int>(gridDim.x)) {
+  for (int block = static_cast<int>(blockIdx.x); block < 4; block += static_cast<int>(gridDim.x)) {
     channel_stats_0_3(sum_7_out, v_out, block);
     block_barrier();
   }
   grid_depart(tickets);
 }
-// grid 512, shared 4096, reads 12861696, writes 16896
+// grid 512, shared 1024, reads 12861696, writes 16896

@@ -1,18 +1,19 @@
 
-// sinter kernel column_sum_0 · column_reduce · threads 256, vector 4, 32 per row, 8 rows per block
+// sinter kernel column_sum_0 · column_reduce · threads 512, vector 4, 128 per row, 4 rows per block
 //   h = cast g {to = f32} : f32[2048, 3072]
 //   s = sum h {axes = [0], keep = false} : f32[3072]
 // reads 12582912 bytes, writes 12288
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel column_sum_0
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(512)
 column_sum_0(const bf16* __restrict__ g_in,
              float* __restrict__ s_out) {
-  using Shape = ColumnShape<8, 32, 1, 512, 4>;
-  Exchange exchange = {shared_memory(), 4096, 0};
-  const int column = static_cast<int>(blockIdx.x) * 32 + Shape::column() * 4;
+  using Shape = ColumnShape<4, 128, 1, 512, 4>;
+  Exchange exchange = {shared_memory(), 8192, 0};
+  const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> s_tree;
-#pragma unroll
-  for (int tile = 0; tile < 16; ++tile) {
+#pragma unroll 1
+  for (int i = 0; i < 4; ++i) {
+    const int tile = far_first<4>(i);
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
@@ -20,9 +21,10 @@ column_sum_0(const bf16* __restrict__ g_in,
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float h = to_float(g[k]);
-        s_tree.add(tile, k, h, 0);
+        s_tree.add(k, h, 0);
       }
     }
+    s_tree.finish_accumulator(i);
   }
   s_tree.finish_part(0, exchange);
   Sum<float> s_tree_states[4];
@@ -37,4 +39,4 @@ column_sum_0(const bf16* __restrict__ g_in,
     store<4>(s_out, column, s_2);
   }
 }
-// grid 96, shared 8192, reads 12582912, writes 12288
+// grid 192, shared 16384, reads 12582912, writes 12288

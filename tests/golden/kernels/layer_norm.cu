@@ -28,7 +28,6 @@ layer_norm_0(const bf16* __restrict__ x_in,
   const bool live = wanted_row <= rows - 1;
   const int row = live ? wanted_row : rows - 1;
   Vector<bf16, 4> x[8];
-  Vector<float, 4> d[8];
   RowReduction<Sum<float>, Shape, 1> v_sum_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
@@ -54,8 +53,8 @@ layer_norm_0(const bf16* __restrict__ x_in,
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float h = to_float(x[tile][k]);
-      d[tile][k] = h - m;
-      const float mul_5 = d[tile][k] * d[tile][k];
+      const float d = h - m;
+      const float mul_5 = d * d;
       v_squares_tree.add(tile, k, mul_5, 0);
     }
   }
@@ -73,7 +72,9 @@ layer_norm_0(const bf16* __restrict__ x_in,
       Vector<bf16, 4> y;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        const float n = d[tile][k] * r;
+        const float h = to_float(x[tile][k]);
+        const float d = h - m;
+        const float n = d * r;
         const float s = n * weight[k];
         const float b = s + bias[k];
         y[k] = to_memory<bf16>(rounded<bf16>(b));

@@ -16,7 +16,6 @@ odd_rows_0(const bf16* __restrict__ x_in,
   Exchange exchange = {shared_memory(), 0, 0};
   const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<bf16, 4> x[8];
-  Vector<float, 4> sub_3[8];
   RowReduction<Max<float>, Shape, 1> max_2_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
@@ -49,8 +48,8 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float h = to_float(x[tile][k]);
-        sub_3[tile][k] = h - max_2;
-        const float exp_4 = expf(sub_3[tile][k]);
+        const float sub_3 = h - max_2;
+        const float exp_4 = expf(sub_3);
         if (k < count) sum_5_tree.add(tile, k, exp_4, 0);
       }
     }
@@ -66,7 +65,9 @@ odd_rows_0(const bf16* __restrict__ x_in,
       Vector<float, 4> y;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        y[k] = sub_3[tile][k] - log_6;
+        const float h = to_float(x[tile][k]);
+        const float sub_3 = h - max_2;
+        y[k] = sub_3 - log_6;
       }
       store_apart<4>(y_out, row * 1003 + column, 1, y, count);
     }

@@ -63,7 +63,6 @@ train_step_0_1(const long long* __restrict__ label_in,
   Exchange exchange = {shared_memory(), 512, 0};
   const int row = block * 32 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<float, 4> logits[1];
-  Vector<float, 4> sub_8[1];
   const long long label = load(label_in, row);
   const float logits_2 = load(logits_in, row * 10 + wrapped_index<int>(label, 10));
   RowReduction<Max<float>, Shape, 1> max_4_tree;
@@ -88,7 +87,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
   max_4_tree.finish_part(0, exchange);
   const float max_4 = max_4_tree.finish(exchange).result();
-  const float sub_8_2 = logits_2 - max_4;
+  const float sub_8 = logits_2 - max_4;
   RowReduction<Sum<float>, Shape, 1> sum_10_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -97,8 +96,8 @@ train_step_0_1(const long long* __restrict__ label_in,
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        sub_8[tile][k] = logits[tile][k] - max_4;
-        const float exp_9 = expf(sub_8[tile][k]);
+        const float sub_8_2 = logits[tile][k] - max_4;
+        const float exp_9 = expf(sub_8_2);
         if (k < count) sum_10_tree.add(tile, k, exp_9, 0);
       }
     }
@@ -106,7 +105,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   sum_10_tree.finish_part(0, exchange);
   const float sum_10 = sum_10_tree.finish(exchange).result();
   const float log_11 = logf(sum_10);
-  const float lp = sub_8_2 - log_11;
+  const float lp = sub_8 - log_11;
   const float nll = -lp;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
@@ -116,7 +115,8 @@ train_step_0_1(const long long* __restrict__ label_in,
       Vector<float, 4> lp_2;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        lp_2[k] = sub_8[tile][k] - log_11;
+        const float sub_8_2 = logits[tile][k] - max_4;
+        lp_2[k] = sub_8_2 - log_11;
       }
       store_apart<4>(lp_out, row * 10 + column, 1, lp_2, count);
     }
@@ -151,7 +151,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
 }
 
-// phase 2: column_reduce · threads 128, vector 4, 16 per row, 8 rows per block
+// phase 2: column_reduce · threads 128, vector 4, 64 per row, 2 rows per block
 //   hit = eq class, at : bool[256, 10]
 //   onehot = cast hit {to = f32} : f32[256, 10]
 //   prob = exp lp : f32[256, 10]
@@ -169,15 +169,15 @@ train_step_0_2(const float* __restrict__ x_in,
                float* w_io,
                const float lr,
                const int block) {
-  using Shape = ColumnShape<8, 16, 1, 64, 4>;
+  using Shape = ColumnShape<2, 64, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 2048, 0};
-  const int outer = block / 2;
-  const int column = (block % 2) * 32 + Shape::column() * 4;
+  const int outer = block / 8;
+  const int column = (block % 8) * 8 + Shape::column() * 4;
   const Vector<float, 4> w = load<4>(w_io, outer * 64 + column);
   const long long class_ = static_cast<long long>(outer);
   ColumnReduction<Sum<float>, Shape, 1> dw_sum_tree;
-#pragma unroll
-  for (int tile = 0; tile < 4; ++tile) {
+#pragma unroll 1
+  for (int tile = 0; tile < 1; tile += 1) {
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
@@ -191,10 +191,11 @@ train_step_0_2(const float* __restrict__ x_in,
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float gx = g * x[k];
-        dw_sum_tree.add(tile, k, gx, 0);
+        dw_sum_tree.add(k, gx, 0);
       }
     }
   }
+  dw_sum_tree.finish_accumulator(0);
   dw_sum_tree.finish_part(0, exchange);
   Sum<float> dw_sum_tree_states[4];
   dw_sum_tree.finish(dw_sum_tree_states, exchange);
@@ -247,7 +248,7 @@ train_step_0(unsigned* tickets,
     block_barrier();
   }
   grid_barrier(tickets);
-  for (int block = static_cast<int>(blockIdx.x); block < 20; block += static_cast<int>(gridDim.x)) {
+  for (int block = static_cast<int>(blockIdx.x); block < 80; block += static_cast<int>(gridDim.x)) {
     train_step_0_2(x_in, label_in, lp_out, w_in, lr, block);
     block_barrier();
   }
