@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,8 @@ class CorpusCommandTest : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
   }
+
+  const fs::path& folder() const { return folder_; }
 
   CommandResult run(const std::string& line) const { return run_command(line, folder_); }
 
@@ -180,6 +183,28 @@ TEST_F(CorpusCommandTest, OpsPrintsATable) {
   EXPECT_EQ(result.exit_code, 0);
   for (const char* start : {"name ", "\nexp ", "\nsum ", "\nsoftmax "})
     EXPECT_NE(result.output.find(start), std::string::npos) << start << result.output;
+}
+
+TEST_F(CorpusCommandTest, ComparesTotalsWithABaseline) {
+  const CommandResult saved = run("sinter corpus . --stage plan --save totals.json");
+  ASSERT_TRUE(fs::exists(folder() / "totals.json")) << saved.output;
+  std::ifstream file(folder() / "totals.json");
+  Json totals = Json::parse(file);
+  EXPECT_TRUE(totals["compile_ms"].is_null());
+  EXPECT_GE(totals["bytes_over_minimal"].get<double>(), 1.0);
+  EXPECT_EQ(run("sinter corpus . --stage plan --compare totals.json").output.find("worse"),
+            std::string::npos);
+  totals["bytes"] = totals["bytes"].get<std::int64_t>() - 1;
+  totals["reached"]["parse"] = totals["reached"]["parse"].get<std::int64_t>() + 1;
+  write("better.json", totals.dump());
+  const CommandResult result = run("sinter corpus . --stage plan --compare better.json");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, testing::HasSubstr("worse than better.json: reached/parse: "));
+  EXPECT_THAT(result.output, testing::HasSubstr("worse than better.json: bytes: "));
+  totals["files"] = 1000;
+  write("other.json", totals.dump());
+  EXPECT_THAT(run("sinter corpus . --stage plan --compare other.json").output,
+              testing::HasSubstr("the baseline is of 1000 files"));
 }
 
 }  // namespace

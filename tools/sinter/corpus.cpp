@@ -1,5 +1,6 @@
 #include "tools/sinter/corpus.h"
 
+#include "sinter/error.h"
 #include "tools/sinter/arguments.h"
 #include "tools/sinter/corpus_report.h"
 
@@ -8,7 +9,9 @@
 #include <concepts>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <span>
 #include <thread>
 #include <vector>
@@ -75,11 +78,23 @@ std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
   return reports;
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw UsageError(fmt::format("--compare: {} cannot be read", path));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void save(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text).flush()) throw UserError(fmt::format("--save: {} cannot be written", path));
+}
+
 }  // namespace
 
 bool corpus(const CorpusArguments& arguments) {
   const CorpusRequest request = request_of(arguments);
   const std::vector<CorpusFile> files = find_files(arguments);
+  const std::string baseline = arguments.compare.empty() ? "" : text_of(arguments.compare);
   std::size_t name_width = 0;
   for (const CorpusFile& file : files) name_width = std::max(name_width, file.name.size());
   const std::size_t threads = arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
@@ -95,7 +110,14 @@ bool corpus(const CorpusArguments& arguments) {
     fmt::print("{}\n", corpus_json(reports));
   else
     fmt::print("{}", totals_text(reports));
-  return std::ranges::all_of(reports, &std::string::empty, &FileReport::error);
+  if (!arguments.save.empty()) save(arguments.save, corpus_totals_json(reports));
+  bool has_fallen = false;
+  if (!baseline.empty())
+    for (const std::string& fall : falls_behind(reports, baseline)) {
+      fmt::print(stderr, "sinter: worse than {}: {}\n", arguments.compare, fall);
+      has_fallen = true;
+    }
+  return !has_fallen && std::ranges::all_of(reports, &std::string::empty, &FileReport::error);
 }
 
 }  // namespace sinter::command

@@ -18,9 +18,12 @@ struct CorpusArguments {
   bool nvrtc = false;
   bool unfused = false;
   bool json = false;
+  std::string save;     ///< file for the totals; empty: none
+  std::string compare;  ///< file with earlier totals; empty: none
 };
 
-/// True unless a file failed. Throws UsageError where there is no file to look at.
+/// True unless a file failed or a total fell behind. Throws UsageError where there is no file to
+/// look at.
 bool corpus(const CorpusArguments& arguments);
 
 }  // namespace sinter::command

@@ -4,6 +4,7 @@
 #include "tools/sinter/words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +24,16 @@ struct Totals {
   std::optional<PlannedCost> planned;
   std::optional<CompiledCost> compiled;
   std::optional<double> worst;
+  std::int64_t one_kernel = 0;    ///< files that are one launch, or none
+  std::int64_t most_kernels = 0;  ///< of a file
+  std::int64_t spilling = 0;      ///< files with a kernel that spills
+  double log_of_ratios = 0;       ///< of bytes over the fewest, summed …
+  std::int64_t ratios = 0;        ///< … over so many files
+  /// Geometric mean of bytes over the fewest there can be.
+  std::optional<double> bytes_over_minimal() const {
+    if (ratios == 0) return std::nullopt;
+    return std::exp(log_of_ratios / static_cast<double>(ratios));
+  }
 };
 
 /// Runs may leave the compiler out, so what ran was not compiled for certain.
@@ -51,8 +62,21 @@ Totals total(std::span<const FileReport> reports) {
       totals.reached[stage] += has_reached(report, static_cast<CorpusStage>(stage));
     totals.failed += !report.error.empty();
     totals.over_limit += report.is_over_limit;
-    if (report.planned) add(totals, *report.planned);
-    if (report.compiled) add(totals, *report.compiled);
+    if (report.planned) {
+      const PlannedCost& cost = *report.planned;
+      add(totals, cost);
+      totals.one_kernel += cost.kernels <= 1;
+      totals.most_kernels = std::max(totals.most_kernels, cost.kernels);
+      if (cost.bytes > 0 && cost.minimal_bytes > 0) {
+        totals.log_of_ratios +=
+            std::log(static_cast<double>(cost.bytes) / static_cast<double>(cost.minimal_bytes));
+        ++totals.ratios;
+      }
+    }
+    if (report.compiled) {
+      add(totals, *report.compiled);
+      totals.spilling += report.compiled->spill_bytes > 0;
+    }
     if (report.worst_error_over_bound)
       totals.worst = std::max(totals.worst.value_or(0), *report.worst_error_over_bound);
   }
@@ -117,10 +141,62 @@ Json to_json(const Totals& totals, std::size_t files) {
                {"failed", totals.failed},
                {"over_limit", totals.over_limit}};
   add_figures(json, totals.planned, totals.compiled, totals.worst);
+  json["one_kernel"] = totals.planned ? Json(totals.one_kernel) : Json();
+  json["most_kernels"] = totals.planned ? Json(totals.most_kernels) : Json();
+  json["bytes_over_minimal"] = finite_or_null(totals.bytes_over_minimal());
+  json["spilling_files"] = totals.compiled ? Json(totals.spilling) : Json();
   return json;
 }
 
+/// A figure of the totals, and whether more of it is better.
+struct Watched {
+  Json::json_pointer where;
+  bool more_is_better = false;
+  double slack = 0;
+};
+
+std::vector<Watched> watched() {
+  std::vector<Watched> result;
+  for (const char* stage : kCorpusStages)
+    result.push_back({Json::json_pointer(fmt::format("/reached/{}", stage)), true});
+  for (const char* figure :
+       {"/failed", "/kernels", "/most_kernels", "/bytes", "/spill_bytes", "/spilling_files"})
+    result.push_back({Json::json_pointer(figure)});
+  result.push_back({Json::json_pointer("/one_kernel"), true});
+  result.push_back({Json::json_pointer("/bytes_over_minimal"), false, 1e-6});
+  result.push_back({Json::json_pointer("/worst_error_over_bound"), false, 0.01});
+  return result;
+}
+
 }  // namespace
+
+std::string corpus_totals_json(std::span<const FileReport> reports) {
+  Json json = to_json(total(reports), reports.size());
+  json.erase("compile_ms");  // a time, which differs from run to run
+  return json.dump(2) + "\n";
+}
+
+std::vector<std::string> falls_behind(std::span<const FileReport> reports,
+                                      const std::string& baseline) {
+  const Json before = Json::parse(baseline, nullptr, /*allow_exceptions=*/false);
+  if (!before.is_object()) return {"the baseline is no JSON object"};
+  const Json now = to_json(total(reports), reports.size());
+  std::vector<std::string> falls;
+  if (before.value("files", Json()) != now["files"])
+    return {fmt::format("the baseline is of {} files, not of {}",
+                        before.value("files", Json()).dump(), now["files"].dump())};
+  for (const Watched& figure : watched()) {
+    if (!before.contains(figure.where) || !now.contains(figure.where)) continue;
+    const Json& old = before.at(figure.where);
+    const Json& fresh = now.at(figure.where);
+    if (!old.is_number() || !fresh.is_number()) continue;  // a stage that was left out
+    const double change = fresh.get<double>() - old.get<double>();
+    if (figure.more_is_better ? change < -figure.slack : change > figure.slack)
+      falls.push_back(fmt::format("{}: {}, was {}", figure.where.to_string().substr(1),
+                                  fresh.dump(), old.dump()));
+  }
+  return falls;
+}
 
 std::string line_of(const FileReport& report, std::size_t name_width) {
   std::vector<std::string> parts =

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sinter::command {
 
@@ -16,5 +17,13 @@ std::string totals_text(std::span<const FileReport> reports);
 
 /// `{"files": […], "totals": {…}}`. What is not known is null.
 std::string corpus_json(std::span<const FileReport> reports);
+
+/// The totals alone and without times, as a baseline for later runs.
+std::string corpus_totals_json(std::span<const FileReport> reports);
+
+/// Where the totals are worse than those of `baseline`, in words; empty if nowhere. Figures of
+/// stages that one of them leaves out are not compared.
+std::vector<std::string> falls_behind(std::span<const FileReport> reports,
+                                      const std::string& baseline);
 
 }  // namespace sinter::command

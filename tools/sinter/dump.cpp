@@ -34,7 +34,7 @@ std::string text_after(std::string_view stage, const Graph& graph, const Target&
   options.dump = [&](std::string_view pass, const std::string& text) {
     if (pass == stage) result = text;
   };
-  plan(graph, target, {.symbols = sizes.values}, options);
+  plan(graph, target, {.symbols = sizes.values}, without_views(graph, std::move(options)));
   if (result.empty())
     throw UserError(fmt::format("stage {}: SINTER_SKIP leaves this pass out", stage));
   return result;

@@ -1,5 +1,6 @@
 #include "tools/sinter/emitted.h"
 
+#include "ir/output_view.h"
 #include "runtime/make_variant.h"
 #include "sinter/options.h"
 
@@ -9,9 +10,17 @@ PlanOptions plan_options(Numerics numerics) {
   return {.numerics = numerics, .skip = options_from_environment().skip};
 }
 
+PlanOptions without_views(const Graph& graph, PlanOptions options) {
+  options.left_out.clear();
+  for (const std::optional<OutputView>& view : output_views(graph.data()))
+    options.left_out.push_back(view.has_value());
+  return options;
+}
+
 EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
                                std::span<const std::int64_t> symbols, const PlanOptions& options)
-    : program_(plan(graph, target, {.symbols = {symbols.begin(), symbols.end()}}, options)) {
+    : program_(plan(graph, target, {.symbols = {symbols.begin(), symbols.end()}},
+                    without_views(graph, options))) {
   for (const Kernel& kernel : program_.kernels) {
     EmittedKernel emitted = emit_candidates(program_, kernel, 1);
     kernels_.push_back({.kernel = &kernel, .source = std::move(emitted.sources.front())});

@@ -13,6 +13,9 @@ namespace sinter::command {
 /// As the environment asks: SINTER_SKIP names passes to leave out.
 PlanOptions plan_options(Numerics numerics = {});
 
+/// Outputs that are views come back as views, as they do where a run makes its outputs itself.
+PlanOptions without_views(const Graph& graph, PlanOptions options);
+
 class EmittedProgram {
  public:
   /// A kernel under the schedule that the heuristic chose.

@@ -170,6 +170,12 @@ void add_corpus(CLI::App& app, Command& chosen) {
   command.add_flag("--nvrtc", arguments->nvrtc, "Stage run: also compile by NVRTC");
   command.add_flag("--unfused", arguments->unfused, "Stage run: one kernel per node only");
   command.add_flag("--json", arguments->json, "Print JSON");
+  command.add_option("--save", arguments->save, "Write the totals to this file, as a baseline")
+      ->type_name("FILE");
+  command
+      .add_option("--compare", arguments->compare,
+                  "Fail if a total is worse than in this file of --save")
+      ->type_name("FILE");
   command.footer("Example:\n  sinter corpus patterns --stage run --only softmax");
   command.final_callback(
       [arguments, &chosen] { chosen = [arguments] { return corpus(*arguments); }; });
