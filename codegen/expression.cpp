@@ -11,6 +11,10 @@ namespace sinter {
 
 std::string_view compute_c_type(DType dtype) { return info(info(dtype).compute).c_name; }
 
+std::string computed(DType dtype, const std::string& element) {
+  return is_narrow(dtype) ? "to_float(" + element + ")" : element;
+}
+
 namespace {
 
 /// The conversion of a computed value of `from` to one of `to`.
@@ -112,6 +116,7 @@ std::string IndexWriter::text(const IndexAtom& atom) const {
       return fmt::format("{} / {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
     case IndexAtom::Kind::remainder:
       return fmt::format("{} % {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
+    case IndexAtom::Kind::bounded: throw InternalError("a bounded index is written");
     case IndexAtom::Kind::indirect: break;
   }
   return fmt::format("wrapped_index<{}>({}, {})", c_type, indirect(atom), text(atom.divisor));

@@ -13,6 +13,9 @@ namespace sinter {
 /// The type that values of `dtype` are computed in: `float` for f32 and the half types.
 std::string_view compute_c_type(DType dtype);
 
+/// A loaded element of `dtype` as what is computed with.
+std::string computed(DType dtype, const std::string& element);
+
 /// The text of one application of `node`'s op to operand texts that need no parentheses; it is
 /// rounded to the node's dtype.
 std::string op_text(const Node& node, std::span<const std::string> operands,

@@ -54,8 +54,8 @@ std::string KernelWriter::text(const Index& index, bool at_element) {
   return index_writer(at_element).text(index);
 }
 
-std::string KernelWriter::wide_text(const Index& index) {
-  IndexWriter writer = index_writer(true);
+std::string KernelWriter::wide_text(const Index& index, bool at_element) {
+  IndexWriter writer = index_writer(at_element);
   const auto widened = [](auto inner) {
     return [inner](const auto& what) {
       return fmt::format("static_cast<long long>({})", inner(what));

@@ -62,8 +62,8 @@ class KernelWriter {
   /// An extent or index as an expression; symbols in it become parameters.
   std::string text(Extent extent);
   std::string text(const Index& index, bool at_element);
-  /// The value of `index` at the element, in 64 bits.
-  std::string wide_text(const Index& index);
+  /// The value of `index` in 64 bits.
+  std::string wide_text(const Index& index, bool at_element);
   /// The 4 of a chunk in the type of indices.
   std::string elements_per_chunk() const;
   /// `int` or `long long`.
@@ -159,10 +159,13 @@ class KernelWriter {
   std::string custom_namespace() const { return fmt::format("custom_of_{}", source.entry); }
   LoadForm load_form(const Value& value);
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
+  /// At element `k` of a vector, or at its first; empty where nothing has to be asked.
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
   std::vector<bool> needed_for(std::span<const int> roots) const;
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
+  /// Vectors that are read under the same conditions are read in one block.
+  void write_conditional_loads(std::span<const int> loads, const std::string& count);
   void write_kept_element(int value);
   bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
@@ -180,7 +183,6 @@ class KernelWriter {
                          const std::string& count);
   bool is_same_along_vector(const Condition& condition) const;
   bool is_at_first(const Condition& condition) const;
-  std::string store_condition_text(const BodyStore& store, bool at_element);
   void write_row_store(const BodyStore& store);
   void count_store(const BodyStore& store);
   /// Remembers that an element of `dtype`, or a whole vector of them, is loaded or stored at once.

@@ -13,55 +13,6 @@ void KernelWriter::count_store(const BodyStore& store) {
                                  stored_elements(body, store) * Extent(size_of(store.node->dtype));
 }
 
-// --- conditions ---------------------------------------------------------------------------------
-
-/// True if `condition` holds at all elements of a vector or at none.
-bool KernelWriter::is_same_along_vector(const Condition& condition) const {
-  if (vector_axis < 0 || schedule.vector == 1 || !depends_on(condition.at, vector_axis))
-    return true;
-  const auto is_whole = [&](Extent bound) {
-    return divisor_of(bound, program.facts) % schedule.vector == 0;
-  };
-  return is_whole(condition.begin) && is_whole(condition.end) &&
-         aligned_vector(condition.at, vector_axis, schedule.vector, program.facts) ==
-             schedule.vector;
-}
-
-/// True if `condition` holds at no element of a vector but its first.
-bool KernelWriter::is_at_first(const Condition& condition) const {
-  return vector_axis >= 0 && schedule.vector > 1 && condition.end == condition.begin + Extent(1) &&
-         divisor_of(condition.begin, program.facts) % schedule.vector == 0 &&
-         aligned_vector(condition.at, vector_axis, schedule.vector, program.facts) ==
-             schedule.vector;
-}
-
-std::string KernelWriter::store_condition_text(const BodyStore& store, bool at_element) {
-  std::vector<std::string> parts;
-  for (const Condition& condition : store.conditions) {
-    const std::string place = atomic(text(condition.at, at_element));
-    if (condition.end == condition.begin + Extent(1)) {
-      parts.push_back(fmt::format("{} == {}", place, text(condition.begin)));
-      continue;
-    }
-    if (!condition.begin.is(0))
-      parts.push_back(fmt::format("{} >= {}", place, text(condition.begin)));
-    const std::optional<Extent> largest = upper_bound(condition.at);
-    if (!largest || !provably_less(*largest, condition.end))
-      parts.push_back(fmt::format("{} < {}", place, text(condition.end)));
-  }
-  return fmt::format("{}", fmt::join(parts, " && "));
-}
-
-void KernelWriter::write_if(const BodyStore& store, bool at_element,
-                            const std::function<void()>& write) {
-  if (store.conditions.empty())
-    write();
-  else
-    out.block(fmt::format("if ({})", store_condition_text(store, at_element)), write);
-}
-
-// --- stores -------------------------------------------------------------------------------------
-
 void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
                                const std::string& count) {
   count_store(store);
@@ -91,7 +42,8 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
   const std::string where = text(at, false);
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   const std::optional<Extent> step =
-      vector_axis < 0 ? std::optional<Extent>(0) : coefficient_of(at, vector_axis);
+      vector_axis < 0 ? std::optional<Extent>(0)
+                      : step_along(at, vector_axis, schedule.vector, program.facts);
   const bool is_wide =
       schedule.vector > 1 && step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer);
   note_access(store.node->dtype, is_wide);
@@ -117,7 +69,7 @@ void KernelWriter::write_elements_of(const BodyStore& store, const std::string& 
   const std::string to = buffer_name(kernel.stores[place].buffer, true);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
-  if (!store.conditions.empty()) guards.push_back(store_condition_text(store, true));
+  if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
   out.directive("#pragma unroll");
   out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
     const std::string guard =

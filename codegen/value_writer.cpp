@@ -16,9 +16,11 @@ void KernelWriter::find_moving_values() {
   if (vector_axis < 0) return;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
-    bool moves = depends_on(value.at, vector_axis);
+    const std::optional<Extent> step =
+        step_along(value.at, vector_axis, schedule.vector, program.facts);
+    bool moves = !step || !step->is(0);
     for (const Condition& condition : value.conditions)
-      moves = moves || depends_on(condition.at, vector_axis);
+      moves = moves || !is_same_along_vector(condition);
     for (const int operand : value.operands) moves = moves || this->moves(operand);
     // What has been reduced over the vector axis is the same along it.
     if (value.kind == Value::Kind::reduced) moves = vector_axis != body.reduced_axis();
@@ -55,16 +57,20 @@ std::string KernelWriter::value_expression(int value) {
     // A position fits the type of indices; what is computed from it may not.
     const bool is_position = v.node->op == Op::iota && attribute(*v.node, "step").integer == 1 &&
                              attribute(*v.node, "start").integer == 0;
-    const std::string number = is_position ? text(v.at, true) : wide_text(v.at);
+    const std::string number =
+        is_position ? text(v.at, moves(value)) : wide_text(v.at, moves(value));
     if (is_narrow(v.dtype))
       return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
     return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);
   }
   if (v.kind == Value::Kind::select) {
     std::string result = operand_text(v.operands.back());
-    for (std::size_t i = v.conditions.size(); i-- > 0;)
-      result = fmt::format("{} ? {} : {}", condition_text({v.conditions[i]}, true),
-                           operand_text(v.operands[i]), result);
+    for (std::size_t i = v.conditions.size(); i-- > 0;) {
+      Condition piece = v.conditions[i];
+      piece.begin = 0;  // it does not lie in the pieces before
+      const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
+      result = fmt::format("({}) ? {} : {}", text, operand_text(v.operands[i]), result);
+    }
     return result;
   }
   std::vector<std::string> operands;
@@ -80,20 +86,6 @@ std::string KernelWriter::custom_call(const Node& node, std::span<const std::str
   if (known == customs_.end()) known = customs_.insert(customs_.end(), &node);
   return fmt::format("{}_{}::{}({})", custom_namespace(), known - customs_.begin(),
                      signature_of(text).function, fmt::join(operands, ", "));
-}
-
-std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,
-                                         bool at_element) {
-  std::string result;
-  const auto add = [&](const std::string& part) {
-    result += (result.empty() ? "" : " && ") + part;
-  };
-  for (const Condition& condition : conditions) {
-    const std::string place = atomic(text(condition.at, at_element));
-    if (!condition.begin.is(0)) add(fmt::format("{} >= {}", place, text(condition.begin)));
-    add(fmt::format("{} < {}", place, text(condition.end)));
-  }
-  return "(" + result + ")";
 }
 
 // --- loads --------------------------------------------------------------------------------------
@@ -114,11 +106,12 @@ void KernelWriter::note_access(DType dtype, bool is_vector) {
 
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
-  const bool is_conditional_within = std::ranges::any_of(
-      value.conditions,
-      [&](const Condition& condition) { return depends_on(condition.at, vector_axis); });
-  const std::optional<Extent> step = coefficient_of(value.at, vector_axis);
-  if (!step || is_conditional_within) return {Access::element, {}};
+  const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
+    return is_same_along_vector(condition);
+  });
+  const std::optional<Extent> step =
+      step_along(value.at, vector_axis, schedule.vector, program.facts);
+  if (!step || !is_same) return {Access::element, {}};
   const int buffer = program.buffer_of.lookup(value.node);
   if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer)) return {Access::vector, {}};
   return {Access::apart, text(*step)};
@@ -127,8 +120,7 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   const std::string memory = buffer_name(program.buffer_of.lookup(value.node), false);
-  const std::string at =
-      text(value.at, form.access == Access::element || form.access == Access::scalar);
+  const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
   note_access(value.dtype, form.access == Access::vector);
   switch (form.access) {
@@ -151,15 +143,6 @@ void KernelWriter::count_load(const Value& value) {
       source.traffic.bytes_read + touched.elements * Extent(size_of(value.dtype));
 }
 
-namespace {
-
-/// A loaded element as what is computed with.
-std::string computed(DType dtype, const std::string& element) {
-  return is_narrow(dtype) ? "to_float(" + element + ")" : element;
-}
-
-}  // namespace
-
 /// One element, for a value that stands still along the vector axis, or at element k of it.
 void KernelWriter::write_scalar(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
@@ -168,12 +151,13 @@ void KernelWriter::write_scalar(int value) {
   if (v.kind != Value::Kind::load) {
     out.line(fmt::format("const {} {} = {};", type, name, value_expression(value)));
   } else {
-    std::string loaded = computed(v.dtype, load_call(v, {Access::element, {}}, {}));
+    const Access access = moves(value) ? Access::element : Access::scalar;
+    std::string loaded = computed(v.dtype, load_call(v, {access, {}}, {}));
     // Past the end of a vector that ends early there is nothing to load.
     const bool may_end = !count_.empty() && moves(value);
-    std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
+    std::string guard = condition_text(v.conditions, true);
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
-    if (!guard.empty()) loaded = fmt::format("{} ? {} : static_cast<{}>(0)", guard, loaded, type);
+    if (!guard.empty()) loaded = fmt::format("({}) ? {} : static_cast<{}>(0)", guard, loaded, type);
     out.line(fmt::format("const {} {} = {};", type, name, loaded));
     count_load(v);
   }
@@ -183,27 +167,21 @@ void KernelWriter::write_scalar(int value) {
 void KernelWriter::write_vector_load(int value, const std::string& count,
                                      const std::string& destination) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  const LoadForm form = load_form(v);
-  const std::string call = load_call(v, form, count);
-  const std::string_view type = info(v.dtype).c_name;
+  if (destination.empty() && !v.conditions.empty())
+    return write_conditional_loads({&value, 1}, count);
+  const std::string call = load_call(v, load_form(v), count);
   count_load(v);
-  std::string name = destination;
-  if (name.empty()) {
-    name = name_for(v.node);
-    const std::string vector = fmt::format("Vector<{}, {}>", type, schedule.vector);
-    if (v.conditions.empty()) {
-      out.line(fmt::format("const {} {} = {};", vector, name, call));
-    } else {
-      out.line(fmt::format("{} {}{{}};", vector, name));
-      out.line(fmt::format("if {} {} = {};", condition_text(v.conditions, false), name, call));
-    }
+  if (destination.empty()) {
+    const std::string name = name_for(v.node);
+    out.line(fmt::format("const Vector<{}, {}> {} = {};", info(v.dtype).c_name, schedule.vector,
+                         name, call));
     texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
-    return;
+  } else if (v.conditions.empty()) {
+    out.line(fmt::format("{} = {};", destination, call));
+  } else {
+    out.line(
+        fmt::format("if ({}) {} = {};", condition_text(v.conditions, false), destination, call));
   }
-  if (!v.conditions.empty())
-    out.line(fmt::format("if {} {} = {};", condition_text(v.conditions, false), name, call));
-  else
-    out.line(fmt::format("{} = {};", name, call));
 }
 
 namespace {
@@ -299,10 +277,10 @@ void KernelWriter::write_kept_element(int value) {
     out.line(fmt::format("{} = {};", place, value_expression(value)));
     return;
   }
-  std::string guard = v.conditions.empty() ? "" : condition_text(v.conditions, true);
+  std::string guard = condition_text(v.conditions, true);
   if (!count_.empty())
-    guard = fmt::format("(k < {}{}{})", count_, guard.empty() ? "" : " && ", guard);
-  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if " + guard + " ", place,
+    guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
+  out.line(fmt::format("{}{} = {};", guard.empty() ? "" : "if (" + guard + ") ", place,
                        load_call(v, {Access::element, {}}, {})));
   count_load(v);
 }
@@ -315,6 +293,7 @@ std::string KernelWriter::in_memory(DType dtype, const std::string& value) const
 std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                                 const Tile& tile) {
   std::vector<int> in_loop;
+  std::vector<int> conditional;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const int id = static_cast<int>(i);
@@ -324,14 +303,17 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       continue;
     const bool keep = std::ranges::find(sinks.kept, id) != sinks.kept.end();
     if (is_kept(id) && !keep) continue;  // an earlier pass left it there
-    if (!moves(id) && schedule.vector > 1)
+    if (!moves(id) && !keep)
       write_scalar(id);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);
+    else if (!keep && !value.conditions.empty())
+      conditional.push_back(id);
     else if (!keep || !tile.loads_done)
       write_vector_load(id, tile.count, places_[i]);
   }
+  write_conditional_loads(conditional, tile.count);
   return in_loop;
 }
 

@@ -226,17 +226,68 @@ std::int64_t divisor_of(Extent extent, const Facts& facts) {
   return divisor;
 }
 
-int aligned_vector(const Index& at, int axis, int limit, const Facts& facts) {
-  const std::optional<Extent> step = coefficient_of(at, axis);
-  if (!step || !step->is(1)) return 1;
-  std::int64_t divisor = divisor_of(at.constant, facts);
+namespace {
+
+/// True if `at` is a multiple of `width` at the first element of every vector along `axis`.
+bool is_multiple(const Index& at, int axis, int width, const Facts& facts) {
+  const auto divides = [&](Extent extent) { return divisor_of(extent, facts) % width == 0; };
+  return divides(at.constant) && std::ranges::all_of(at.terms, [&](const IndexTerm& term) {
+           const IndexAtom& atom = *term.atom;
+           if (divides(term.coefficient)) return true;
+           if (atom.kind == IndexAtom::Kind::axis) return atom.axis == axis;
+           return atom.kind == IndexAtom::Kind::remainder && divides(atom.divisor) &&
+                  is_multiple(atom.numerator, axis, width, facts);
+         });
+}
+
+std::optional<Extent> step_along(const IndexAtom& atom, int axis, int width, const Facts& facts) {
+  if ((atom.axes >> axis & 1) == 0) return 0;
+  if (atom.kind == IndexAtom::Kind::axis) return 1;
+  if (atom.kind == IndexAtom::Kind::indirect || width == 1) return std::nullopt;
+  const std::optional<Extent> step = step_along(atom.numerator, axis, width, facts);
+  if (step && step->is(0)) return 0;
+  if (!step || !step->is(1) || divisor_of(atom.divisor, facts) % width != 0 ||
+      !is_multiple(atom.numerator, axis, width, facts))
+    return std::nullopt;
+  return atom.kind == IndexAtom::Kind::remainder ? 1 : 0;
+}
+
+}  // namespace
+
+std::optional<Extent> step_along(const Index& at, int axis, int width, const Facts& facts) {
+  Extent result = 0;
   for (const IndexTerm& term : at.terms) {
-    if (term.atom->kind == IndexAtom::Kind::axis && term.atom->axis == axis) continue;
-    divisor = std::gcd(divisor, divisor_of(term.coefficient, facts));
+    const std::optional<Extent> step = step_along(*term.atom, axis, width, facts);
+    if (!step) return std::nullopt;
+    result = result + term.coefficient * *step;
   }
+  return result;
+}
+
+int aligned_vector(const Index& at, int axis, int limit, const Facts& facts) {
+  const auto is_aligned = [&](int width) {
+    const std::optional<Extent> step = step_along(at, axis, width, facts);
+    return step && step->is(1) && is_multiple(at, axis, width, facts);
+  };
   int width = 1;
-  while (width * 2 <= limit && divisor % (width * 2) == 0) width *= 2;
+  while (width * 2 <= limit && is_aligned(width * 2)) width *= 2;
   return width;
+}
+
+bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts) {
+  const Index& at = condition.at;
+  if (axis < 0 || width == 1) return true;
+  const std::optional<Extent> step = step_along(at, axis, width, facts);
+  if (!step || step->is(0)) return step.has_value();
+  const auto is_between_vectors = [&](Extent bound) {
+    return is_multiple({.constant = at.constant - bound, .terms = at.terms}, axis, width, facts);
+  };
+  const std::optional<Extent> low = lower_bound(at);
+  const std::optional<Extent> high = upper_bound(at);
+  const bool begins_before = low && provably_nonnegative(*low - condition.begin);
+  const bool ends_behind = high && provably_less(*high, condition.end);
+  return step->is(1) && (begins_before || is_between_vectors(condition.begin)) &&
+         (ends_behind || is_between_vectors(condition.end));
 }
 
 }  // namespace sinter

@@ -38,10 +38,15 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan);
 /// Bytes of one element of a value that is kept: as loaded, or as computed.
 int kept_bytes(const Value& value);
 
-/// The widest power of two <= `limit` that divides every coefficient of `at` but the one of `axis`,
-/// and its constant: how many elements along `axis` a vector may hold for its address to be
-/// aligned. 1 if the axis does not move the address by exactly 1.
+/// How far `at` moves from each element of a vector along `axis` to the next, where it is equally
+/// far for all. Vectors start at multiples of `width`; so a quotient by such a multiple stands
+/// still within them, and a remainder moves as what it is of.
+std::optional<Extent> step_along(const Index& at, int axis, int width, const Facts& facts);
+/// The widest power of two <= `limit` that a vector of consecutive elements along `axis` may have
+/// for its address `at` to be a multiple of it. 1 if the axis does not move the address by 1.
 int aligned_vector(const Index& at, int axis, int limit, const Facts& facts);
+/// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
+bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);
 
 /// The largest power of two up to 16 that is known to divide `extent`, by its own text and by what
 /// is known of the symbols in it.

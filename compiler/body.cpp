@@ -35,6 +35,34 @@ bool is_larger(Extent a, Extent b) {
   return a != b && (provably_nonnegative(a - b) || (!b.is_number() && divide_exactly(a, b)));
 }
 
+bool is_certain(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return low && high && provably_nonnegative(*low - condition.begin) &&
+         provably_less(*high, condition.end);
+}
+
+bool is_impossible(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return (low && provably_nonnegative(*low - condition.end)) ||
+         (high && provably_less(*high, condition.begin)) || condition.begin == condition.end;
+}
+
+/// The operands of a concat that its element at `at` may lie in.
+std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < concat.operands.size(); ++i) {
+    const Piece piece = concat_piece(concat, i);
+    const Condition condition{
+        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    if (is_certain(condition)) return {i};
+    if (!is_impossible(condition)) result.push_back(i);
+  }
+  if (result.empty()) return {0};  // there is no element
+  return result;
+}
+
 }  // namespace
 
 Extent reduced_extent(const Node& reduction) {
@@ -193,8 +221,9 @@ int BodyBuilder::free_value(const Node& node, std::span<const Index> at) {
   }
   if (node.op == Op::iota) {
     value.kind = Value::Kind::number;
-    value.at = body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
-                               constant_index(attribute(node, "start").integer));
+    value.at =
+        body_.space.plain(body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
+                                          constant_index(attribute(node, "start").integer)));
     value.varies = varies(value.at);
     value.stage = stage(value.at);
   }
@@ -207,13 +236,42 @@ int BodyBuilder::load(const Node& node, std::span<const Index> at) {
       node.op == Op::input ? sinter::strides_of(node)
                            : strides_of({.node = &node, .strides = request_.strides(&node)});
   Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
-  value.at = address(body_.space, at, strides);
+  value.at = body_.space.plain(address(body_.space, at, strides));
   value.conditions = conditions_;
   value.may_repeat = may_repeat_;
   value.varies = varies(value.at);
   value.stage = stage(value.at);
   for (const Condition& condition : conditions_) value.varies |= varies(condition.at);
+  if (const std::optional<int> known = read_with_neighbour(value)) return *known;
   return add(std::move(value));
+}
+
+std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
+  if (value.conditions.empty()) return std::nullopt;
+  const Condition& piece = value.conditions.back();
+  std::vector<std::uint64_t> key = {value.node->id};
+  append(key, value.at);
+  append(key, piece.at);
+  append(key, {value.conditions.begin(), value.conditions.end() - 1});
+  std::vector<int>& reads = pieces_read_[std::move(key)];
+  for (const int read : reads) {
+    Value& known = body_.values[static_cast<std::size_t>(read)];
+    Condition& other = known.conditions.back();
+    if (other.end == piece.begin)
+      other.end = piece.end;
+    else if (other.begin == piece.end)
+      other.begin = piece.begin;
+    else
+      continue;
+    known.may_repeat |= value.may_repeat;
+    if (is_certain(other)) {
+      known.conditions.pop_back();
+      std::erase(reads, read);
+    }
+    return read;
+  }
+  reads.push_back(static_cast<int>(body_.values.size()));
+  return std::nullopt;
 }
 
 bool BodyBuilder::is_over_rows(const Node& node) const {
@@ -251,7 +309,7 @@ int BodyBuilder::scanned(const Node& node, std::span<const Index> at) {
   if (primary_ != &node)
     throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
                               names_(&node))};
-  if (body_.space.linearize(at, node.shape) != element_)
+  if (body_.space.plain(body_.space.linearize(at, node.shape)) != element_)
     throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
                               names_(&node))};
   if (body_.scan) return body_.scan->result;
@@ -279,7 +337,8 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
                               to_string(reduced_extent(node)), names_(primary_),
                               to_string(body_.reduced_size()))};
   // The kept axes have extent 1, so the shape in row-major order is that of the rows.
-  if (product(node.shape) != body_.parallel_size() || body_.space.linearize(at, node.shape) != row_)
+  if (product(node.shape) != body_.parallel_size() ||
+      body_.space.plain(body_.space.linearize(at, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (const BodyReduction& known : body_.reductions)
@@ -303,16 +362,20 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
 }
 
 int BodyBuilder::select(const Node& node, std::span<const Index> at) {
+  const std::vector<std::size_t> pieces = pieces_at(node, at);
   Value value{.kind = Value::Kind::select, .node = &node, .dtype = node.dtype};
-  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+  for (const std::size_t i : pieces) {
     const Piece piece = concat_piece(node, i);
-    Condition condition{
-        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    const auto axis = static_cast<std::size_t>(piece.axis);
+    std::vector<Index> from = operand_index(body_.space, node, i, at);
+    from[axis] = body_.space.bounded(from[axis], piece.end - piece.begin);
+    if (pieces.size() == 1) return evaluate(*node.operand(i), from);
+    Condition condition{.at = body_.space.plain(at[axis]), .begin = piece.begin, .end = piece.end};
     value.varies |= varies(condition.at);
     conditions_.push_back(condition);
-    value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
+    value.operands.push_back(evaluate(*node.operand(i), from));
     conditions_.pop_back();
-    if (i + 1 < node.operands.size()) value.conditions.push_back(std::move(condition));
+    if (i != pieces.back()) value.conditions.push_back(std::move(condition));
   }
   return add(std::move(value));
 }
@@ -324,9 +387,13 @@ void BodyBuilder::resolve_indirect(std::span<const Index> at) {
 
 void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
   resolve_indirect({&atom.numerator, 1});
-  if (atom.kind != IndexAtom::Kind::indirect || body_.indirect.contains(&atom)) return;
+  if (atom.kind != IndexAtom::Kind::indirect) return;
+  const Index written =
+      body_.space.plain({.constant = 0, .terms = {{.atom = &atom, .coefficient = 1}}});
+  const IndexAtom* read = written.terms[0].atom;
+  if (body_.indirect.contains(read)) return;
   const int value = evaluate(*atom.tensor, atom.at);
-  body_.indirect[&atom] = value;
+  body_.indirect[read] = value;
 }
 
 int BodyBuilder::branch() {

@@ -71,6 +71,8 @@ class BodyBuilder {
   int gather(const Node& node, std::span<const Index> at);
   int free_value(const Node& node, std::span<const Index> at);
   int load(const Node& node, std::span<const Index> at);
+  /// The load that reads the same place for a neighbouring piece of a concat: one load is enough.
+  std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row of this kernel over all rows, in their order.
   bool is_over_rows(const Node& node) const;
   int final_result(const Node& node);
@@ -109,6 +111,7 @@ class BodyBuilder {
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
   std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
   std::map<std::vector<std::uint64_t>, int> known_;
+  std::map<std::vector<std::uint64_t>, std::vector<int>> pieces_read_;  ///< by node and place
   llvm::DenseSet<const Node*> watched_;
   llvm::DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
 };

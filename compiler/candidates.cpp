@@ -9,6 +9,7 @@
 #include "compiler/row_column.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
+#include "compiler/vector_use.h"
 
 namespace sinter {
 
@@ -53,29 +54,6 @@ Sizes sizes_along(const Body& body, int axis) {
   }
   for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
   return sizes;
-}
-
-/// The widest vector along `axis` that half of the accesses can make use of.
-int useful_vector(const Body& body, int axis, int limit, const Facts& facts) {
-  int accesses = 0;
-  int width = limit;
-  for (; width > 1; width /= 2) {
-    accesses = 0;
-    int wide = 0;
-    const auto add = [&](const Index& at, DType dtype) {
-      if (!depends_on(at, axis)) return;
-      ++accesses;
-      const bool is_wide =
-          aligned_vector(at, axis, width, facts) == width &&
-          facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype));
-      if (is_wide) ++wide;
-    };
-    for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load) add(value.at, value.dtype);
-    for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
-    if (wide * 2 >= accesses && wide > 0) break;
-  }
-  return width;
 }
 
 // --- pointwise ----------------------------------------------------------------------------------
@@ -161,7 +139,7 @@ class RowCandidates {
 
   std::vector<Schedule> make() {
     const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
-    const int wide = is_narrow ? 8 : 4;
+    const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
     const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep());
     add(first, wide, default_threads());
     add(first, 4, default_threads());
@@ -177,6 +155,14 @@ class RowCandidates {
 
  private:
   int default_threads() const { return 128; }
+
+  /// True if vectors of 4 read more of the rows as a whole than those of 8.
+  bool is_better_narrow() const {
+    const auto instructions = [&](int vector) {
+      return accesses_along(body_, body_.reduced_axis(), vector, facts_).instructions(vector);
+    };
+    return instructions(4) < instructions(8);
+  }
 
   /// How many threads keep a row in their registers; as many as a block with shared memory to
   /// itself should have if none do.

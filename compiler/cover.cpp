@@ -292,12 +292,12 @@ std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
     if (!covering.restrict_to(
             {.at = covering.here(condition.at), .begin = condition.begin, .end = condition.end}))
       return std::nullopt;
-  const Index element = body.space.linearize(site.position, shape);
+  const Index element = body.space.plain(body.space.linearize(site.position, shape));
   if (!covering.has_every(covering.here(element), product(shape))) return std::nullopt;
   std::optional<Cover> result = covering.take();
   if (result)
     for (const Index& index : site.position)
-      result->position.push_back(covering.back(covering.here(index)));
+      result->position.push_back(covering.back(covering.here(body.space.plain(index))));
   return result;
 }
 

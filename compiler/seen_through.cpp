@@ -15,11 +15,12 @@ std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site
     if (!begin.is_number()) return std::nullopt;
     const Extent rest = begin - floor_div(begin, step) * step;
     site.conditions.push_back(
-        {.at = space.modulo(place, step), .begin = rest, .end = rest + Extent(1)});
+        {.at = space.plain(space.modulo(place, step)), .begin = rest, .end = rest + Extent(1)});
     place = space.divide(place, step);
   }
   const Extent first = floor_div(begin, step);
-  site.conditions.push_back({.at = place, .begin = first, .end = first + view.shape[axis]});
+  site.conditions.push_back(
+      {.at = space.plain(place), .begin = first, .end = first + view.shape[axis]});
   place = space.add(place, constant_index(Extent(0) - first));
   return site;
 }

@@ -89,11 +89,18 @@ std::uint64_t axes_of(const Index& index) {
   return axes;
 }
 
+bool has_bounded(const Index& index) {
+  return std::ranges::any_of(index.terms,
+                             [](const IndexTerm& term) { return term.atom->has_bounded; });
+}
+
 void fill_facts(IndexAtom& atom) {
   const bool is_axis = atom.kind == IndexAtom::Kind::axis;
   atom.axes = is_axis ? std::uint64_t{1} << atom.axis : axes_of(atom.numerator);
   for (const Index& at : atom.at) atom.axes |= axes_of(at);
   atom.has_indirect = atom.kind == IndexAtom::Kind::indirect || has_indirect(atom.numerator);
+  atom.has_bounded = atom.kind == IndexAtom::Kind::bounded || has_bounded(atom.numerator) ||
+                     std::ranges::any_of(atom.at, has_bounded);
   atom.largest = largest_of(atom);
 }
 
@@ -237,6 +244,41 @@ Index IndexSpace::indirect(const Node* tensor, std::vector<Index> at, Extent bou
   return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
 }
 
+Index IndexSpace::bounded(const Index& a, Extent extent) {
+  if (extent.is(1)) return {};
+  if (a.is_constant() || provably_within(a, extent)) return a;
+  const IndexAtom* atom =
+      intern({.kind = IndexAtom::Kind::bounded, .numerator = a, .divisor = extent});
+  return {.constant = 0, .terms = {{.atom = atom, .coefficient = 1}}};
+}
+
+Index IndexSpace::plain(const Index& index) {
+  if (!has_bounded(index)) return index;
+  Index result = constant_index(index.constant);
+  for (const IndexTerm& term : index.terms) {
+    Index value{.constant = 0, .terms = {{.atom = term.atom, .coefficient = 1}}};
+    if (term.atom->has_bounded) value = plain(*term.atom);
+    result = add(result, scale(value, term.coefficient));
+  }
+  return result;
+}
+
+Index IndexSpace::plain(const IndexAtom& atom) {
+  const auto id = static_cast<std::size_t>(atom.id);
+  if (plain_.size() <= id) plain_.resize(atoms_.size());
+  if (plain_[id]) return *plain_[id];
+  Index result = plain(atom.numerator);
+  if (atom.kind == IndexAtom::Kind::quotient) result = divide(result, atom.divisor);
+  if (atom.kind == IndexAtom::Kind::remainder) result = modulo(result, atom.divisor);
+  if (atom.kind == IndexAtom::Kind::indirect) {
+    std::vector<Index> at;
+    for (const Index& part : atom.at) at.push_back(plain(part));
+    result = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
+  }
+  plain_[id] = result;
+  return result;
+}
+
 Index IndexSpace::linearize(std::span<const Index> index, std::span<const Extent> shape) {
   Index result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -277,6 +319,9 @@ Index IndexSpace::substitute(const Index& index, std::span<const Index> axes) {
         value = indirect(atom.tensor, std::move(at), atom.divisor, atom.branch);
         break;
       }
+      case IndexAtom::Kind::bounded:
+        value = bounded(substitute(atom.numerator, axes), atom.divisor);
+        break;
     }
     result = add(result, scale(value, term.coefficient));
   }
@@ -350,6 +395,7 @@ std::int64_t evaluate(
         value = std::clamp<std::int64_t>(value, 0, bound - 1);
         break;
       }
+      case IndexAtom::Kind::bounded: value = evaluate(atom.numerator, axes, symbols, read); break;
     }
     result += evaluate(term.coefficient, symbols) * value;
   }
@@ -365,6 +411,8 @@ std::string to_string(const IndexAtom& atom) {
       return fmt::format("({}) / ({})", to_string(atom.numerator), to_string(atom.divisor));
     case IndexAtom::Kind::remainder:
       return fmt::format("({}) % ({})", to_string(atom.numerator), to_string(atom.divisor));
+    case IndexAtom::Kind::bounded:
+      return fmt::format("({} < {})", to_string(atom.numerator), to_string(atom.divisor));
     case IndexAtom::Kind::indirect: break;
   }
   std::string text = fmt::format("%{}[", atom.tensor->id);

@@ -39,6 +39,7 @@ struct IndexAtom {
     quotient,   ///< floor(numerator / divisor)
     remainder,  ///< numerator mod divisor
     indirect,   ///< the element of an integer Tensor, wrapped and clamped into [0, divisor)
+    bounded,    ///< numerator, asked for only where it is in [0, divisor)
   };
   Kind kind = Kind::axis;
   int id = 0;    ///< order of creation in its IndexSpace
@@ -53,6 +54,7 @@ struct IndexAtom {
   // down could take time exponential in the length of a chain of views.
   std::uint64_t axes = 0;         ///< bit a: axis a occurs in it
   bool has_indirect = false;      ///< it is, or is made of, an indirect
+  bool has_bounded = false;       ///< likewise of a bounded
   std::optional<Extent> largest;  ///< the largest value it can take, where that is known
 };
 
@@ -80,6 +82,11 @@ class IndexSpace {
   /// branches are not taken for equal: each may be read only where its own conditions hold.
   Index indirect(const Node* tensor, std::vector<Index> at, Extent bound, int branch = 0);
 
+  /// `a`, which is asked for only where it is in [0, extent): views of it are as simple as those of
+  /// an axis of that extent. `plain` writes an index without such knowledge, once it is complete.
+  Index bounded(const Index& a, Extent extent);
+  Index plain(const Index& index);
+
   /// Row-major position in an array of `shape`; its inverse.
   Index linearize(std::span<const Index> index, std::span<const Extent> shape);
   std::vector<Index> delinearize(const Index& linear, std::span<const Extent> shape);
@@ -88,8 +95,10 @@ class IndexSpace {
 
  private:
   const IndexAtom* intern(IndexAtom atom);
+  Index plain(const IndexAtom& atom);
 
   std::vector<std::unique_ptr<IndexAtom>> atoms_;
+  std::vector<std::optional<Index>> plain_;  ///< by id: of atoms with a bounded
   std::vector<const IndexAtom*> axes_;
 };
 

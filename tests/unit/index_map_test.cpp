@@ -200,6 +200,80 @@ TEST(IndexMapTest, SubstituteEqualsEvaluatingInTwoSteps) {
   EXPECT_EQ(result, outer.modulo(linear, 7));
 }
 
+TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
+  Graph graph("g");
+  const Extent rows = graph.extent("rows");
+  for (const Extent extent : {Extent(32), rows * 8}) {
+    IndexSpace space;
+    const Index row = space.add_axis(7);
+    const Index column = space.add_axis(extent * Extent(2));
+    const Index inside =
+        space.bounded(space.add(column, constant_index(Extent(0) - extent)), extent);
+    EXPECT_EQ(space.modulo(inside, extent), inside);
+    EXPECT_EQ(space.divide(inside, extent), Index());
+    const std::vector<Extent> shape = {7, extent};
+    const std::vector<Index> place = {row, inside};
+    EXPECT_EQ(space.delinearize(space.linearize(place, shape), shape), place);
+    // Backwards, and in pieces of 8 put together again.
+    const Index last = space.add(space.scale(inside, -1), constant_index(extent - Extent(1)));
+    EXPECT_EQ(space.modulo(last, extent), last);
+    const std::vector<Extent> eights = {divide_exactly(extent, 8).value(), 8};
+    EXPECT_EQ(space.linearize(space.delinearize(inside, eights), eights), inside);
+  }
+}
+
+TEST(IndexMapTest, WhatIsKnownToBeWithinIsNotBounded) {
+  IndexSpace space;
+  const Index column = space.add_axis(8);
+  EXPECT_EQ(space.bounded(column, 8), column);
+  EXPECT_EQ(space.bounded(space.add(column, constant_index(3)), 1), Index());
+  EXPECT_EQ(space.bounded(constant_index(5), 6), constant_index(5));
+  const Index inner = space.bounded(column, 4);
+  EXPECT_EQ(space.bounded(inner, 6), inner);
+}
+
+TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
+  // Random views of a piece of an axis, and what they are without its bound.
+  std::mt19937 random(6);
+  for (int round = 0; round < 200; ++round) {
+    const Numbers from = random_factors(random, 2 * 2 * 2 * 3 * 3);
+    const Numbers to = random_factors(random, 2 * 2 * 2 * 3 * 3);
+    const auto axis = static_cast<std::size_t>(random() % from.size());
+    const auto begin = static_cast<std::int64_t>(random() % 9);
+    Numbers whole = from;
+    whole[axis] += begin + static_cast<std::int64_t>(random() % 9);
+    IndexSpace space;
+    const std::vector<Index> axes = add_axes(space, as_shape(whole));
+    std::vector<Index> inside = axes;
+    inside[axis] =
+        space.bounded(space.add(inside[axis], constant_index(-begin)), Extent(from[axis]));
+    const std::vector<Index> index =
+        space.delinearize(space.linearize(inside, as_shape(from)), as_shape(to));
+    for_each_position(from, [&](Numbers at, std::int64_t position) {
+      at[axis] += begin;
+      std::int64_t rest = position;
+      for (std::size_t i = to.size(); i-- > 0;) {
+        const Index plain = space.plain(index[i]);
+        ASSERT_EQ(evaluate(index[i], at, {}), rest % to[i]) << to_string(index[i]);
+        ASSERT_EQ(evaluate(plain, at, {}), rest % to[i]) << to_string(plain);
+        ASSERT_EQ(space.plain(plain), plain);
+        rest /= to[i];
+      }
+    });
+  }
+}
+
+TEST(IndexMapTest, PlainIndicesOfReadsAreReadAtPlainPlaces) {
+  Graph graph("g");
+  const Tensor indices = graph.input("indices", i64, {5});
+  IndexSpace space;
+  const Index column = space.add_axis(9);
+  const Index moved = space.add(column, constant_index(-4));
+  const Index read = space.indirect(indices.node(), {space.bounded(moved, 5)}, 10, 1);
+  EXPECT_EQ(space.plain(space.scale(read, 3)),
+            space.scale(space.indirect(indices.node(), {moved}, 10, 1), 3));
+}
+
 TEST(IndexMapTest, CoefficientsAreReadOffLinearIndices) {
   IndexSpace space;
   const Index i = space.add_axis(6);

@@ -13,13 +13,15 @@ gather_concat_0(const float* __restrict__ table_in,
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   const int column = first % 96;
   const int row = first / 96;
+  const long long ids = (column < 64) ? load(ids_in, row) : static_cast<long long>(0);
+  Vector<float, 4> table{};
+  Vector<float, 4> extra{};
+  if (column < 64) table = load<4>(table_in, column + wrapped_index<int>(ids, 1000) * 64);
+  if (column >= 64) extra = load<4>(extra_in, row * 32 + column - 64);
   Vector<float, 4> y;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const long long ids = ((column + k) < 64) ? load(ids_in, row) : static_cast<long long>(0);
-    const float table = ((column + k) < 64) ? load(table_in, column + k + wrapped_index<int>(ids, 1000) * 64) : static_cast<float>(0);
-    const float extra = ((column + k) >= 64 && (column + k) < 96) ? load(extra_in, row * 32 + column + k - 64) : static_cast<float>(0);
-    const float c = ((column + k) < 64) ? table : extra;
+    const float c = (column < 64) ? table[k] : extra[k];
     y[k] = tanhf(c);
   }
   store<4>(y_out, row * 96 + column, y);

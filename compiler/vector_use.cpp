@@ -1,0 +1,46 @@
+#include "compiler/vector_use.h"
+
+#include <algorithm>
+
+#include "compiler/access.h"
+
+namespace sinter {
+
+Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts) {
+  Accesses result;
+  const auto add = [&](const Index& at, DType dtype, std::span<const Condition> conditions) {
+    const std::optional<Extent> step = step_along(at, axis, width, facts);
+    if (step && step->is(0)) return;
+    const bool is_wide =
+        aligned_vector(at, axis, width, facts) == width &&
+        facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
+        std::ranges::all_of(conditions, [&](const Condition& condition) {
+          return is_same_along(condition, axis, width, facts);
+        });
+    ++(is_wide ? result.wide : result.narrow);
+  };
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) add(value.at, value.dtype, value.conditions);
+  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype, {});
+  return result;
+}
+
+int useful_vector(const Body& body, int axis, int limit, const Facts& facts) {
+  int width = limit;
+  for (; width > 1; width /= 2) {
+    const Accesses accesses = accesses_along(body, axis, width, facts);
+    if (accesses.wide > 0 && accesses.wide >= accesses.narrow) break;
+  }
+  int best = width;
+  int fewest = accesses_along(body, axis, width, facts).instructions(width);
+  while (width /= 2, width > 1) {
+    const int instructions = accesses_along(body, axis, width, facts).instructions(width);
+    if (instructions < fewest) {
+      best = width;
+      fewest = instructions;
+    }
+  }
+  return best;
+}
+
+}  // namespace sinter
