@@ -82,8 +82,9 @@ TEST(JoinTest, AnOddNumberOfBarriersEndsWithADeparture) {
 graph odd(x: f32[512, 512]) {
   s = sum x {axes = [1], keep = true}
   d = sub x, s
-  t = sum d {axes = [0]}
-  return t
+  t = sum d {axes = [0], keep = true}
+  u = sub d, t
+  return u
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
   ASSERT_EQ(phases(program.kernels[0]), 2);
