@@ -1,10 +1,31 @@
+// rms_norm_backward_0_0 | rms_norm_backward_0_1: one kernel would take 95.98 us (400.0 MiB and 872.7 M instructions), two take 95.40 us
 // guard: rows * 4096 at most 2146435072
 // guard: rows in [16384, 32767]
 
-// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 256, vector 8, unroll 2, 256 per row, 1 rows per block, 256 pieces, resident
+// sinter kernel rms_norm_backward_0 · 2 kernels in 2 phases · threads 256
+// reads rows * 16384 + 4218880 bytes, writes rows * 8192 + 4481024
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_backward_0
+
+// phase 0: pointwise · threads 256, vector 4
+//   w = cast weight {to = f32} : f32[4096]
+// reads 8192 bytes, writes 16384
+static __device__ __forceinline__ void
+rms_norm_backward_0_0(const bf16* __restrict__ weight_in,
+                      float* w_out,
+                      const int block) {
+  const int first = 4 * (block * 256 + static_cast<int>(threadIdx.x));
+  const Vector<bf16, 4> weight = load<4>(weight_in, first);
+  Vector<float, 4> w;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    w[k] = to_float(weight[k]);
+  }
+  store<4>(w_out, first, w);
+}
+
+// phase 1: row_column_reduce · threads 256, vector 4, unroll 2, 256 per row, 1 rows per block, 256 pieces, resident
 //   h = cast x {to = f32} : f32[rows, 4096]
 //   gf = cast g {to = f32} : f32[rows, 4096]
-//   w = cast weight {to = f32} : f32[4096]
 //   sq = mul h, h : f32[rows, 4096]
 //   gw = mul gf, w : f32[rows, 4096]
 //   ms_sum = sum sq {axes = [1], keep = true} : f32[rows, 1]
@@ -22,28 +43,28 @@
 //   q = mul gf, n : f32[rows, 4096]
 //   dw = sum q {axes = [0], keep = false} : f32[4096]
 //   dweight = cast dw {to = bf16} : bf16[4096]
-// reads rows * 16384 + 4202496 bytes, writes rows * 8192 + 4464640
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_backward_0
-extern "C" __global__ void __launch_bounds__(256)
-rms_norm_backward_0(const bf16* __restrict__ x_in,
-                    const bf16* __restrict__ g_in,
-                    const bf16* __restrict__ weight_in,
-                    bf16* __restrict__ dx_out,
-                    bf16* __restrict__ dweight_out,
-                    const int rows,
-                    unsigned* __restrict__ tickets,
-                    unsigned char* __restrict__ workspace) {
-  using Shape = RowShape<256, 1, 512, 8>;
-  Exchange exchange = {shared_memory(), 2048, 0};
-  const int group = static_cast<int>(blockIdx.x) % 16;
-  const int piece = group + 16 * (static_cast<int>(blockIdx.x) / 16);
+// reads rows * 16384 + 4210688 bytes, writes rows * 8192 + 4464640
+static __device__ __forceinline__ void
+rms_norm_backward_0_1(const bf16* __restrict__ x_in,
+                      const bf16* __restrict__ g_in,
+                      const float* w_in,
+                      bf16* __restrict__ dx_out,
+                      bf16* __restrict__ dweight_out,
+                      const int rows,
+                      unsigned* __restrict__ tickets,
+                      unsigned char* __restrict__ workspace,
+                      const int block) {
+  using Shape = RowShape<256, 1, 512, 4>;
+  Exchange exchange = {shared_memory(), 1024, 0};
+  const int group = block % 16;
+  const int piece = group + 16 * (block / 16);
   const int row_chunks = ((((rows + 3) / 4) + 3) / 4);
-  ColumnStates<Sum<float>, 16, 3, 256> dw_tree(shared_memory() + 4096);
-  Vector<bf16, 8> weight[2];
+  ColumnStates<Sum<float>, 16, 3, 256> dw_tree(shared_memory() + 2048);
+  Vector<float, 4> w[4];
 #pragma unroll
-  for (int tile = 0; tile < 2; ++tile) {
+  for (int tile = 0; tile < 4; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    weight[tile] = load<8>(weight_in, column);
+    w[tile] = load<4>(w_in, column);
   }
   const int first_chunk = piece % 4 * row_chunks;
 #pragma unroll 1
@@ -54,19 +75,18 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
       const int first_row = 4 * (first_chunk + chunk);
 #pragma unroll 1
       for (int next = 0; next < 4; next += 2) {
-        Vector<bf16, 8> g[2][2];
-        Vector<float, 8> gw[2][2];
-        Vector<bf16, 8> x[2][2];
-        Vector<float, 8> n[2][2];
+        Vector<bf16, 4> g[2][4];
+        Vector<float, 4> gw[2][4];
+        Vector<bf16, 4> x[2][4];
 #pragma unroll
         for (int ahead = 0; ahead < 2; ++ahead) {
           const int row = first_row + next + ahead;
           if (row < rows) {
 #pragma unroll
-            for (int tile = 0; tile < 2; ++tile) {
+            for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
-              g[ahead][tile] = load<8>(g_in, row * 4096 + column);
-              x[ahead][tile] = load<8>(x_in, row * 4096 + column);
+              g[ahead][tile] = load<4>(g_in, row * 4096 + column);
+              x[ahead][tile] = load<4>(x_in, row * 4096 + column);
             }
           }
         }
@@ -76,10 +96,10 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
           if (row < rows) {
             RowReduction<Sum<float>, Shape, 1> ms_sum_tree;
 #pragma unroll
-            for (int tile = 0; tile < 2; ++tile) {
+            for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-              for (int k = 0; k < 8; ++k) {
+              for (int k = 0; k < 4; ++k) {
                 const float h = to_float(x[ahead][tile][k]);
                 const float sq = h * h;
                 ms_sum_tree.add(tile, k, sq, 0);
@@ -92,36 +112,37 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
             const float r = rsqrtf(eps);
             RowReduction<Sum<float>, Shape, 1> sum_12_tree;
 #pragma unroll
-            for (int tile = 0; tile < 2; ++tile) {
+            for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-              for (int k = 0; k < 8; ++k) {
+              for (int k = 0; k < 4; ++k) {
                 const float gf = to_float(g[ahead][tile][k]);
-                const float w = to_float(weight[tile][k]);
-                gw[ahead][tile][k] = gf * w;
+                gw[ahead][tile][k] = gf * w[tile][k];
                 const float h = to_float(x[ahead][tile][k]);
-                n[ahead][tile][k] = h * r;
-                const float p = gw[ahead][tile][k] * n[ahead][tile][k];
-                const float q = gf * n[ahead][tile][k];
+                const float n = h * r;
+                const float p = gw[ahead][tile][k] * n;
+                const float q = gf * n;
                 sum_12_tree.add(tile, k, p, 0);
-                dw_tree.add(8 * tile + k, q, 0);
+                dw_tree.add(4 * tile + k, q, 0);
               }
             }
             sum_12_tree.finish_part(0, exchange);
             const float sum_12 = sum_12_tree.finish(exchange).result();
             const float m = sum_12 * 0.00024414062f;
 #pragma unroll
-            for (int tile = 0; tile < 2; ++tile) {
+            for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
-              Vector<bf16, 8> dx;
+              Vector<bf16, 4> dx;
 #pragma unroll
-              for (int k = 0; k < 8; ++k) {
-                const float t = n[ahead][tile][k] * m;
+              for (int k = 0; k < 4; ++k) {
+                const float h = to_float(x[ahead][tile][k]);
+                const float n = h * r;
+                const float t = n * m;
                 const float u_ = gw[ahead][tile][k] - t;
                 const float v = u_ * r;
                 dx[k] = to_memory<bf16>(rounded<bf16>(v));
               }
-              store<8>(dx_out, row * 4096 + column, dx);
+              store<4>(dx_out, row * 4096 + column, dx);
             }
           }
         }
@@ -131,11 +152,11 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   }
   auto* dw_tree_pieces = reinterpret_cast<Neighbours<Sum<float>, 4>*>(workspace);
 #pragma unroll
-  for (int tile = 0; tile < 2; ++tile) {
+  for (int tile = 0; tile < 4; ++tile) {
     const int column = 4 * Shape::chunk(tile);
 #pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-      store_workspace(dw_tree_pieces, piece * 1024 + (column + k) / 4, dw_tree.neighbours<4>(8 * tile + k));
+    for (int k = 0; k < 4; k += 4) {
+      store_workspace(dw_tree_pieces, piece * 1024 + (column + k) / 4, dw_tree.neighbours<4>(4 * tile + k));
     }
   }
   if (!last_block(tickets + group, 16)) return;
@@ -157,4 +178,25 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     }
   }
 }
-// grid 256, shared 53248, reads rows * 16384 + 4202496, writes rows * 8192 + 4464640
+
+extern "C" __global__ void __launch_bounds__(256)
+rms_norm_backward_0(unsigned* tickets,
+                    const bf16* __restrict__ weight_in,
+                    float* w_out,
+                    const bf16* __restrict__ x_in,
+                    const bf16* __restrict__ g_in,
+                    bf16* __restrict__ dx_out,
+                    bf16* __restrict__ dweight_out,
+                    const int rows,
+                    unsigned char* __restrict__ workspace) {
+  for (int block = static_cast<int>(blockIdx.x); block < 4; block += static_cast<int>(gridDim.x)) {
+    rms_norm_backward_0_0(weight_in, w_out, block);
+  }
+  grid_barrier(tickets);
+  for (int block = static_cast<int>(blockIdx.x); block < 256; block += static_cast<int>(gridDim.x)) {
+    rms_norm_backward_0_1(x_in, g_in, w_out, dx_out, dweight_out, rows, tickets + 1, workspace, block);
+    block_barrier();
+  }
+  grid_depart(tickets);
+}
+// grid 256, shared 51200, reads rows * 16384 + 4218880, writes rows * 8192 + 4481024
