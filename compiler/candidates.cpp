@@ -168,9 +168,12 @@ class RowCandidates {
   /// itself should have if none do.
   int threads_to_keep() const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return 1;
-    const std::int64_t bytes = extent_ * kept_bytes_per_element(body_, plan_resident_passes(body_));
+    const PassPlan plan = plan_resident_passes(body_);
+    const std::int64_t bytes = extent_ * kept_bytes_per_element(body_, plan);
     const auto threads =
         static_cast<std::uint64_t>((bytes + kKeptWords * 4 - 1) / (kKeptWords * 4));
+    // A row that nothing can keep is read again, by as many threads as any other.
+    if (threads > kMostThreadsThatKeep && !fits_resident(body_, target_)) return 1;
     return static_cast<int>(
         std::bit_ceil(std::clamp<std::uint64_t>(threads, 1, kMostThreadsThatKeep)));
   }
