@@ -40,16 +40,7 @@ class FinalWriter {
  private:
   void declare_arguments() {
     writer_.source.tickets = 1;
-    writer_.add_argument({.kind = Argument::Kind::tickets,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned* __restrict__"},
-                         "tickets");
-    writer_.add_argument({.kind = Argument::Kind::workspace,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned char* __restrict__"},
-                         "workspace");
+    writer_.add_scratch_arguments();
   }
 
   void write_row_values() {

@@ -60,16 +60,7 @@ class FullWriter {
                            axes, "row");
     else
       for (const int axis : axes) writer_.axis_names[axis] = "0";
-    writer_.add_argument({.kind = Argument::Kind::tickets,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned* __restrict__"},
-                         "tickets");
-    writer_.add_argument({.kind = Argument::Kind::workspace,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned char* __restrict__"},
-                         "workspace");
+    writer_.add_scratch_arguments();
   }
 
   void write_part() {

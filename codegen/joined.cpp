@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "codegen/kernel_writer.h"
 #include "codegen/shapes.h"

@@ -128,8 +128,15 @@ void KernelWriter::set_result(const BodyReduction& reduction, std::string text) 
 
 // --- the whole kernel ---------------------------------------------------------------------------
 
-void KernelWriter::add_argument(Argument argument, std::string declaration) {
-  extra_.emplace_back(std::move(argument), std::move(declaration));
+void KernelWriter::add_scratch_arguments() {
+  const auto add = [&](Argument::Kind kind, std::string_view type, std::string_view name) {
+    scratch_.emplace_back(
+        Argument{
+            .kind = kind, .index = 0, .extent = 0, .c_type = fmt::format("{}* __restrict__", type)},
+        name);
+  };
+  add(Argument::Kind::tickets, "unsigned", "tickets");
+  add(Argument::Kind::workspace, "unsigned char", "workspace");
 }
 
 std::string traffic_comment(const Traffic& traffic) {
@@ -203,7 +210,7 @@ std::string KernelWriter::parameters() {
              graph().extents->symbols()[static_cast<std::size_t>(id)]->name),
          .c_type = fmt::format("const {}", index_type_)},
         name);
-  for (auto& [argument, name] : extra_) add(std::move(argument), name);
+  for (auto& [argument, name] : scratch_) add(std::move(argument), name);
   if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
                      fmt::join(parameters, ",\n" + std::string(source.entry.size() + 1, ' ')));

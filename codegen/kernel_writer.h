@@ -123,7 +123,8 @@ class KernelWriter {
   /// True if a value moves along the vector axis.
   bool moves(int value) const { return moves_[static_cast<std::size_t>(value)]; }
 
-  void add_argument(Argument argument, std::string declaration);
+  /// The parameters `tickets` and `workspace`.
+  void add_scratch_arguments();
   /// The number of the block, in the type of indices.
   std::string block() const;
   /// How many blocks there are; known once the shape has set the grid.
@@ -207,7 +208,7 @@ class KernelWriter {
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
   std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter
-  std::vector<std::pair<Argument, std::string>> extra_;
+  std::vector<std::pair<Argument, std::string>> scratch_;
   bool is_member_ = false;
   std::set<int> exchanged_;
   std::vector<std::string> parameter_names_;

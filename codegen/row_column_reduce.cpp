@@ -189,16 +189,7 @@ class RowColumnWriter {
   std::int64_t accesses() const { return body_.reduced_size().number() / neighbours_; }
 
   void write_states() {
-    writer_.add_argument({.kind = Argument::Kind::tickets,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned* __restrict__"},
-                         "tickets");
-    writer_.add_argument({.kind = Argument::Kind::workspace,
-                          .index = 0,
-                          .extent = 0,
-                          .c_type = "unsigned char* __restrict__"},
-                         "workspace");
+    writer_.add_scratch_arguments();
     writer_.source.tickets = groups_ == 1 ? 1 : groups_ + 1;
     Traffic& traffic = writer_.source.traffic;
     std::int64_t offset = 0;

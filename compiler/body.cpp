@@ -281,25 +281,31 @@ bool BodyBuilder::is_over_rows(const Node& node) const {
          reduced_extent(node) == product(node.operand(0)->shape) && std::ranges::is_sorted(order);
 }
 
+int BodyBuilder::reduced_operand(const Node& node, std::span<const Index> at) {
+  const std::vector<Condition> outer = std::exchange(conditions_, {});
+  const int operand = evaluate(*node.operand(0), at);
+  conditions_ = outer;
+  return operand;
+}
+
+Value BodyBuilder::result_of(const Node& node, const WhenKnown& when) {
+  Value value{.kind = Value::Kind::reduced, .node = &node, .dtype = node.dtype};
+  value.varies = when.varies;
+  value.stage = when.stage;
+  value.is_final = when.is_final;
+  return value;
+}
+
 int BodyBuilder::final_result(const Node& node) {
   for (const BodyReduction& known : body_.finals)
     if (known.node == &node) return known.result;
   const Node& from = *node.operand(0);
-  const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(from, body_.space.delinearize(row_, from.shape));
-  conditions_ = outer;
+  const int operand = reduced_operand(node, body_.space.delinearize(row_, from.shape));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.varies || value.is_final)
     throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
-  const int result = add({.kind = Value::Kind::reduced,
-                          .node = &node,
-                          .dtype = node.dtype,
-                          .operands = {},
-                          .at = {},
-                          .conditions = {},
-                          .varies = false,
-                          .stage = value.stage,
-                          .is_final = true});
+  const int result =
+      add(result_of(node, {.varies = false, .stage = value.stage, .is_final = true}));
   body_.finals.push_back(
       {.node = &node, .operand = operand, .result = result, .stage = value.stage});
   return result;
@@ -313,9 +319,7 @@ int BodyBuilder::scanned(const Node& node, std::span<const Index> at) {
     throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
                               names_(&node))};
   if (body_.scan) return body_.scan->result;
-  const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), operand_position(node));
-  conditions_ = outer;
+  const int operand = reduced_operand(node, operand_position(node));
   Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
   value.operands.push_back(operand);
   value.varies = true;
@@ -343,20 +347,11 @@ int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (const BodyReduction& known : body_.reductions)
     if (known.node == &node) return known.result;
-  const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), operand_position(node));
-  conditions_ = outer;
+  const int operand = reduced_operand(node, operand_position(node));
   const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
   if (body_.values[static_cast<std::size_t>(operand)].is_final)
     throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
-  const int result = add({.kind = Value::Kind::reduced,
-                          .node = &node,
-                          .dtype = node.dtype,
-                          .operands = {},
-                          .at = {},
-                          .conditions = {},
-                          .varies = false,
-                          .stage = pass + 1});
+  const int result = add(result_of(node, {.varies = false, .stage = pass + 1, .is_final = false}));
   body_.reductions.push_back({.node = &node, .operand = operand, .result = result, .stage = pass});
   return result;
 }

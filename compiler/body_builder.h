@@ -75,6 +75,15 @@ class BodyBuilder {
   std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row of this kernel over all rows, in their order.
   bool is_over_rows(const Node& node) const;
+  /// When, and where along the rows, the result of a reduction is known.
+  struct WhenKnown {
+    bool varies = false;
+    int stage = 0;
+    bool is_final = false;
+  };
+  static Value result_of(const Node& node, const WhenKnown& when);
+  /// The value that `node` reduces or scans, at `at`, whatever conditions its result is read under.
+  int reduced_operand(const Node& node, std::span<const Index> at);
   int final_result(const Node& node);
   /// True if `node` reduces over the rows, in their order, what lies at each place within them.
   bool is_over_columns(const Node& node) const;

@@ -70,20 +70,10 @@ int BodyBuilder::column_result(const Node& node, std::span<const Index> at) {
     throw Refusal{fmt::format("{} is known only when every row is done", names_(&node))};
   for (const BodyReduction& known : body_.columns)
     if (known.node == &node) return known.result;
-  const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), column_position(node));
-  conditions_ = outer;
+  const int operand = reduced_operand(node, column_position(node));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.is_final) throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
-  const int result = add({.kind = Value::Kind::reduced,
-                          .node = &node,
-                          .dtype = node.dtype,
-                          .operands = {},
-                          .at = {},
-                          .conditions = {},
-                          .varies = true,
-                          .stage = value.stage,
-                          .is_final = true});
+  const int result = add(result_of(node, {.varies = true, .stage = value.stage, .is_final = true}));
   body_.columns.push_back(
       {.node = &node, .operand = operand, .result = result, .stage = value.stage});
   return result;

@@ -109,19 +109,15 @@ int ladder(std::int64_t extent) {
   return 256;
 }
 
-/// Bytes of the largest accumulator; no sum, maximum or minimum needs more than 8.
+/// Bytes of the largest accumulator, at least those of a sum of any dtype.
 std::int64_t widest_state(const Body& body) {
   std::int64_t widest = 8;
-  for (const BodyReduction& reduction : body.reductions) {
-    if (gives_index(reduction.node->op)) widest = std::max<std::int64_t>(widest, 16);
-    if (reduction.node->op == Op::welford) widest = std::max<std::int64_t>(widest, 24);
-    if (reduction.node->op == Op::logsumexp)
-      widest = std::max<std::int64_t>(widest, 2 * size_of(reduction.node->dtype));
-  }
+  for (const BodyReduction& reduction : body.reductions)
+    widest = std::max<std::int64_t>(widest, state_bytes(*reduction.node));
   return widest;
 }
 
-/// Of a row, in one thread.
+/// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
 constexpr std::uint64_t kMostThreadsThatKeep = 512;
@@ -223,7 +219,7 @@ class RowCandidates {
     return tiles * (tree_.parts / schedule.groups);
   }
 
-  /// A thread's share of the kept values fits in half of its registers.
+  /// A thread's share of the kept values fits in its registers beside what else it needs.
   bool fits(const Schedule& schedule) const {
     if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
     const std::int64_t words = std::min<std::int64_t>(
@@ -275,13 +271,8 @@ std::int64_t registers_of(const Body& body, int vector, std::int64_t levels) {
   std::int64_t states = 0;
   bool is_heavy = false;
   for (const BodyReduction& reduction : body.reductions) {
-    const Op op = reduction.node->op;
-    const std::int64_t word = size_of(info(reduction.node->operand(0)->dtype).compute);
-    states += gives_index(op)       ? 16
-              : op == Op::welford   ? 3 * word
-              : op == Op::logsumexp ? 2 * word
-                                    : word;
-    is_heavy = is_heavy || op == Op::logsumexp;
+    states += state_bytes(*reduction.node);
+    is_heavy = is_heavy || reduction.node->op == Op::logsumexp;
   }
   return (is_heavy ? 48 : 32) + vector * (states * (levels + 2) + kChunk * loads) / 4;
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "compiler/cost.h"
 #include "compiler/kernel_body.h"
@@ -43,6 +45,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
       // More or fewer rows per block: what each thread does stays the same.
       const int rows = threads / schedule.threads_per_row;
       if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
+      // What more rows keep might not fit in shared memory.
+      if (schedule.in_shared && rows > schedule.rows_per_block) return std::nullopt;
       // Shared memory grows with the threads: 24 bytes per state, two halves.
       const std::int64_t shared = std::int64_t{threads} * schedule.vector * 48;
       if (shared > target.shared_per_block_opt_in) return std::nullopt;
@@ -190,9 +194,10 @@ class Joiner {
     if (both.buffers.size() > kMostArrays)
       return fmt::format("in one launch they touch {} arrays, more than {}", both.buffers.size(),
                          kMostArrays);
-    const double saved =
-        target_.stream_launch_seconds - target_.barrier_seconds * (both.phases - before.phases);
-    const double lost = both.phases > 1 ? kLossOfStaying * both.seconds : 0;
+    const double waits = both.has_tail() ? (both.tail_bytes - before.tail_bytes) / kTailBandwidth
+                                         : target_.barrier_seconds * (both.phases - before.phases);
+    const double saved = target_.stream_launch_seconds - waits;
+    const double lost = both.is_cooperative() ? kLossOfStaying * both.seconds : 0;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
@@ -233,6 +238,7 @@ class Joiner {
     for (std::size_t i = 0; i < program_.kernels.size(); ++i)
       number_of[program_.kernels[i].name] = static_cast<int>(i);
     std::vector<Boundary> kept;
+    std::set<std::array<std::string, 3>> known;
     for (Boundary& boundary : program_.boundaries) {
       const int producer = number_of.at(boundary.producer);
       const int consumer = number_of.at(boundary.consumer);
@@ -243,7 +249,8 @@ class Joiner {
         boundary.reason += "; " + refusals_.at(launches_[static_cast<std::size_t>(to)].kernels[0]);
       boundary.producer = boundary.is_inside ? member_name(producer) : name_of(from);
       boundary.consumer = boundary.is_inside ? member_name(consumer) : name_of(to);
-      if (std::ranges::find(kept, boundary) == kept.end()) kept.push_back(std::move(boundary));
+      if (known.insert({boundary.producer, boundary.consumer, boundary.reason}).second)
+        kept.push_back(std::move(boundary));
     }
     program_.boundaries = std::move(kept);
   }

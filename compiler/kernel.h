@@ -80,7 +80,6 @@ struct Boundary {
   std::string consumer;
   std::string reason;
   bool is_inside = false;  ///< between members of one joined kernel
-  friend bool operator==(const Boundary&, const Boundary&) = default;
 };
 
 /// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes

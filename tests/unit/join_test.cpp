@@ -92,7 +92,7 @@ graph odd(x: f32[512, 512]) {
 }
 
 TEST(JoinTest, TheLastBlockAloneEndsWhatIsLittle) {
-  const Program program = planned(centred(128, 16384));
+  const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_TRUE(program.kernels[0].has_tail);
   const Source source = emitted(program);
@@ -102,7 +102,7 @@ TEST(JoinTest, TheLastBlockAloneEndsWhatIsLittle) {
 }
 
 TEST(JoinTest, LargeKernelsStayApartAndSaySo) {
-  const Program program = planned(centred(128, 16384));
+  const Program program = planned(centred(128, 32768));
   ASSERT_THAT(program.kernels, SizeIs(2));
   EXPECT_THAT(program.kernels[1].depends_on, ElementsAre(0));
   const auto is_said = [](const Boundary& boundary) {
@@ -110,6 +110,23 @@ TEST(JoinTest, LargeKernelsStayApartAndSaySo) {
            boundary.reason.find("blocks that wait for one another") != std::string::npos;
   };
   EXPECT_TRUE(std::ranges::any_of(program.boundaries, is_said));
+}
+
+TEST(JoinTest, MoreRowsPerBlockDoNotOverflowSharedMemory) {
+  // Rows that only shared memory keeps, beside a kernel with larger blocks.
+  const Program program = planned(R"(
+graph beside(x: f32[264, 50000], z: f32[100000]) {
+  y = softmax x {axis = 1}
+  e = exp z
+  return y, e
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  for (const Schedule& schedule : kernel.candidates)
+    EXPECT_LE(emit(program, kernel, schedule, "beside").shared_bytes,
+              find_target("h200")->shared_per_block_opt_in);
+  const auto is_kept = [](const Schedule& member) { return member.in_shared; };
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, is_kept));
 }
 
 TEST(JoinTest, CanBeLeftOut) {
