@@ -23,6 +23,21 @@ struct Parameter {
   bool is_restrict = true;  ///< in every member
 };
 
+/// A function, and the members whose work it does.
+struct Callee {
+  MemberFunction function;
+  std::size_t members = 0;
+};
+
+/// The type of a value in a table that is handed on as an argument of type `c_type`.
+std::string value_type(std::string c_type) {
+  if (const auto restrict = c_type.find(" __restrict__"); restrict != c_type.npos)
+    c_type.erase(restrict);
+  constexpr std::string_view kConst = "const ";
+  if (!c_type.ends_with("*") && c_type.starts_with(kConst)) c_type.erase(0, kConst.size());
+  return c_type;
+}
+
 class JoinedWriter {
  public:
   JoinedWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
@@ -36,7 +51,7 @@ class JoinedWriter {
   Source write() {
     const std::set<int> between = exchanged();
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
-    for (const MemberFunction& member : members_) unite(member.source);
+    for (const Source& member : sources_) unite(member);
     source_.is_cooperative = phases(kernel_) > 1 && !kernel_.has_tail;
     if (phases(kernel_) > 1) declare_tickets();
     for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
@@ -65,13 +80,33 @@ class JoinedWriter {
   }
 
   void write_member(std::size_t number, const std::set<int>& exchanged) {
-    KernelWriter writer(program_, kernel_.members[number], schedule_.members[number],
-                        fmt::format("{}_{}", source_.entry, number));
-    writer.become_member(exchanged);
-    write_shape(writer);
-    members_.push_back(writer.finish_member());
-    ensure(members_.back().source.threads == schedule_.threads,
-           "members of a joined kernel have blocks of different sizes");
+    const Kernel& member = kernel_.members[number];
+    const auto written = [&](std::string_view name, bool is_anonymous) {
+      KernelWriter writer(program_, member, schedule_.members[number], name);
+      writer.become_member(exchanged);
+      if (member.list >= 0) writer.become_listed(is_anonymous);
+      write_shape(writer);
+      MemberFunction function = writer.finish_member();
+      ensure(function.source.threads == schedule_.threads,
+             "members of a joined kernel have blocks of different sizes");
+      return function;
+    };
+    const std::string name = fmt::format("{}_{}", source_.entry, number);
+    std::size_t callee = callees_.size();
+    if (member.list >= 0) {
+      // Members run the same code if they have the same text, names aside.
+      MemberFunction function = written("member", true);
+      callee = callee_of_code_.try_emplace(std::move(function.code), callee).first->second;
+      if (callee < callees_.size()) {
+        ++callees_[callee].members;
+        callee_of_.push_back(callee);
+        sources_.push_back(std::move(function.source));
+        return;
+      }
+    }
+    callees_.push_back({.function = written(name, false), .members = 1});
+    callee_of_.push_back(callee);
+    sources_.push_back(callees_.back().function.source);
   }
 
   // --- parameters -------------------------------------------------------------------------------
@@ -104,9 +139,9 @@ class JoinedWriter {
     };
     const auto known = std::ranges::find_if(parameters_, is_same);
     if (known != parameters_.end()) return *known;
-    const bool is_scratch =
+    const bool is_reserved =
         argument.kind == Argument::Kind::tickets || argument.kind == Argument::Kind::workspace;
-    parameters_.push_back({.argument = argument, .name = is_scratch ? name : names_.take(name)});
+    parameters_.push_back({.argument = argument, .name = is_reserved ? name : names_.take(name)});
     return parameters_.back();
   }
 
@@ -131,6 +166,8 @@ class JoinedWriter {
 
   /// What a member is called with for one of its parameters; scratch memory is dealt out.
   std::string argument_text(const Argument& argument, const std::string& name) {
+    if (argument.kind == Argument::Kind::extent && argument.extent.is_number())
+      return text(argument.extent);
     Parameter& known = parameter(argument, name);
     known.is_const = known.is_const && argument.c_type.starts_with("const ");
     known.is_restrict = known.is_restrict && argument.c_type.ends_with("__restrict__");
@@ -156,33 +193,114 @@ class JoinedWriter {
 
   // --- phases -----------------------------------------------------------------------------------
 
-  std::string call(std::size_t number, const std::string& block) {
-    const MemberFunction& member = members_[number];
-    std::vector<std::string> arguments;
-    for (std::size_t i = 0; i < member.names.size(); ++i)
-      arguments.push_back(argument_text(member.source.arguments[i], member.names[i]));
-    arguments.push_back(block);
+  /// Members with blocks side by side that one function does the work of.
+  using Run = std::vector<std::size_t>;
+
+  const MemberFunction& function_of(std::size_t member) const {
+    return callees_[callee_of_[member]].function;
+  }
+
+  std::vector<Run> runs_of(int phase) const {
+    std::vector<Run> runs;
+    std::map<std::size_t, std::size_t> run_of;  // callee → run
+    for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
+      if (kernel_.members[i].phase != phase) continue;
+      const auto [run, is_new] = run_of.try_emplace(callee_of_[i], runs.size());
+      if (is_new) runs.emplace_back();
+      runs[run->second].push_back(i);
+    }
+    return runs;
+  }
+
+  Extent blocks_of(const Run& run) const {
+    Extent blocks = 0;
+    for (const std::size_t member : run) blocks = blocks + sources_[member].grid;
+    return blocks;
+  }
+
+  /// Scratch memory is dealt out to members as they are called.
+  void take_scratch(std::size_t member) {
     source_.workspace_bytes =
-        source_.workspace_bytes + ceil_div(member.source.workspace_bytes, 256) * Extent(256);
-    source_.tickets = source_.tickets + member.source.tickets;
-    return fmt::format("{}({});", member.name, fmt::join(arguments, ", "));
+        source_.workspace_bytes + ceil_div(sources_[member].workspace_bytes, 256) * Extent(256);
+    source_.tickets = source_.tickets + sources_[member].tickets;
+  }
+
+  std::string call(std::size_t member, const std::string& block) {
+    const MemberFunction& function = function_of(member);
+    std::vector<std::string> arguments;
+    for (std::size_t i = 0; i < function.names.size(); ++i)
+      arguments.push_back(argument_text(sources_[member].arguments[i], function.names[i]));
+    arguments.push_back(block);
+    take_scratch(member);
+    return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
+  }
+
+  /// True if all members of `run` take the same value as argument `i`.
+  bool is_common(const Run& run, std::size_t i) const {
+    const Argument& first = sources_[run[0]].arguments[i];
+    if (first.kind == Argument::Kind::workspace || first.kind == Argument::Kind::tickets)
+      return false;
+    return std::ranges::all_of(run, [&](std::size_t member) {
+      const Argument& argument = sources_[member].arguments[i];
+      return argument.index == first.index && argument.extent == first.extent;
+    });
+  }
+
+  /// One call for all members of `run`, with what differs between them from the row of the table
+  /// that the block falls into.
+  void write_table_call(const Run& run, const std::string& block) {
+    const MemberFunction& function = function_of(run[0]);
+    const std::size_t begin = source_.table.size();
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < function.names.size(); ++i)
+      if (!is_common(run, i)) columns.push_back(i);
+    Extent blocks = 0;
+    for (const std::size_t member : run) {
+      source_.table.push_back({.kind = Argument::Kind::extent, .extent = blocks, .c_type = {}});
+      for (const std::size_t i : columns) {
+        Argument argument = sources_[member].arguments[i];
+        if (argument.kind == Argument::Kind::workspace) argument.extent = source_.workspace_bytes;
+        if (argument.kind == Argument::Kind::tickets) argument.extent = source_.tickets;
+        source_.table.push_back(std::move(argument));
+      }
+      blocks = blocks + sources_[member].grid;
+      take_scratch(member);
+    }
+    Parameter& table = parameter(
+        {.kind = Argument::Kind::table, .c_type = "const unsigned long long* __restrict__"},
+        "table");
+    out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
+                          table.name, begin == 0 ? "" : fmt::format(" + {}", begin), run.size(),
+                          columns.size() + 1, block));
+    std::vector<std::string> arguments;
+    for (std::size_t i = 0; i < function.names.size(); ++i) {
+      const auto column = std::ranges::find(columns, i);
+      const Argument& argument = sources_[run[0]].arguments[i];
+      arguments.push_back(column == columns.end()
+                              ? argument_text(argument, function.names[i])
+                              : fmt::format("table_value<{}>(row, {})", value_type(argument.c_type),
+                                            column - columns.begin() + 1));
+    }
+    arguments.push_back(fmt::format("{} - table_value<{}>(row, 0)", block, function.index_type));
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      out_.line(fmt::format(
+          "{}{}{}", i == 0 ? function.name + "(" : std::string(function.name.size() + 1, ' '),
+          arguments[i], i + 1 == arguments.size() ? ");" : ","));
   }
 
   void write_phase(int phase) {
     const bool is_tail = phase > 0 && kernel_.has_tail;
     if (phase > 0 && source_.is_cooperative) out_.line("grid_barrier(tickets);");
     if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
-    std::vector<std::size_t> here;
-    for (std::size_t i = 0; i < kernel_.members.size(); ++i)
-      if (kernel_.members[i].phase == phase) here.push_back(i);
+    const std::vector<Run> runs = runs_of(phase);
     index_type_ = "int";
-    for (const std::size_t member : here)
-      if (members_[member].index_type != "int") index_type_ = members_[member].index_type;
+    for (const Run& run : runs)
+      if (function_of(run[0]).index_type != "int") index_type_ = function_of(run[0]).index_type;
     Extent blocks = 0;
     std::vector<std::string> starts;
-    for (const std::size_t member : here) {
+    for (const Run& run : runs) {
       starts.push_back(blocks.is(0) ? "0" : text(blocks));
-      blocks = blocks + members_[member].source.grid;
+      blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
     // Somebody must be there to be the last block, with or without work.
@@ -192,9 +310,9 @@ class JoinedWriter {
     const auto calls = [&] {
       if (may_be_idle)
         out_.block(fmt::format("if (block < {})", text(blocks)),
-                   [&] { write_calls(here, starts); });
+                   [&] { write_calls(runs, starts); });
       else
-        write_calls(here, starts);
+        write_calls(runs, starts);
     };
     if (phase == 0 && !source_.is_cooperative) {
       out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type_));
@@ -202,7 +320,7 @@ class JoinedWriter {
       return;
     }
     const bool shares = std::ranges::any_of(
-        here, [&](std::size_t member) { return members_[member].source.has_barrier; });
+        runs, [&](const Run& run) { return function_of(run[0]).source.has_barrier; });
     const std::string loop =
         is_tail
             ? fmt::format("for ({0} block = 0; block < {1}; ++block)", index_type_, text(blocks))
@@ -224,15 +342,21 @@ class JoinedWriter {
     return before + here;
   }
 
-  void write_calls(const std::vector<std::size_t>& here, const std::vector<std::string>& starts) {
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      const bool is_last = i + 1 == here.size();
+  void write_calls(const std::vector<Run>& runs, const std::vector<std::string>& starts) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const bool is_last = i + 1 == runs.size();
       const std::string block = i == 0 ? "block" : fmt::format("block - {}", atomic(starts[i]));
-      const std::string text = call(here[i], block);
-      if (here.size() == 1) return out_.line(text);
       const std::string condition =
           is_last ? "" : fmt::format("if (block < {})", atomic(starts[i + 1]));
-      out_.line((i == 0 ? "" : is_last ? "else" : "else ") + condition);
+      const std::string head = (i == 0 ? "" : is_last ? "else" : "else ") + condition;
+      if (runs[i].size() > 1 && runs.size() == 1) return write_table_call(runs[i], block);
+      if (runs[i].size() > 1) {
+        out_.block(head, [&] { write_table_call(runs[i], block); });
+        continue;
+      }
+      const std::string text = call(runs[i][0], block);
+      if (runs.size() == 1) return out_.line(text);
+      out_.line(head);
       out_.line("  " + text);
     }
   }
@@ -241,10 +365,14 @@ class JoinedWriter {
 
   void finish() {
     std::string text = fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
-                                   source_.entry, members_.size(), phases(kernel_),
+                                   source_.entry, kernel_.members.size(), phases(kernel_),
                                    phases(kernel_) == 1 ? "" : "s", source_.threads);
     text += traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
-    for (const MemberFunction& member : members_) text += member.text + "\n";
+    for (const Callee& callee : callees_) {
+      if (callee.members > 1)
+        text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
+      text += callee.function.text + "\n";
+    }
     std::vector<std::string> parameters;
     for (Parameter& parameter : parameters_) {
       Argument& argument = parameter.argument;
@@ -267,7 +395,10 @@ class JoinedWriter {
   const Kernel& kernel_;
   const Schedule& schedule_;
   NameSet names_;
-  std::vector<MemberFunction> members_;
+  std::vector<Callee> callees_;
+  std::vector<std::size_t> callee_of_;  ///< of each member
+  std::vector<Source> sources_;         ///< of each member; their texts are those of the callees
+  std::map<std::string, std::size_t> callee_of_code_;
   std::vector<Parameter> parameters_;
   std::string_view index_type_ = "int";
   SourceWriter out_{1};

@@ -14,11 +14,7 @@ namespace sinter {
 
 KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
                            std::string_view entry)
-    : program(program),
-      kernel(kernel),
-      schedule(schedule),
-      body(body_of(program, kernel)),
-      value_names_(program.graph->data()) {
+    : program(program), kernel(kernel), schedule(schedule), body(body_of(program, kernel)) {
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());
   places_.resize(body.values.size());
@@ -92,7 +88,7 @@ void KernelWriter::declare_axes(const std::string& linear, std::span<const int> 
 }
 
 std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
-  std::string name = value_names_.of(node);
+  std::string name = is_anonymous_ ? "" : program.names().of(node);
   if (name.empty()) name = std::string(info(node->op).name);
   name = names_.take(name + std::string(suffix));
   if (in_tile_) tile_names_.push_back(name);
@@ -112,7 +108,9 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
   std::map<int, std::string>& home = is_updated ? outputs_ : known;
   std::string& name = home[buffer];
   if (name.empty())
-    name = names_.take(memory.name + (is_updated ? "_io" : is_store ? "_out" : "_in"));
+    name = names_.take((is_anonymous_ ? "array" : memory.name) + (is_updated ? "_io"
+                                                                  : is_store ? "_out"
+                                                                             : "_in"));
   return name;
 }
 
@@ -164,7 +162,7 @@ std::string KernelWriter::head_comment() const {
                                 : fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
                                               name(kernel.kind), to_string(schedule));
   for (const Node* node : kernel.nodes)
-    text += fmt::format("//   {} : {}\n", statement_text(*node, value_names_), type_text(*node));
+    text += fmt::format("//   {} : {}\n", statement_text(*node, program.names()), type_text(*node));
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
   text += traffic_comment(source.traffic);
   if (!is_member_) text += reproduce_comment(program, kernel);
@@ -210,6 +208,12 @@ std::string KernelWriter::parameters() {
              graph().extents->symbols()[static_cast<std::size_t>(id)]->name),
          .c_type = fmt::format("const {}", index_type_)},
         name);
+  for (const auto& [size, name] : sizes_)
+    add({.kind = Argument::Kind::extent,
+         .index = 0,
+         .extent = size,
+         .c_type = fmt::format("const {}", index_type_)},
+        name);
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
   if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
@@ -252,8 +256,20 @@ void KernelWriter::become_member(std::set<int> exchanged) {
   exchanged_ = std::move(exchanged);
 }
 
+void KernelWriter::become_listed(bool is_anonymous) {
+  is_listed_ = true;
+  is_anonymous_ = is_anonymous;
+}
+
+std::string KernelWriter::size_text(Extent size) {
+  if (is_known(size) || !size.is_number()) return text(size);
+  const auto known = std::ranges::find(sizes_, size, &std::pair<Extent, std::string>::first);
+  if (known != sizes_.end()) return known->second;
+  return sizes_.emplace_back(size, names_.take("elements")).second;
+}
+
 MemberFunction KernelWriter::finish_member() {
-  const std::string head = head_comment();
+  const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   std::string text =
       head + custom_definitions(head) +
@@ -261,6 +277,7 @@ MemberFunction KernelWriter::finish_member() {
       out.text() + "}\n";
   return {.name = source.entry,
           .text = std::move(text),
+          .code = custom_definitions({}) + list + out.text(),
           .source = std::move(source),
           .names = std::move(parameter_names_),
           .index_type = index_type_};

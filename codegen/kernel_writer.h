@@ -41,6 +41,7 @@ struct Tile {
 struct MemberFunction {
   std::string name;
   std::string text;
+  std::string code;                ///< the text without its comments and name
   Source source;                   ///< without a text of its own
   std::vector<std::string> names;  ///< of the arguments
   std::string_view index_type;     ///< of the number of the block, its last parameter
@@ -134,6 +135,14 @@ class KernelWriter {
   /// To be called first: this kernel is a member of a joined one, other members of which write
   /// `exchanged` buffers that it touches, or touch those that it writes.
   void become_member(std::set<int> exchanged);
+  /// To be called after it: the kernel is one of a list, and its size a parameter where
+  /// `size_text` is asked for it. `anonymous`: names do not tell what is recorded, so that members
+  /// which run the same code have the same text.
+  void become_listed(bool is_anonymous);
+  /// `size` as an expression: a parameter in a kernel of a list.
+  std::string size_text(Extent size);
+  /// True if `size` is a number in the text.
+  bool is_known(Extent size) const { return size.is_number() && !is_listed_; }
   MemberFunction finish_member();
 
   const Program& program;
@@ -197,7 +206,6 @@ class KernelWriter {
   std::string_view index_type_ = "int";
   std::string count_;  ///< Tile::count of the tile that is being written
   NameSet names_;
-  ValueNames value_names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
@@ -210,6 +218,9 @@ class KernelWriter {
   std::map<int, std::string> symbols_;  ///< symbol id → parameter
   std::vector<std::pair<Argument, std::string>> scratch_;
   bool is_member_ = false;
+  bool is_listed_ = false;
+  bool is_anonymous_ = false;
+  std::vector<std::pair<Extent, std::string>> sizes_;  ///< that are parameters
   std::set<int> exchanged_;
   std::vector<std::string> parameter_names_;
 };

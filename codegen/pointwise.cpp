@@ -44,11 +44,14 @@ void write_pointwise(KernelWriter& writer) {
   writer.source.grid = ceil_div(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
 
-  const std::string size_text = writer.text(size);
+  // Of several axes, the last one's extent is in the text as well.
+  const std::string size_text =
+      body.parallel_axes == 1 ? writer.size_text(size) : writer.text(size);
   // With several axes the vector divides the last one, so that none straddles two rows.
   const bool may_end =
       body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
-  const bool may_be_outside = !size.is_number() || size.number() % per_block != 0;
+  const bool is_known = body.parallel_axes == 1 ? writer.is_known(size) : size.is_number();
+  const bool may_be_outside = !is_known || size.number() % per_block != 0;
   Sinks sinks;
   sinks.stores.resize(body.stores.size());
   std::iota(sinks.stores.begin(), sinks.stores.end(), 0);

@@ -18,10 +18,11 @@ struct Argument {
     extent,  ///< the value of `extent`, as int or long long
     workspace,  ///< pointer to `Source::workspace_bytes` of scratch memory of this launch alone
     tickets,    ///< pointer to `Source::tickets` unsigned counters that are 0 before and after
+    table,      ///< pointer to the values of `Source::table`, 8 bytes each
   };
   Kind kind = Kind::buffer;
   int index = 0;
-  Extent extent = 0;
+  Extent extent = 0;   ///< of scratch memory: where in it to point to, in bytes or counters
   std::string c_type;  ///< `const float*`, `int`, …
 };
 
@@ -38,6 +39,9 @@ struct Source {
   std::string entry;
   std::string text;  ///< one `extern "C" __global__` function; the prelude goes in front
   std::vector<Argument> arguments;
+  /// What the kernel reads from device memory instead of from its parameters: the arrays and sizes
+  /// of lists of members that run the same code.
+  std::vector<Argument> table = {};
   Extent grid = 1;  ///< blocks (x); 0 blocks: do not launch
   int threads = 0;
   std::int64_t shared_bytes = 0;
@@ -50,5 +54,8 @@ struct Source {
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;
 };
+
+/// The buffers that a kernel takes, each once, in the order of its arguments and its table.
+std::vector<int> buffers_of(const Source& source);
 
 }  // namespace sinter

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "compiler/cost.h"
+#include "compiler/foreach.h"
 #include "compiler/kernel_body.h"
 #include "sinter/error.h"
 
@@ -21,7 +22,7 @@ constexpr std::size_t kMostMembers = 24;
 constexpr int kMostPhases = 16;
 /// Beyond this many ops the compiler of a joined kernel takes longer than its launches save.
 constexpr std::size_t kMostOps = 400;
-/// Pointers among the 4 KiB of parameters that a kernel may have.
+/// Pointers among the 4 KiB of parameters that a kernel may have. Those of lists are in a table.
 constexpr std::size_t kMostArrays = 64;
 /// Blocks that stay and take up one piece of work after another keep the memory a little less busy
 /// than blocks that come and go: an assumption, to be measured.
@@ -82,22 +83,46 @@ std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, const Ta
   return result;
 }
 
-/// Schedules of all `members` with the same threads, those of the heaviest member first.
-std::vector<Schedule> joined_candidates(std::span<const Kernel> members, std::size_t heaviest,
+/// The member whose schedule each member takes: of those of a list, the largest one.
+std::vector<std::size_t> models_of(std::span<const Kernel> members,
+                                   std::span<const std::int64_t> sizes) {
+  std::map<int, std::size_t> largest;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto [found, is_new] = largest.try_emplace(members[i].list, i);
+    if (sizes[i] > sizes[found->second]) found->second = i;
+  }
+  std::vector<std::size_t> models(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i)
+    models[i] = members[i].list < 0 ? i : largest.at(members[i].list);
+  return models;
+}
+
+/// Schedules of all `members`, of these numbers of elements, with the same threads; those of the
+/// heaviest member first.
+std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
+                                        std::span<const std::int64_t> elements,
                                         const Target& target) {
+  const auto heaviest =
+      static_cast<std::size_t>(std::ranges::max_element(elements) - elements.begin());
+  const std::vector<std::size_t> models = models_of(members, elements);
   std::vector<Schedule> result;
   std::vector<int> sizes = {members[heaviest].schedule.threads};
   for (const int threads : {256, 128, 512, 64})
     if (threads != sizes[0]) sizes.push_back(threads);
   for (const int threads : sizes) {
-    std::vector<std::vector<Schedule>> each;
-    for (const Kernel& member : members) each.push_back(schedules_with(member, threads, target));
-    if (std::ranges::any_of(each, [](const auto& list) { return list.empty(); })) continue;
+    std::vector<std::vector<Schedule>> each(members.size());
+    bool has_all = true;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (models[i] != i) continue;
+      each[i] = schedules_with(members[i], threads, target);
+      has_all = has_all && !each[i].empty();
+    }
+    if (!has_all) continue;
     const std::size_t choices = threads == sizes[0] ? 3 : 1;
     for (std::size_t i = 0; i < choices && result.size() < kMostCandidates; ++i) {
       Schedule joined{.threads = threads};
-      for (const std::vector<Schedule>& list : each)
-        joined.members.push_back(list[std::min(i, list.size() - 1)]);
+      for (const std::size_t model : models)
+        joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
       if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
     }
   }
@@ -109,10 +134,12 @@ struct Launch {
   std::vector<int> kernels;
   std::vector<int> phase;  ///< of each
   int phases = 1;
-  std::size_t ops = 0;
-  llvm::DenseSet<int> buffers;
-  double seconds = 0;     ///< of all, without what it takes to launch them
-  double tail_bytes = 0;  ///< of the phases behind the first
+  std::size_t codes = 1;  ///< kernels, those of a list being one
+  std::size_t ops = 0;    ///< of these
+  llvm::DenseSet<int> lists;
+  llvm::DenseSet<int> buffers;  ///< but those of lists
+  double seconds = 0;           ///< of all, without what it takes to launch them
+  double tail_bytes = 0;        ///< of the phases behind the first
   bool has_tail() const { return phases > 1 && tail_bytes <= kMostTailBytes; }
   bool is_cooperative() const { return phases > 1 && !has_tail(); }
 };
@@ -122,6 +149,7 @@ class Joiner {
   Joiner(Program& program, const Target& target) : program_(program), target_(target) {}
 
   void run() {
+    find_lists(program_);
     launch_of_.resize(program_.kernels.size(), -1);
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) place(static_cast<int>(i));
     explain_boundaries();
@@ -143,10 +171,14 @@ class Joiner {
                .ops = kernel(number).nodes.size(),
                .seconds = cost.seconds - target_.launch_seconds,
                .tail_bytes = cost.bytes_read + cost.bytes_written};
-    for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load)
-        own.buffers.insert(program_.buffer_of.lookup(value.node));
-    for (const Store& store : kernel(number).stores) own.buffers.insert(store.buffer);
+    if (kernel(number).list >= 0) {
+      own.lists.insert(kernel(number).list);
+    } else {
+      for (const Value& value : body.values)
+        if (value.kind == Value::Kind::load)
+          own.buffers.insert(program_.buffer_of.lookup(value.node));
+      for (const Store& store : kernel(number).stores) own.buffers.insert(store.buffer);
+    }
     if (!launches_.empty()) {
       const int current = static_cast<int>(launches_.size()) - 1;
       std::string refusal = add(launches_.back(), own);
@@ -175,7 +207,12 @@ class Joiner {
     both.kernels.push_back(number);
     both.phase.push_back(phase);
     both.phases = std::max(launch.phases, phase + 1);
-    both.ops += own.ops;
+    const bool is_known_code = launch.lists.contains(kernel(number).list);
+    if (!is_known_code) {
+      ++both.codes;
+      both.ops += own.ops;
+      both.lists.insert(own.lists.begin(), own.lists.end());
+    }
     both.seconds += own.seconds;
     if (phase > 0) both.tail_bytes += own.tail_bytes;
     both.buffers.insert(own.buffers.begin(), own.buffers.end());
@@ -185,8 +222,8 @@ class Joiner {
   }
 
   std::string refusal_of(const Launch& before, const Launch& both) const {
-    if (both.kernels.size() > kMostMembers)
-      return fmt::format("a launch has no more than {} kernels", kMostMembers);
+    if (both.codes > kMostMembers)
+      return fmt::format("a launch has no more than {} different kernels", kMostMembers);
     if (both.phases > kMostPhases)
       return fmt::format("a launch has no more than {} phases", kMostPhases);
     if (both.ops > kMostOps)
@@ -203,7 +240,7 @@ class Joiner {
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
           "that wait for one another",
           saved * 1e6, lost * 1e6, both.seconds * 1e6);
-    if (both.kernels.size() > 1 && candidates_of(both).empty())
+    if (both.codes > before.codes && candidates_of(both).empty())
       return "no size of a block suits both";
     return {};
   }
@@ -219,16 +256,11 @@ class Joiner {
 
   std::vector<Schedule> candidates_of(const Launch& launch) const {
     const std::vector<Kernel> members = members_of(launch);
-    return joined_candidates(members, heaviest(members), target_);
-  }
-
-  /// The member with the most elements: blocks should suit it first.
-  std::size_t heaviest(std::span<const Kernel> members) const {
-    const auto size = [&](const Kernel& member) {
-      return evaluate(product(member.parallel) * member.reduced, program_.facts.symbols);
-    };
-    const auto found = std::ranges::max_element(members, {}, size);
-    return static_cast<std::size_t>(found - members.begin());
+    std::vector<std::int64_t> elements;
+    for (const Kernel& member : members)
+      elements.push_back(
+          evaluate(product(member.parallel) * member.reduced, program_.facts.symbols));
+    return joined_candidates(members, elements, target_);
   }
 
   /// Boundaries between launches tell why nothing was joined as well; those inside stay, since they

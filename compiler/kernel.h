@@ -9,6 +9,7 @@
 #include "compiler/schedule.h"
 #include "ir/adt.h"
 #include "ir/node.h"
+#include "ir/print.h"
 #include "sinter/graph.h"
 #include "sinter/numerics.h"
 
@@ -66,6 +67,9 @@ struct Kernel {
   std::vector<std::string> notes;    ///< why it is not faster, in words
   std::vector<Kernel> members;       ///< of a joined kernel, by ascending phase
   int phase = 0;  ///< of a member: what it needs of others is done in the phases before
+  /// Of a member: those with the same number run the same code on arrays, and maybe sizes, of their
+  /// own, which a table holds. -1: there are too few like it.
+  int list = -1;
   /// Of a joined kernel: its last block alone carries out all phases but the first, and nobody
   /// waits; else all blocks wait for one another between phases.
   bool has_tail = false;
@@ -121,6 +125,10 @@ struct Program {
   Numerics numerics;     ///< how its kernels round and compute
   int recorded_ops = 0;  ///< of the graph before simplification
   FusionWork fusion_work;
+  std::shared_ptr<LazyValueNames> lazy_names = std::make_shared<LazyValueNames>();
+
+  /// What users read the graph's values as.
+  const ValueNames& names() const { return lazy_names->of(graph->data()); }
 };
 
 }  // namespace sinter

@@ -11,7 +11,7 @@ namespace {
 
 class Printer {
  public:
-  explicit Printer(const Program& program) : program_(program), names_(program.graph->data()) {}
+  explicit Printer(const Program& program) : program_(program), names_(program.names()) {}
 
   std::string run() {
     text_ = fmt::format("program {}: {} of {}\n", program_.graph->name(),
@@ -82,7 +82,7 @@ class Printer {
   }
 
   const Program& program_;
-  ValueNames names_;
+  const ValueNames& names_;
   std::string text_;
 };
 

@@ -36,7 +36,15 @@ int phases(const Kernel& kernel) {
 std::string to_string(const Schedule& schedule) {
   if (!schedule.members.empty()) {
     std::string text = fmt::format("threads {}", schedule.threads);
-    for (const Schedule& member : schedule.members) text += fmt::format(" | {}", to_string(member));
+    const std::vector<Schedule>& members = schedule.members;
+    for (auto first = members.begin(); first != members.end();) {
+      const auto next = std::find_if(first, members.end(),
+                                     [&](const Schedule& member) { return member != *first; });
+      const auto count = next - first;
+      text += fmt::format(" | {}{}", count == 1 ? "" : fmt::format("{} times ", count),
+                          to_string(*first));
+      first = next;
+    }
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);

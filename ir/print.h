@@ -3,6 +3,8 @@
 
 #include "ir/node.h"
 
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,19 @@ class ValueNames {
  private:
   std::vector<bool> live_;
   std::vector<std::string> by_id_;
+};
+
+/// The names of one graph, found when they are first asked for, by whichever thread.
+class LazyValueNames {
+ public:
+  const ValueNames& of(const GraphData& graph) {
+    std::call_once(once_, [&] { names_.emplace(graph); });
+    return *names_;
+  }
+
+ private:
+  std::once_flag once_;
+  std::optional<ValueNames> names_;
 };
 
 /// True for a number that its user's statement shows as a literal, because recording the literal

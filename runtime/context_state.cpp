@@ -28,6 +28,13 @@ class InUse {
   std::atomic<bool>& flag_;
 };
 
+std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
+  CUevent event = nullptr;
+  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate", context);
+  return std::make_unique<EventState>(device, event);
+}
+
 }  // namespace
 
 ContextState::~ContextState() {
@@ -119,6 +126,7 @@ Lane& ContextState::change_lane(const Bound& bound) {
   }
   Lane& lane = **found;
   if (!std::ranges::equal(lane.launches.symbols(), bound.symbols) || lane.version == 0) {
+    await_tables(lane);
     lane.launches.set_symbols(bound.symbols);
     lane.graph.sizes_changed();
     lane.scratch_version = 0;
@@ -129,14 +137,21 @@ Lane& ContextState::change_lane(const Bound& bound) {
 void ContextState::fill_in(Lane& lane, const Bound& bound, CUstream stream) {
   if (lane.scratch_version != scratch_version_) [[unlikely]] {
     reserve_scratch(lane.launches.layout(), stream);
-    lane.launches.set_scratch(arena_ ? arena_->pointer : 0, tickets_ ? tickets_->pointer : 0);
+    await_tables(lane);
+    reserve_tables(lane);
+    const auto pointer = [](const std::unique_ptr<DeviceMemory>& memory) {
+      return memory ? memory->pointer : 0;
+    };
+    lane.launches.set_scratch(pointer(arena_), pointer(tickets_), pointer(lane.tables));
     lane.scratch_version = scratch_version_;
   }
   if (lane.version != bound.version) {
+    await_tables(lane);
     lane.launches.set_values(bound.values);
     lane.version = bound.version;
   }
   lane.launches.set_stream(stream);
+  if (lane.tables) copy_tables(lane, stream);
 }
 
 void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream) {
@@ -165,6 +180,45 @@ void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream)
   }
 }
 
+void ContextState::reserve_tables(Lane& lane) {
+  const std::int64_t bytes = lane.launches.layout().table_bytes;
+  if (bytes <= (lane.tables ? lane.tables->bytes : 0)) return;
+  lane.tables.reset();  // waits for what uses it
+  lane.tables = std::make_unique<DeviceMemory>(
+      executable->device, bytes,
+      fmt::format("the tables of a context of {}", executable->interface.name));
+}
+
+/// In the order of the stream: launches before this one read the tables as they were.
+void ContextState::copy_tables(Lane& lane, CUstream stream) {
+  const Driver& driver = executable->device.driver;
+  const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
+  bool has_copied = false;
+  for (PreparedLaunch& launch : lane.launches.launches()) {
+    if (launch.table.empty() || !launch.table_changed) [[likely]]
+      continue;
+    check(driver,
+          driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
+                                   stream),
+          "cuMemcpyHtoDAsync", context);
+    launch.table_changed = false;
+    lane.is_copying = true;
+    has_copied = true;
+  }
+  if (!has_copied) return;
+  if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
+  check(driver, driver.cuEventRecord(lane.tables_copied->handle, stream), "cuEventRecord", context);
+}
+
+/// Some devices read the host's memory in place, so that it must not change before they have.
+void ContextState::await_tables(Lane& lane) {
+  if (!lane.is_copying) return;
+  const Driver& driver = executable->device.driver;
+  check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
+        [&] { return fmt::format("the tables of {}", executable->interface.name); });
+  lane.is_copying = false;
+}
+
 std::string ContextState::after_last_run() const {
   return fmt::format("waiting for the last run of {}", executable->interface.name);
 }
@@ -185,19 +239,16 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
 void ContextState::finish_run(const Lane& lane) {
   is_end_marked_ = false;
   const ScratchLayout& layout = lane.launches.layout();
-  if (stream_->is_owned || (layout.arena_bytes == 0 && layout.tickets == 0)) return;
+  if (stream_->is_owned ||
+      (layout.arena_bytes == 0 && layout.tickets == 0 && layout.table_bytes == 0))
+    return;
   // A stream of somebody else's may be gone when the next run would ask it for its end.
   mark_end();
 }
 
 void ContextState::mark_end() {
   const Driver& driver = executable->device.driver;
-  if (!end_) {
-    CUevent event = nullptr;
-    check(driver, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate",
-          [&] { return after_last_run(); });
-    end_ = std::make_unique<EventState>(executable->device, event);
-  }
+  if (!end_) end_ = make_event(executable->device, after_last_run());
   check(driver, driver.cuEventRecord(end_->handle, stream_->handle), "cuEventRecord",
         [&] { return after_last_run(); });
   is_end_marked_ = true;

@@ -21,6 +21,10 @@ struct Lane {
   ReplayGraph graph;
   std::uint64_t version = 0;          ///< of the Bound that is filled in
   std::uint64_t scratch_version = 0;  ///< of the scratch memory that it points into
+  std::unique_ptr<DeviceMemory> tables;
+  std::unique_ptr<EventState>
+      tables_copied;  ///< until then, `launches` must leave them as they are
+  bool is_copying = false;
 };
 
 struct ContextState {
@@ -46,6 +50,9 @@ struct ContextState {
   Lane& change_lane(const Bound& bound);
   void fill_in(Lane& lane, const Bound& bound, CUstream stream);
   void reserve_scratch(const ScratchLayout& layout, CUstream stream);
+  void reserve_tables(Lane& lane);
+  void copy_tables(Lane& lane, CUstream stream);
+  void await_tables(Lane& lane);
   void follow_last_run(const std::shared_ptr<StreamState>& stream);
   void finish_run(const Lane& lane);
   void mark_end();

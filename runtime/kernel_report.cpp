@@ -7,7 +7,7 @@
 namespace sinter {
 
 KernelReporter::KernelReporter(const Program& program, std::span<const std::int64_t> symbols)
-    : program_(program), symbols_(symbols), names_(program.graph->data()) {}
+    : program_(program), symbols_(symbols), names_(program.names()) {}
 
 KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedule,
                                     const Source& source) const {
@@ -38,15 +38,11 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
   return report;
 }
 
-const Buffer& KernelReporter::buffer(const Argument& argument) const {
-  return program_.buffers[static_cast<std::size_t>(argument.index)];
-}
-
 /// Everything that the kernel takes, once.
 std::int64_t KernelReporter::bytes_of_buffers(const Source& source) const {
   std::int64_t bytes = 0;
-  for (const Argument& argument : source.arguments)
-    if (argument.kind == Argument::Kind::buffer) bytes += bytes_of(buffer(argument), symbols_);
+  for (const int buffer : buffers_of(source))
+    bytes += bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], symbols_);
   return bytes;
 }
 

@@ -20,12 +20,11 @@ class KernelReporter {
   KernelReport report(const Kernel& kernel, const Schedule& schedule, const Source& source) const;
 
  private:
-  const Buffer& buffer(const Argument& argument) const;
   std::int64_t bytes_of_buffers(const Source& source) const;
 
   const Program& program_;
   std::span<const std::int64_t> symbols_;
-  ValueNames names_;
+  const ValueNames& names_;
 };
 
 }  // namespace sinter

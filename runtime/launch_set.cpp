@@ -42,6 +42,9 @@ ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symb
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
     layout.arena_bytes += round_up(bytes);
     layout.tickets += tickets;
+    const auto table_bytes = static_cast<std::int64_t>(kernel.source.table.size() * 8);
+    layout.table_offsets.push_back(table_bytes > 0 ? layout.table_bytes : -1);
+    layout.table_bytes += round_up(table_bytes);
   }
   return layout;
 }
@@ -54,10 +57,13 @@ bool serves(const Variant& variant, const VariantNeed& need) {
 template <class Visit>
 void LaunchSet::for_each_argument(Visit visit) const {
   std::uint32_t number = 0;
-  for (std::size_t kernel = 0; kernel < variant_->kernels.size(); ++kernel)
-    for (const Argument& argument : variant_->kernels[kernel].source.arguments)
-      visit(argument, kernel,
-            Patch{.argument = number++, .launch = static_cast<std::uint32_t>(kernel)});
+  for (std::size_t kernel = 0; kernel < variant_->kernels.size(); ++kernel) {
+    const Source& source = variant_->kernels[kernel].source;
+    for (const std::vector<Argument>* list : {&source.arguments, &source.table})
+      for (const Argument& argument : *list)
+        visit(argument, kernel,
+              Patch{.argument = number++, .launch = static_cast<std::uint32_t>(kernel)});
+  }
 }
 
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
@@ -96,6 +102,8 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
       launch.config.numAttrs = 1;
     }
     first += kernel.source.arguments.size();
+    launch.table = std::span(arguments_).subspan(first, kernel.source.table.size());
+    first += kernel.source.table.size();
   }
 }
 
@@ -116,7 +124,7 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
     if (argument.kind != Argument::Kind::extent) return;
     const std::int64_t value = evaluate(argument.extent, symbols_);
     ensure(
-        argument.c_type.find("long") != std::string::npos ||
+        argument.c_type.empty() || argument.c_type.find("long") != std::string::npos ||
             (value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max()),
         fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
                     to_string(argument.extent), value, argument.c_type));
@@ -124,16 +132,23 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   });
 }
 
-void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets) {
+void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr tables) {
   const auto at = [](CUdeviceptr base, std::int64_t offset) {
     return offset < 0 ? 0 : base + static_cast<CUdeviceptr>(offset);
   };
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
+    constexpr std::int64_t kTicketBytes = sizeof(unsigned);
     if (argument.kind == Argument::Kind::workspace)
-      put(patch, at(arena, layout_.workspace_offsets[kernel]));
+      put(patch, at(arena, layout_.workspace_offsets[kernel]) +
+                     static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)));
     if (argument.kind == Argument::Kind::tickets)
-      put(patch, at(tickets,
-                    layout_.ticket_offsets[kernel] * static_cast<std::int64_t>(sizeof(unsigned))));
+      put(patch, at(tickets, layout_.ticket_offsets[kernel] * kTicketBytes) +
+                     static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_) * kTicketBytes));
+    if (argument.kind == Argument::Kind::table) {
+      launches_[kernel].table_at = at(tables, layout_.table_offsets[kernel]);
+      launches_[kernel].table_changed = true;
+      put(patch, launches_[kernel].table_at);
+    }
     if (argument.kind != Argument::Kind::buffer) return;
     const auto buffer = static_cast<std::size_t>(argument.index);
     if (variant_->program.buffers[buffer].kind == Buffer::Kind::temporary)

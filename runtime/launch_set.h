@@ -16,8 +16,11 @@ struct PreparedLaunch {
   CUlaunchConfig config{};
   CUfunction function = nullptr;
   void** parameters = nullptr;
-  bool is_empty = false;  ///< no blocks: nothing to launch
-  bool changed = true;    ///< since the CUDA Graph last took its values
+  bool is_empty = false;                 ///< no blocks: nothing to launch
+  bool changed = true;                   ///< since the CUDA Graph last took its values
+  std::span<const std::uint64_t> table;  ///< what device memory at `table_at` must hold
+  CUdeviceptr table_at = 0;
+  bool table_changed = true;  ///< since it was last copied there
 };
 
 /// Memory of a context that a launch set addresses.
@@ -27,6 +30,8 @@ struct ScratchLayout {
   std::int64_t arena_bytes = 0;                 ///< temporaries, then workspaces
   std::vector<std::int64_t> ticket_offsets;     ///< per kernel, in counters; -1: none
   std::int64_t tickets = 0;                     ///< counters that must be 0 before the first launch
+  std::vector<std::int64_t> table_offsets;      ///< per kernel, in bytes; -1: none
+  std::int64_t table_bytes = 0;                 ///< of memory that nobody else writes to
 };
 
 /// Where a variant's temporaries, workspaces and tickets lie for these sizes.
@@ -45,8 +50,9 @@ class LaunchSet {
 
   /// Computes grids, extents and the layout for new sizes. Scratch must be set again after it.
   void set_symbols(std::span<const std::int64_t> symbols);
-  /// Points temporaries, workspaces and tickets into the context's memory.
-  void set_scratch(CUdeviceptr arena, CUdeviceptr tickets);
+  /// Points temporaries, workspaces and tickets into the context's memory, and tables into this
+  /// set's own.
+  void set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr tables);
   /// Fills in what differs from what was bound last.
   void set_values(std::span<const std::uint64_t> values);
   void set_stream(CUstream stream);
@@ -58,9 +64,11 @@ class LaunchSet {
   };
 
   void put(Patch patch, std::uint64_t value) {
-    if (arguments_[patch.argument] == value) return;
-    arguments_[patch.argument] = value;
-    launches_[patch.launch].changed = true;
+    std::uint64_t& argument = arguments_[patch.argument];
+    if (argument == value) return;
+    argument = value;
+    PreparedLaunch& launch = launches_[patch.launch];
+    (&argument < launch.table.data() ? launch.changed : launch.table_changed) = true;
   }
   template <class Visit>
   void for_each_argument(Visit visit) const;
@@ -70,9 +78,11 @@ class LaunchSet {
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;
-  std::vector<std::uint64_t> arguments_;  ///< 8 bytes each; the driver reads as many as it needs
-  std::vector<void*> parameters_;         ///< the address of each argument
-  std::vector<Patch> patches_;            ///< those of slot i: patches_[first_patch_[i]] …
+  /// 8 bytes each, of which the driver reads as many as it needs: the parameters of a launch, then
+  /// its table.
+  std::vector<std::uint64_t> arguments_;
+  std::vector<void*> parameters_;  ///< the address of each argument
+  std::vector<Patch> patches_;     ///< those of slot i: patches_[first_patch_[i]] …
   std::vector<std::uint32_t> first_patch_;
   std::vector<std::uint64_t> values_;  ///< per slot, as filled in
 };

@@ -29,9 +29,8 @@ Touched temporaries_of(const Variant& variant, std::size_t kernel) {
   const auto is_temporary = [&](int buffer) {
     return buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
   };
-  for (const Argument& argument : variant.kernels[kernel].source.arguments)
-    if (argument.kind == Argument::Kind::buffer && is_temporary(argument.index))
-      touched.all.push_back(argument.index);
+  for (const int buffer : buffers_of(variant.kernels[kernel].source))
+    if (is_temporary(buffer)) touched.all.push_back(buffer);
   for (const Store& store : variant.program.kernels[kernel].stores)
     if (is_temporary(store.buffer)) touched.written.push_back(store.buffer);
   return touched;

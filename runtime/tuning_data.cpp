@@ -71,9 +71,8 @@ bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::si
 std::int64_t TuningData::bytes_per_set(const Request& request) {
   std::int64_t bytes = round_up(request.workspace_bytes) +
                        round_up(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
-  for (const Argument& argument : request.source.arguments) {
-    if (argument.kind != Argument::Kind::buffer) continue;
-    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
+  for (const int number : buffers_of(request.source)) {
+    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
     // One unit more, for pointers that are less aligned on purpose.
     bytes += round_up(bytes_of(buffer, request.symbols)) + kPartAlignment;
   }
@@ -82,16 +81,16 @@ std::int64_t TuningData::bytes_per_set(const Request& request) {
 
 void TuningData::lay_out(const Request& request) {
   const std::int64_t misalignment = request.alignment >= 16 ? 0 : request.alignment;
-  for (const Argument& argument : request.source.arguments) {
-    if (argument.kind != Argument::Kind::buffer || find(argument.index)) continue;
-    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
-    const bool is_written = std::ranges::any_of(
-        request.kernel.stores, [&](const Store& store) { return store.buffer == argument.index; });
-    parts_.push_back({.buffer = argument.index,
+  llvm::DenseSet<int> written;
+  for (const Store& store : request.kernel.stores) written.insert(store.buffer);
+  for (const int number : buffers_of(request.source)) {
+    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
+    part_of_[number] = parts_.size();
+    parts_.push_back({.buffer = number,
                       .dtype = buffer.dtype,
                       .offset = set_bytes_ + misalignment,
                       .bytes = bytes_of(buffer, symbols_),
-                      .is_written = is_written});
+                      .is_written = written.contains(number)});
     set_bytes_ += round_up(parts_.back().bytes) + kPartAlignment;
   }
   workspace_offset_ = set_bytes_;
@@ -162,34 +161,48 @@ std::uint64_t TuningData::scalar(int input) const {
   return bits;
 }
 
-const TuningData::Part* TuningData::find(int buffer) const {
-  const auto found = std::ranges::find(parts_, buffer, &Part::buffer);
-  return found == parts_.end() ? nullptr : &*found;
+std::uint64_t TuningData::value(const Argument& argument, int set) const {
+  const auto scratch = [&](std::int64_t offset, std::size_t unit) {
+    const auto inside = evaluate(argument.extent, symbols_) * static_cast<std::int64_t>(unit);
+    return memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_ + offset + inside);
+  };
+  switch (argument.kind) {
+    case Argument::Kind::buffer: {
+      const auto part = part_of_.find(argument.index);
+      ensure(part != part_of_.end(), "the candidates of a kernel touch the same buffers");
+      return address(parts_[part->second], set);
+    }
+    case Argument::Kind::scalar: return scalar(argument.index);
+    case Argument::Kind::extent:
+      return static_cast<std::uint64_t>(evaluate(argument.extent, symbols_));
+    case Argument::Kind::workspace: return scratch(workspace_offset_, 1);
+    case Argument::Kind::tickets: return scratch(ticket_offset_, sizeof(unsigned));
+    case Argument::Kind::table: break;  // has no value of its own
+  }
+  return 0;
+}
+
+CUdeviceptr TuningData::table(const Source& source, int set) const {
+  std::unique_ptr<DeviceMemory>& memory = tables_[{&source, set}];
+  if (memory) return memory->pointer;
+  std::vector<std::uint64_t> values;
+  for (const Argument& argument : source.table) values.push_back(value(argument, set));
+  const std::size_t bytes = values.size() * sizeof(std::uint64_t);
+  memory = std::make_unique<DeviceMemory>(device_, static_cast<std::int64_t>(bytes),
+                                          "a table for tuning");
+  const Driver& driver = device_.driver;
+  check(driver, driver.cuMemcpyHtoDAsync(memory->pointer, values.data(), bytes, stream_),
+        "cuMemcpyHtoDAsync", "a table for tuning");
+  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
+        "a table for tuning, or a candidate before");
+  return memory->pointer;
 }
 
 std::vector<std::uint64_t> TuningData::arguments(const Source& source, int set) const {
   std::vector<std::uint64_t> values;
-  const CUdeviceptr base = memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_);
-  for (const Argument& argument : source.arguments) {
-    switch (argument.kind) {
-      case Argument::Kind::buffer: {
-        const Part* part = find(argument.index);
-        ensure(part, "the candidates of a kernel touch the same buffers");
-        values.push_back(address(*part, set));
-        break;
-      }
-      case Argument::Kind::scalar: values.push_back(scalar(argument.index)); break;
-      case Argument::Kind::extent:
-        values.push_back(static_cast<std::uint64_t>(evaluate(argument.extent, symbols_)));
-        break;
-      case Argument::Kind::workspace:
-        values.push_back(base + static_cast<CUdeviceptr>(workspace_offset_));
-        break;
-      case Argument::Kind::tickets:
-        values.push_back(base + static_cast<CUdeviceptr>(ticket_offset_));
-        break;
-    }
-  }
+  for (const Argument& argument : source.arguments)
+    values.push_back(argument.kind == Argument::Kind::table ? table(source, set)
+                                                            : value(argument, set));
   return values;
 }
 

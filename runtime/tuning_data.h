@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codegen/source.h"
 #include "compiler/kernel.h"
+#include "ir/adt.h"
 #include "runtime/device_state.h"
 
 namespace sinter {
@@ -33,7 +36,8 @@ class TuningData {
   TuningData(DeviceState& device, const Request& request, int sets, CUstream stream);
 
   int sets() const { return sets_; }
-  /// The values of `source`'s arguments for one set.
+  /// The values of `source`'s arguments for one set. Its table, if it has one, is in device memory
+  /// once this returns.
   std::vector<std::uint64_t> arguments(const Source& source, int set) const;
   /// Gives the buffers of a set that the kernel writes their first contents again.
   void restore(int set);
@@ -53,9 +57,10 @@ class TuningData {
 
   void lay_out(const Request& request);
   void fill(const Part& part, CUdeviceptr to);
-  const Part* find(int buffer) const;
   std::uint64_t scalar(int input) const;
   CUdeviceptr address(const Part& part, int set) const;
+  std::uint64_t value(const Argument& argument, int set) const;
+  CUdeviceptr table(const Source& source, int set) const;
 
   DeviceState& device_;
   CUstream stream_;
@@ -67,6 +72,9 @@ class TuningData {
   std::int64_t set_bytes_ = 0;
   int sets_ = 0;
   std::unique_ptr<DeviceMemory> memory_;
+  llvm::DenseMap<int, std::size_t> part_of_;  ///< buffer → place in parts_
+  /// Of each source with a table, for each set.
+  mutable std::map<std::pair<const Source*, int>, std::unique_ptr<DeviceMemory>> tables_;
 };
 
 }  // namespace sinter

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+#include "tests/support/lists.h"
+
+namespace sinter::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Program planned(const std::string& text) { return plan(parse(text), *find_target("h200"), {}, {}); }
+
+Source emitted(const Program& program) {
+  return emit(program, program.kernels[0], program.kernels[0].schedule, "k");
+}
+
+int count(std::string_view text, std::string_view part) {
+  int result = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++result;
+  return result;
+}
+
+/// As many tensors as the parameters of a large model; kernels take 4 KiB of pointers at most.
+TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
+  const Program program = planned(adamw_text(1354));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  const Source source = emitted(program);
+  EXPECT_LE(source.arguments.size(), 4U);
+  EXPECT_THAT(buffers_of(source), SizeIs(4 * 1354));
+  // Sizes that are multiples of a vector, others, and single elements.
+  EXPECT_EQ(count(source.text, "__forceinline__ void"), 3);
+  EXPECT_THAT(source.text, HasSubstr("members run this code; the first of them:"));
+}
+
+TEST(ForeachTest, FewKernelsNeedNoTable) {
+  const Program program = planned(adamw_text(7));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(emitted(program).table, SizeIs(0));
+}
+
+/// What differs in more than arrays and sizes does not run the same code.
+TEST(ForeachTest, OtherNumbersAreOtherCode) {
+  const std::string text = "graph lists(" + repeated("x#: f32[100]", 20, ", ") + ") {\n" +
+                           repeated("  y# = mul x#, 2.0", 10, "\n") + "\n" +
+                           [] {
+                             std::string rest;
+                             for (int i = 10; i < 20; ++i)
+                               rest += fmt::format("  y{0} = mul x{0}, 3.0\n", i);
+                             return rest;
+                           }() +
+                           "  return " + repeated("y#", 20, ", ") + "\n}\n";
+  const Program program = planned(text);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_EQ(count(emitted(program).text, "__forceinline__ void"), 2);
+}
+
+/// Where each kernel needs the one before, nothing is alike in place and time.
+TEST(ForeachTest, ListsMayReachOverPhases) {
+  std::string body;
+  for (int i = 0; i < 9; ++i)
+    body +=
+        fmt::format("  s{0} = sum x{0} {{axes = [0], keep = true}}\n  y{0} = sub x{0}, s{0}\n", i);
+  const Program program = planned("graph g(" + repeated("x#: f32[64, 40]", 9, ", ") + ") {\n" +
+                                  body + "  return " + repeated("y#", 9, ", ") + "\n}\n");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 2);
+}
+
+}  // namespace
+}  // namespace sinter::test
