@@ -271,7 +271,8 @@ class Fuser {
     drain();
   }
 
-  /// The part of `node`'s group that computes it from what it loads; empty if a reduction is in it.
+  /// The part of `node`'s group that computes it from what it loads and from results of reductions;
+  /// empty if it is one of these itself.
   std::vector<const Node*> cone(int group, const Node* node) const {
     std::vector<const Node*> result;
     std::vector<const Node*> pending = {node};
@@ -280,7 +281,11 @@ class Fuser {
       const Node* at = pending.back();
       pending.pop_back();
       if (at->op == Op::input || !groups.contains(group, at) || !seen.insert(at).second) continue;
-      if (is_reduction(at->op) || is_scan(at->op) || at->op == Op::scatter) return {};
+      if (is_reduction(at->op) || is_scan(at->op) || at->op == Op::scatter) {
+        if (at == node) return {};
+        continue;
+      }
+      if (at != node && groups.is_result(at)) continue;  // in memory anyway
       result.push_back(at);
       for (const Node* read : groups.reads(at)) pending.push_back(read);
     }
