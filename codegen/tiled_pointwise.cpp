@@ -99,7 +99,7 @@ class TiledWriter {
   }
 
   TileInMemory declare_tile(int number, const TiledAccess& access, const Node* node) {
-    const int vector = tile_vector(body_, tiled_.axis, access, writer_.program.facts);
+    const int vector = tile_vector(body_, tiled_.axis, access, schedule_, writer_.program.facts);
     std::string name = writer_.name_for(node, "_tile");
     const std::int64_t offset = writer_.source.shared_bytes;
     writer_.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",

@@ -1,10 +1,10 @@
 #include "compiler/sectors.h"
 
 #include <algorithm>
-#include <set>
 
 #include "compiler/access.h"
 #include "compiler/tiles.h"
+#include "ir/adt.h"
 
 namespace sinter {
 
@@ -16,25 +16,34 @@ constexpr int kWarp = 32;
 constexpr std::int64_t kMostSamples = 16;
 
 /// Where each lane of a warp stands, axis by axis; lanes past the end are left out.
-using Lanes = std::vector<std::vector<std::int64_t>>;
+using Place = llvm::SmallVector<std::int64_t, 6>;
+using Lanes = std::vector<Place>;
 
 /// What one instruction of a warp asks for.
 class Request {
  public:
   void add(std::int64_t byte, std::int64_t bytes) {
-    bytes_.insert(byte);
+    bytes_.push_back(byte);
     each_ = bytes;
-    for (std::int64_t at = byte / kSector; at * kSector < byte + bytes; ++at) sectors_.insert(at);
+    for (std::int64_t at = byte / kSector; at * kSector < byte + bytes; ++at)
+      sectors_.push_back(at);
   }
-  void count(Sectors& sectors, double times) const {
-    sectors.asked += times * static_cast<double>(sectors_.size());
-    const auto all = static_cast<std::int64_t>(bytes_.size()) * each_;
+  void count(Sectors& sectors, double times) {
+    sectors.asked += times * static_cast<double>(distinct(sectors_));
+    const std::int64_t all = distinct(bytes_) * each_;
     sectors.fewest += times * static_cast<double>((all + kSector - 1) / kSector);
   }
 
  private:
-  std::set<std::int64_t> bytes_;
-  std::set<std::int64_t> sectors_;
+  using Numbers = llvm::SmallVector<std::int64_t, 64>;
+
+  static std::int64_t distinct(Numbers& numbers) {
+    std::ranges::sort(numbers);
+    return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+  }
+
+  Numbers bytes_;
+  Numbers sectors_;
   std::int64_t each_ = 0;
 };
 
@@ -70,8 +79,8 @@ class Counter {
             static_cast<double>(all) / static_cast<double>(taken));
   }
 
-  std::vector<std::int64_t> place(std::int64_t element) const {
-    std::vector<std::int64_t> result(extents_.size());
+  Place place(std::int64_t element) const {
+    Place result(extents_.size());
     for (std::size_t axis = extents_.size(); axis-- > 0;) {
       result[axis] = element % extents_[axis];
       element /= extents_[axis];
@@ -102,7 +111,7 @@ class Counter {
     visit_tiles(tiled.axis, last_, schedule_.vector, largest,
                 [&](const Lanes& lanes, double times) { count_body(lanes, times, tiled); });
     for (const TiledAccess& access : all_of(body_, tiled)) {
-      const int vector = tile_vector(body_, tiled.axis, access, facts_);
+      const int vector = tile_vector(body_, tiled.axis, access, schedule_, facts_);
       visit_tiles(last_, tiled.axis, vector, size_of(access.dtype),
                   [&](const Lanes& lanes, double times) {
                     count_access(access, lanes, tiled.axis, vector, true, times);
@@ -130,7 +139,7 @@ class Counter {
       const std::int64_t tile = number / per_tile % tiles;
       Lanes lanes;
       for (int lane = 0; lane < kWarp; ++lane) {
-        std::vector<std::int64_t> at = outer_place(number / per_tile / tiles, down, along);
+        Place at = outer_place(number / per_tile / tiles, down, along);
         std::int64_t& line = at[static_cast<std::size_t>(down)];
         std::int64_t& start = at[static_cast<std::size_t>(along)];
         line = tile / tiles_of(along) * edge + warp / warps_along * below + lane / across;
@@ -144,8 +153,8 @@ class Counter {
     });
   }
 
-  std::vector<std::int64_t> outer_place(std::int64_t number, int down, int along) const {
-    std::vector<std::int64_t> result(extents_.size(), 0);
+  Place outer_place(std::int64_t number, int down, int along) const {
+    Place result(extents_.size(), 0);
     for (int axis = body_.parallel_axes; axis-- > 0;) {
       if (axis == down || axis == along) continue;
       result[static_cast<std::size_t>(axis)] = number % extents_[static_cast<std::size_t>(axis)];
@@ -186,7 +195,7 @@ class Counter {
     const int instructions = is_wide || (step && step->is(0)) ? 1 : vector;
     for (int k = 0; k < instructions; ++k) {
       Request request;
-      for (std::vector<std::int64_t> at : lanes) {
+      for (Place at : lanes) {
         at[static_cast<std::size_t>(axis)] += k;
         const auto is_met = [&](const Condition& condition) { return holds(condition, at); };
         if (!std::ranges::all_of(access.conditions, is_met)) continue;

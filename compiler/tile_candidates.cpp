@@ -17,7 +17,7 @@ constexpr std::size_t kMost = 12;
 /// With tiles or without: the better ones, and those to compare with.
 constexpr std::size_t kMostTiled = 7;
 /// Sectors without tiles against sectors with them from which on tiles come first: a tile costs a
-/// barrier, and the loads of a block do not overlap its stores.
+/// barrier, and the loads of a block do not overlap its stores. An assumption, to be measured.
 constexpr double kWorthATile = 1.3;
 /// Positions of all tiles against those of the space that are too many threads without work.
 constexpr double kTooMuchWaste = 2;
@@ -46,10 +46,10 @@ class TileCandidates {
     if (tiled_.empty() || size_ == 0) return {};
     const int edge = best_edge();
     if (edge == 0) return {};
-    add(edge, vector_, 256);
+    add(edge, vector_, default_threads(edge));
     for (const int other : {edge, edge / 2, edge * 2})
       for (const int threads : {256, 128, 512}) add(other, vector_, threads);
-    add(edge, vector_ / 2, 256);
+    add(edge, vector_ / 2, default_threads(edge));
     return std::move(list_);
   }
 
@@ -103,12 +103,19 @@ class TileCandidates {
     return best;
   }
 
+  /// No more than have 16 bytes each of the widest elements' tile.
+  int default_threads(int edge) const {
+    int widest = 1;
+    for (const TiledAccess& access : all_of(body_, tiled_))
+      widest = std::max(widest, size_of(access.dtype));
+    return std::min(256, edge * edge * widest / 16);
+  }
+
   void add(int edge, int vector, int threads) {
     if (list_.size() == kMostTiled || vector < 1) return;
     if (std::ranges::find(kEdges, edge) == kEdges.end() || !fits(edge)) return;
     // A small tile may have fewer vectors than there are threads.
-    while (threads > 32 && !suits_tiles(body_, tiled_, edge, vector, threads, facts_)) threads /= 2;
-    if (!suits_tiles(body_, tiled_, edge, vector, threads, facts_)) return;
+    threads = std::min(threads, edge * edge / vector);
     const Schedule schedule{.threads = threads, .vector = vector, .tile = edge};
     if (std::ranges::find(list_, schedule) == list_.end()) list_.push_back(schedule);
   }

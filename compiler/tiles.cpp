@@ -99,11 +99,13 @@ std::vector<TiledAccess> all_of(const Body& body, const TiledAccesses& tiled) {
   return all;
 }
 
-int tile_vector(const Body& body, int axis, const TiledAccess& access, const Facts& facts) {
+int tile_vector(const Body& body, int axis, const TiledAccess& access, const Schedule& schedule,
+                const Facts& facts) {
   const int size = size_of(access.dtype);
   // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
   const std::int64_t limit = std::min<std::int64_t>(
-      {16 / size, facts.alignment / size, divisor_of(body.space.extent(axis), facts)});
+      {16 / size, facts.alignment / size, divisor_of(body.space.extent(axis), facts),
+       schedule.tile * schedule.tile / schedule.threads});
   int vector =
       aligned_vector(access.at, axis, static_cast<int>(std::max<std::int64_t>(limit, 1)), facts);
   const auto is_whole = [&](const Condition& condition) {
@@ -124,14 +126,6 @@ std::int64_t tile_bytes(int edge, DType dtype, int vector) {
 int lanes_across(int edge, int vector, int bytes_per_element) {
   const int whole_line = 128 / (vector * bytes_per_element);
   return std::min({edge / vector, kWarp, std::max(whole_line, 1)});
-}
-
-bool suits_tiles(const Body& body, const TiledAccesses& tiled, int edge, int vector, int threads,
-                 const Facts& facts) {
-  const auto divides = [&](int width) { return edge * edge % (width * threads) == 0; };
-  return divides(vector) && std::ranges::all_of(all_of(body, tiled), [&](const auto& access) {
-           return divides(tile_vector(body, tiled.axis, access, facts));
-         });
 }
 
 }  // namespace sinter

@@ -39,8 +39,9 @@ TiledAccess store_of(const Body& body, int store);
 std::vector<TiledAccess> all_of(const Body& body, const TiledAccesses& tiled);
 
 /// The elements that one thread moves at once along the axis of the tile: at most 16 bytes, under
-/// conditions that hold for all of them or for none.
-int tile_vector(const Body& body, int axis, const TiledAccess& access, const Facts& facts);
+/// conditions that hold for all of them or for none, and no more than its share of the tile.
+int tile_vector(const Body& body, int axis, const TiledAccess& access, const Schedule& schedule,
+                const Facts& facts);
 
 /// In a tile, one word of padding follows each so many lines along its axis. Threads beside one
 /// another then reach different banks, whether they stand along lines or, each with `vector`
@@ -52,9 +53,5 @@ std::int64_t tile_bytes(int edge, DType dtype, int vector);
 /// Lanes of a warp that stand side by side with one vector each; the others stand below them. 128
 /// bytes of a line make whole sectors.
 int lanes_across(int edge, int vector, int bytes_per_element);
-
-/// True if `threads` divide the vectors of every tile evenly among them.
-bool suits_tiles(const Body& body, const TiledAccesses& tiled, int edge, int vector, int threads,
-                 const Facts& facts);
 
 }  // namespace sinter

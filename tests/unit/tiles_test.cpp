@@ -45,7 +45,7 @@ TEST(Tiles, ATransposedOperandIsReadThroughTiles) {
   EXPECT_EQ(tiled.axis, 0);
   ASSERT_EQ(tiled.loads.size(), 1U);
   EXPECT_TRUE(tiled.stores.empty());
-  EXPECT_EQ(tile_vector(body, 0, load_of(body, tiled.loads[0]), program.facts), 4);
+  EXPECT_EQ(tile_vector(body, 0, load_of(body, tiled.loads[0]), kernel.schedule, program.facts), 4);
 }
 
 /// 3 × 2^22 warps' worth of 128 bytes: a warp of the direct kernel reads 4 × 32 sectors of `b`
@@ -143,7 +143,9 @@ graph pieces(a: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}, b: bf16[6
   const TiledAccesses tiled = tiled_accesses(body, program.facts);
   ASSERT_EQ(tiled.loads.size(), 2U);
   for (const int load : tiled.loads)
-    EXPECT_EQ(tile_vector(body, tiled.axis, load_of(body, load), program.facts), 8);
+    EXPECT_EQ(tile_vector(body, tiled.axis, load_of(body, load), {.threads = 128, .tile = 32},
+                          program.facts),
+              8);
 }
 
 /// The row number is split in two: 64 of its values lie side by side.
