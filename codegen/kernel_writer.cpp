@@ -18,6 +18,8 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());
   places_.resize(body.values.size());
+  tiled_.resize(body.values.size());
+  tile_calls_.resize(body.stores.size());
   moves_.resize(body.values.size());
   source.entry = entry;
   source.threads = schedule.threads;

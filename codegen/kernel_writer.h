@@ -117,6 +117,16 @@ class KernelWriter {
   const std::string& result_text(const BodyReduction& reduction) const {
     return texts_[static_cast<std::size_t>(reduction.result)];
   }
+  /// `load<vector>(…)` of `value` at what `axis_names` say, counted; `store<vector>(…)` likewise.
+  std::string counted_load(int value, int vector);
+  std::string counted_store(int store, int vector, const std::string& values);
+  /// Whether a load or store happens at what `axis_names` say; empty: always.
+  std::string condition_of(std::span<const Condition> conditions);
+  /// From here on `value` is not read from memory, but is `element`, an expression in `k`; 0 where
+  /// its conditions do not hold.
+  void read_from_tile(int value, std::string element);
+  /// From here on `store` writes its vectors by `call`, where `{}` stands for a vector.
+  void write_to_tile(int store, std::string call);
   /// A free name for what belongs to `node`.
   std::string name_for(const Node* node, std::string_view suffix = "");
   /// `Max<float>`, of a reduction or scan.
@@ -178,6 +188,7 @@ class KernelWriter {
   void write_conditional_loads(std::span<const int> loads, const std::string& count);
   void write_kept_element(int value);
   bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
+  const std::string& tiled_element(const Value& load) const;
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
@@ -209,6 +220,8 @@ class KernelWriter {
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
+  std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
+  std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty
   std::vector<std::string> tile_names_;  ///< names that end with the tile being written
   bool in_tile_ = false;
   std::map<int, std::string> inputs_;  ///< buffer → parameter

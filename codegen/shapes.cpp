@@ -4,7 +4,8 @@ namespace sinter {
 
 void write_shape(KernelWriter& writer) {
   switch (writer.kernel.kind) {
-    case KernelKind::pointwise: return write_pointwise(writer);
+    case KernelKind::pointwise:
+      return writer.schedule.tile > 0 ? write_tiled_pointwise(writer) : write_pointwise(writer);
     case KernelKind::scatter: return write_scatter(writer);
     case KernelKind::scan: return write_scan(writer);
     case KernelKind::row_reduce: return write_row_reduce(writer);

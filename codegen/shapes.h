@@ -8,6 +8,9 @@ namespace sinter {
 
 /// No reduction: each thread computes `unroll` vectors.
 void write_pointwise(KernelWriter& writer);
+/// No reduction either: each block computes a tile; loads that lie across it pass through shared
+/// memory.
+void write_tiled_pointwise(KernelWriter& writer);
 /// Each block owns rows of the result and writes those that the indices name, in their order.
 void write_scatter(KernelWriter& writer);
 /// Each thread has a chunk of a tile of its row; tiles follow one another.

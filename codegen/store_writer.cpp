@@ -15,6 +15,8 @@ void KernelWriter::count_store(const BodyStore& store) {
 
 void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
                                const std::string& count) {
+  const std::string& call = tile_calls_[static_cast<std::size_t>(&store - body.stores.data())];
+  if (!call.empty()) return out.line(fmt::format(fmt::runtime(call), vector));
   count_store(store);
   if (std::ranges::any_of(store.conditions,
                           [&](const Condition& condition) { return is_at_first(condition); })) {
@@ -31,6 +33,19 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   } else {
     write_elements_of(store, vector, count);
   }
+}
+
+std::string KernelWriter::counted_store(int store, int vector, const std::string& values) {
+  const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+  count_store(to);
+  source.vector_bytes = std::max(source.vector_bytes, vector * size_of(to.node->dtype));
+  const int buffer = kernel.stores[static_cast<std::size_t>(store)].buffer;
+  return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
+                     text(to.at, false), values);
+}
+
+void KernelWriter::write_to_tile(int store, std::string call) {
+  tile_calls_[static_cast<std::size_t>(store)] = std::move(call);
 }
 
 void KernelWriter::write_vector_store(const BodyStore& store, const std::string& vector,

@@ -104,7 +104,12 @@ void KernelWriter::note_access(DType dtype, bool is_vector) {
   source.vector_bytes = std::max(source.vector_bytes, bytes);
 }
 
+const std::string& KernelWriter::tiled_element(const Value& load) const {
+  return tiled_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
+  if (!tiled_element(value).empty()) return {Access::element, {}};
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
   const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
     return is_same_along_vector(condition);
@@ -119,6 +124,7 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
 
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
+  if (!tiled_element(value).empty()) return tiled_element(value);
   const std::string memory = buffer_name(program.buffer_of.lookup(value.node), false);
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
@@ -136,7 +142,24 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   return fmt::format("load({}, {})", memory, at);
 }
 
+std::string KernelWriter::counted_load(int value, int vector) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  count_load(v);
+  source.vector_bytes = std::max(source.vector_bytes, vector * size_of(v.dtype));
+  return fmt::format("load<{}>({}, {})", vector,
+                     buffer_name(program.buffer_of.lookup(v.node), false), text(v.at, false));
+}
+
+void KernelWriter::read_from_tile(int value, std::string element) {
+  tiled_[static_cast<std::size_t>(value)] = std::move(element);
+}
+
+std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
+  return condition_text({conditions.begin(), conditions.end()}, false);
+}
+
 void KernelWriter::count_load(const Value& value) {
+  if (!tiled_element(value).empty()) return;  // when the tile was filled
   const Touched touched = touched_elements(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   source.traffic.bytes_read =
@@ -155,7 +178,7 @@ void KernelWriter::write_scalar(int value) {
     std::string loaded = computed(v.dtype, load_call(v, {access, {}}, {}));
     // Past the end of a vector that ends early there is nothing to load.
     const bool may_end = !count_.empty() && moves(value);
-    std::string guard = condition_text(v.conditions, true);
+    std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
     if (!guard.empty()) loaded = fmt::format("({}) ? {} : static_cast<{}>(0)", guard, loaded, type);
     out.line(fmt::format("const {} {} = {};", type, name, loaded));

@@ -7,6 +7,7 @@
 #include "compiler/access.h"
 #include "compiler/cost.h"
 #include "compiler/row_column.h"
+#include "compiler/tile_candidates.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
@@ -417,7 +418,8 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
 std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
                                  const Facts& facts) {
   switch (kind) {
-    case KernelKind::pointwise: return pointwise(body, target, facts);
+    case KernelKind::pointwise:
+      return with_tiles(pointwise(body, target, facts), body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return ColumnCandidates(body, target, facts).make();

@@ -39,6 +39,9 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
   if (schedule.threads == threads) return schedule;
   switch (kernel.kind) {
     case KernelKind::pointwise:
+      if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
+      schedule.threads = threads;
+      return schedule;
     case KernelKind::scatter: schedule.threads = threads; return schedule;
     case KernelKind::row_reduce:
     case KernelKind::column_reduce:

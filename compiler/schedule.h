@@ -21,6 +21,9 @@ struct Schedule {
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
   int pieces = 1;
   bool split = false;  ///< the parts of one row are dealt out to blocks; the last one finishes
+  /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
+  /// their two axes passes through shared memory (tiles.h). 0: no tiles.
+  int tile = 0;
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
   friend bool operator==(const Schedule&, const Schedule&) = default;

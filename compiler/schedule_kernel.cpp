@@ -9,6 +9,7 @@
 #include "compiler/cost.h"
 #include "compiler/guards.h"
 #include "compiler/kernel_body.h"
+#include "compiler/tiles.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "sinter/error.h"
@@ -56,6 +57,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
+  if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
   return text;
 }
 
@@ -192,8 +194,12 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
 namespace {
 
 void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
-  for (const Value& value : body.values) {
+  const TiledAccesses tiled =
+      kernel.schedule.tile > 0 ? tiled_accesses(body, facts) : TiledAccesses{};
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
     if (value.kind != Value::Kind::load) continue;
+    if (tiled.has_load(static_cast<int>(i))) continue;
     const bool has_rows = kernel.kind == KernelKind::row_reduce ||
                           kernel.kind == KernelKind::row_column_reduce ||
                           kernel.kind == KernelKind::full_reduce;

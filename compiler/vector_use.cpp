@@ -6,7 +6,8 @@
 
 namespace sinter {
 
-Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts) {
+Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
+                        const TiledAccesses& tiled) {
   Accesses result;
   const auto add = [&](const Index& at, DType dtype, std::span<const Condition> conditions) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
@@ -19,22 +20,28 @@ Accesses accesses_along(const Body& body, int axis, int width, const Facts& fact
         });
     ++(is_wide ? result.wide : result.narrow);
   };
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load) add(value.at, value.dtype, value.conditions);
-  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype, {});
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    if (value.kind == Value::Kind::load && !tiled.has_load(static_cast<int>(i)))
+      add(value.at, value.dtype, value.conditions);
+  }
+  for (std::size_t i = 0; i < body.stores.size(); ++i)
+    if (!tiled.has_store(static_cast<int>(i)))
+      add(body.stores[i].at, body.stores[i].node->dtype, {});
   return result;
 }
 
-int useful_vector(const Body& body, int axis, int limit, const Facts& facts) {
+int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
+                  const TiledAccesses& tiled) {
   int width = limit;
   for (; width > 1; width /= 2) {
-    const Accesses accesses = accesses_along(body, axis, width, facts);
+    const Accesses accesses = accesses_along(body, axis, width, facts, tiled);
     if (accesses.wide > 0 && accesses.wide >= accesses.narrow) break;
   }
   int best = width;
-  int fewest = accesses_along(body, axis, width, facts).instructions(width);
+  int fewest = accesses_along(body, axis, width, facts, tiled).instructions(width);
   while (width /= 2, width > 1) {
-    const int instructions = accesses_along(body, axis, width, facts).instructions(width);
+    const int instructions = accesses_along(body, axis, width, facts, tiled).instructions(width);
     if (instructions < fewest) {
       best = width;
       fewest = instructions;

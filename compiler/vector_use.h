@@ -3,6 +3,7 @@
 
 #include "compiler/body.h"
 #include "compiler/kernel.h"
+#include "compiler/tiles.h"
 
 namespace sinter {
 
@@ -14,10 +15,13 @@ struct Accesses {
   /// Instructions for 16 elements.
   int instructions(int width) const { return wide * 16 / width + narrow * 16; }
 };
-Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts);
+/// Without those that have tiles.
+Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
+                        const TiledAccesses& tiled = {});
 
 /// The widest vector along `axis` that half of the accesses can make use of; or a narrower one that
 /// more of them can, where that takes fewer instructions.
-int useful_vector(const Body& body, int axis, int limit, const Facts& facts);
+int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
+                  const TiledAccesses& tiled = {});
 
 }  // namespace sinter

@@ -1,5 +1,6 @@
 // What each pattern of memory-bound work compiles to: launches, and bytes against the fewest there
 // can be. A file says how many it may have; the figures themselves are a golden file.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -8,7 +9,9 @@
 #include <regex>
 #include <sstream>
 
+#include "compiler/kernel_body.h"
 #include "compiler/minimal_bytes.h"
+#include "compiler/sectors.h"
 #include "ir/bind.h"
 #include "sinter/text.h"
 #include "tests/support/golden.h"
@@ -50,8 +53,24 @@ struct Figures {
   std::int64_t bytes = 0;
   std::int64_t minimal = 0;
   std::string kinds;
+  double sectors = 1;  ///< of the kernel with tiles that asks for most, against the fewest
   double ratio() const { return static_cast<double>(bytes) / static_cast<double>(minimal); }
 };
+
+/// Sectors that a kernel asks for, against the fewest.
+double sectors_ratio(const Program& program, const Kernel& kernel, const Schedule& schedule) {
+  const Sectors sectors = sectors_of(body_of(program, kernel), schedule, program.facts);
+  return sectors.asked / sectors.fewest;
+}
+
+/// What tiles do for `kernel`; nothing is said of one without.
+std::string tile_text(const Program& program, const Kernel& kernel) {
+  if (kernel.schedule.tile == 0) return {};
+  const auto direct = std::ranges::find(kernel.candidates, 0, &Schedule::tile);
+  return fmt::format(" (tiles of {0} x {0}: {1:.2f} of the fewest sectors, {2:.2f} without)",
+                     kernel.schedule.tile, sectors_ratio(program, kernel, kernel.schedule),
+                     sectors_ratio(program, kernel, *direct));
+}
 
 Figures figures_of(const std::string& text, const std::string& columns) {
   const Graph graph = parse(std::regex_replace(text, std::regex("COLUMNS"), columns));
@@ -71,7 +90,9 @@ Figures figures_of(const std::string& text, const std::string& columns) {
       kind += fmt::format("{}{}", &member == &kernel.members.front() ? " of " : " + ",
                           name(member.kind));
     figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind +
-                     (kernel.schedule.resident ? " (resident)" : "");
+                     (kernel.schedule.resident ? " (resident)" : "") + tile_text(program, kernel);
+    if (kernel.schedule.tile > 0)
+      figures.sectors = std::max(figures.sectors, sectors_ratio(program, kernel, kernel.schedule));
   }
   return figures;
 }
@@ -91,6 +112,10 @@ TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
           fmt::format("{}{}", file.stem().string(), columns == "-" ? "" : " of " + columns);
       EXPECT_LE(figures.launches, launches) << where;
       EXPECT_LE(figures.ratio(), std::stod(bytes[std::min(i, bytes.size() - 1)]) + 0.005) << where;
+      if (const std::string most = head_line(text, "sectors"); !most.empty()) {
+        EXPECT_LE(figures.sectors, std::stod(most) + 0.005) << where;
+        EXPECT_THAT(figures.kinds, testing::HasSubstr("tiles")) << where;
+      }
       table += fmt::format("{}: {} launch{}, {} bytes, {:.3f} of the fewest: {}\n", where,
                            figures.launches, figures.launches == 1 ? "" : "es", figures.bytes,
                            figures.ratio(), figures.kinds);

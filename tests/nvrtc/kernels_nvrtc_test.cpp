@@ -1,6 +1,7 @@
 // Every golden kernel under every candidate schedule compiles to a cubin without a GPU: no spills
 // in the default schedule, registers as the launch bounds allow, wide loads where they were
 // promised.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "codegen/prelude.h"
 #include "runtime/nvrtc.h"
+#include "sinter/text.h"
 #include "tests/support/golden.h"
 #include "tests/support/random_graph.h"
 
@@ -113,6 +115,54 @@ TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
     const std::vector<Emitted> kernels = emit_all(golden.program);
     const NvrtcOutput output = compile_for({kernels[0]}, "sm_90");
     EXPECT_NE(output.ptx.find(".v4."), std::string::npos) << name << "\n" << output.ptx;
+  }
+}
+
+/// Both ways by 16 bytes: nothing in memory is touched element by element.
+TEST(Ptx, TilesMoveVectorsAlongBothAxes) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  for (const std::string name : {"transpose_add", "to_channels_last"}) {
+    const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
+    const std::vector<Emitted> kernels = emit_all(golden.program);
+    ASSERT_GT(kernels[0].schedule.tile, 0) << name;
+    const std::string ptx = compile_for({kernels[0]}, "sm_90").ptx;
+    EXPECT_THAT(ptx, testing::ContainsRegex("ld\\.global\\.nc\\.v4")) << name;
+    EXPECT_THAT(ptx, testing::ContainsRegex("st\\.global\\.v4")) << name;
+    EXPECT_THAT(ptx,
+                testing::Not(testing::ContainsRegex("(ld|st)\\.global(\\.nc)?\\.[a-uw-z][0-9]+")))
+        << name;
+    EXPECT_THAT(ptx, testing::HasSubstr("ld.shared")) << name;
+  }
+}
+
+/// Operands of several dtypes, a result in each layout, odd extents: no candidate with tiles
+/// spills.
+TEST(TiledCubins, NoCandidateSpills) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  for (const std::string columns : {"1024", "1021"}) {
+    const Graph graph = parse(fmt::format(R"(
+graph tiles(a: f32[2048, {0}], b: bf16[{0}, 2048], c: f64[{0}, 2048], d: i8[{0}, 2048]) {{
+  p = permute b {{axes = [1, 0]}}
+  q = permute c {{axes = [1, 0]}}
+  r = permute d {{axes = [1, 0]}}
+  h = cast p {{to = f32}}
+  g = cast q {{to = f32}}
+  i = cast r {{to = f32}}
+  s = add a, h
+  t = mul s, g
+  u = tanh t
+  y = sub u, i
+  z = cast y {{to = bf16}}
+  return y, z {{strides = [1, 2048]}}
+}})",
+                                          columns));
+    const Program program = plan(graph, *find_target("sm_90"), {});
+    std::vector<Emitted> kernels = emit_all(program);
+    std::erase_if(kernels, [](const Emitted& kernel) { return kernel.schedule.tile == 0; });
+    ASSERT_GT(kernels.size(), 2U);
+    const NvrtcOutput output = compile_for(kernels, "sm_90");
+    for (const KernelResources& kernel : output.kernels)
+      EXPECT_EQ(kernel.spill_bytes, 0) << kernel.entry << ", " << kernel.registers << " registers";
   }
 }
 
