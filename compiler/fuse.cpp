@@ -52,7 +52,7 @@ class Fuser {
     judge_.allow_other_shapes();
     merge_neighbours();
     merge_siblings();
-    queue_ = {};  // returns its memory before the program is put together
+    std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
   }
 
   /// Why `producer` and `consumer` are two kernels.

@@ -82,7 +82,10 @@ Groups::Groups(const GraphData& graph, PlanWork& work)
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
-  for (const Node* node : reachable(graph)) {
+  const std::vector<const Node*> nodes = reachable(graph);
+  groups_.reserve(static_cast<std::size_t>(std::ranges::count_if(
+      nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
+  for (const Node* node : nodes) {
     Nodes reads;
     for (const Node* operand : node->operands) {
       if (operand->op == Op::input || computes(*operand)) {
