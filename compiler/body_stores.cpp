@@ -64,9 +64,8 @@ void BodyBuilder::add_store(std::size_t place) {
   BodyStore store{.node = node,
                   .value = value,
                   .position = at,
-                  .at = request.strides.empty()
-                            ? places_.offset_in(body_.space, there, node->shape)
-                            : address(body_.space, at, request.strides),
+                  .at = request.strides.empty() ? places_.offset_in(body_.space, there, node->shape)
+                                                : address(body_.space, at, request.strides),
                   .varies = body_.has_reduced_axis && element_store(*node),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final};
