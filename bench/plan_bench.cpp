@@ -54,11 +54,11 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   const auto nodes = static_cast<std::size_t>(state.range(0));
   const double bytes = peak_bytes(family, nodes);
   std::size_t kernels = 0;
-  FusionWork work;
+  PlanWork work;
   for (auto _ : state) {
     const Program program = record_and_plan(family, nodes);
     kernels = program.kernels.size();
-    work = program.fusion_work;
+    work = program.work;
   }
   state.counters["per_node"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(nodes),
@@ -72,6 +72,7 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   state.counters["cycle_check_visits"] = per_node(work.cycle_check_visits);
   state.counters["bodies_built"] = per_node(work.bodies_built);
   state.counters["values_built"] = per_node(work.values_built);
+  state.counters["kernels_scheduled"] = static_cast<double>(work.kernels_scheduled);
 }
 
 const int kRegistered = [] {

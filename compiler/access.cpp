@@ -61,27 +61,21 @@ class PassPlanner {
   const Body& body_;
 };
 
-/// True if a pass after the first that computes `value` uses it for what that pass is the first to
-/// do.
-bool is_used_later(const Body& body, const PassPlan& plan, std::size_t value) {
-  const int born = plan.first_pass[value];
-  for (std::size_t user = 0; user < body.values.size(); ++user) {
-    const auto& operands = body.values[user].operands;
-    const bool uses = std::ranges::find(operands, static_cast<int>(value)) != operands.end();
-    if (uses && plan.first_pass[user] > born) return true;
-  }
-  const auto is_late = [&](int operand, int stage) {
-    return operand == static_cast<int>(value) && stage > born;
+/// Of each value, whether a pass after the first that computes it uses it for what that pass is the
+/// first to do.
+std::vector<bool> used_later(const Body& body, const PassPlan& plan) {
+  std::vector<bool> result(body.values.size());
+  const auto use = [&](int operand, int pass) {
+    const auto value = static_cast<std::size_t>(operand);
+    if (pass > plan.first_pass[value]) result[value] = true;
   };
-  const auto is_late_reduction = [&](const BodyReduction& reduction) {
-    return is_late(reduction.operand, reduction.stage);
-  };
-  return std::ranges::any_of(body.stores,
-                             [&](const BodyStore& store) {
-                               return store.varies && is_late(store.value, store.stage);
-                             }) ||
-         std::ranges::any_of(body.reductions, is_late_reduction) ||
-         std::ranges::any_of(body.columns, is_late_reduction);
+  for (std::size_t user = 0; user < body.values.size(); ++user)
+    for (const int operand : body.values[user].operands) use(operand, plan.first_pass[user]);
+  for (const BodyStore& store : body.stores)
+    if (store.varies) use(store.value, store.stage);
+  for (const BodyReduction& reduction : body.reductions) use(reduction.operand, reduction.stage);
+  for (const BodyReduction& column : body.columns) use(column.operand, column.stage);
+  return result;
 }
 
 }  // namespace
@@ -98,7 +92,8 @@ class KeepInstead {
 
   std::vector<int> of(int value, std::span<const int> kept) const {
     std::vector<int> leaves;
-    collect(value, leaves);
+    std::vector<bool> seen(body_.values.size());
+    collect(value, leaves, seen);
     std::int64_t more = 0;
     for (const int leaf : leaves)
       if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
@@ -113,12 +108,13 @@ class KeepInstead {
  private:
   const Value& at(int value) const { return body_.values[static_cast<std::size_t>(value)]; }
 
-  void collect(int value, std::vector<int>& leaves) const {
+  void collect(int value, std::vector<int>& leaves, std::vector<bool>& seen) const {
     const Value& v = at(value);
-    if (!v.varies) return;
+    if (!v.varies || seen[static_cast<std::size_t>(value)]) return;
+    seen[static_cast<std::size_t>(value)] = true;
     if (v.kind == Value::Kind::op && v.node->op != Op::custom && instructions_of(v.node->op) <= 1) {
-      for (const int operand : v.operands) collect(operand, leaves);
-    } else if (std::ranges::find(leaves, value) == leaves.end()) {
+      for (const int operand : v.operands) collect(operand, leaves, seen);
+    } else {
       leaves.push_back(value);
     }
   }
@@ -131,8 +127,9 @@ class KeepInstead {
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
   const KeepInstead keep(body);
+  const std::vector<bool> is_used_later = used_later(body, plan);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
-    if (plan.first_pass[value] < 0 || !is_used_later(body, plan, value)) continue;
+    if (plan.first_pass[value] < 0 || !is_used_later[value]) continue;
     for (const int leaf : keep.of(static_cast<int>(value), plan.kept))
       if (body.values[static_cast<std::size_t>(leaf)].varies &&
           std::ranges::find(plan.kept, leaf) == plan.kept.end())

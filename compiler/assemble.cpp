@@ -155,7 +155,8 @@ class Assembler {
 
   /// True if each element of `parameter` is read solely by the thread that writes it.
   bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
-    BodyAnswer answer = groups_.body(order_[static_cast<std::size_t>(kernel)], -1);
+    BodyAnswer answer = groups_.body(groups_.whole(order_[static_cast<std::size_t>(kernel)]),
+                                     [&](const Node* node) { return groups_.name(node); });
     ensure(static_cast<bool>(answer), "a kernel has no body");
     for (const BodyStore& store : answer.body.stores) {
       if (store.node != value) continue;

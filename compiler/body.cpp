@@ -162,11 +162,22 @@ std::vector<Index> BodyBuilder::operand_position(const Node& reduction) {
   return result;
 }
 
-int BodyBuilder::evaluate(const Node& node, std::span<const Index> at) {
-  std::vector<std::uint64_t> key = key_of(node, at);
+int BodyBuilder::operand_place(const Node& reduction) {
+  const int shape = places_.shape(reduction.operand(0)->shape);
+  std::vector<std::int64_t> order = reduction_order(reduction);
+  for (const OperandPlace& known : operand_places_)
+    if (known.shape == shape && known.order == order) return known.place;
+  const int place = places_.of(operand_position(reduction));
+  operand_places_.push_back({.shape = shape, .order = std::move(order), .place = place});
+  return place;
+}
+
+int BodyBuilder::evaluate(const Node& node, int place) {
+  const Known key = key_of(node, place);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  const int value = compute(node, at);
-  known_.emplace(std::move(key), value);
+  const int value = compute(node, place);
+  known_.try_emplace(key, value);
+  const std::span<const Index> at = places_.at(place);
   if (watched_.contains(&node))
     sites_[&node].push_back({.node = &node,
                              .position = {at.begin(), at.end()},
@@ -176,30 +187,43 @@ int BodyBuilder::evaluate(const Node& node, std::span<const Index> at) {
   return value;
 }
 
-int BodyBuilder::compute(const Node& node, std::span<const Index> at) {
-  if (is_free(node)) return free_value(node, at);
+int BodyBuilder::compute(const Node& node, int place) {
+  if (is_free(node)) return free_value(node, places_.at(place));
   // A view that is stored but not computed here is what a copy of it reads.
-  const bool is_copied =
-      std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
+  const auto is_copied = [&] {
+    return std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
+  };
   const bool stored_elsewhere =
-      node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied));
-  if (stored_elsewhere) return load(node, at);
-  if (is_reduction(node.op)) return reduced(node, at);
-  if (is_scan(node.op)) return scanned(node, at);
+      node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied()));
+  if (stored_elsewhere) return load(node, place);
+  if (is_reduction(node.op)) return reduced(node, place);
+  if (is_scan(node.op)) return scanned(node, place);
   if (node.op == Op::scatter)
     throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
   if (is_view(node)) {
     const bool outer = std::exchange(may_repeat_, may_repeat_ || repeats_elements(node));
-    const int value = evaluate(*node.operand(0), operand_index(body_.space, node, 0, at));
+    const int value = evaluate(*node.operand(0), operand_place(node, 0, place));
     may_repeat_ = outer;
     return value;
   }
-  if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, at);
-  if (node.op == Op::concat) return select(node, at);
+  if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, places_.at(place));
+  if (node.op == Op::concat) return select(node, places_.at(place));
   Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
   for (std::size_t i = 0; i < node.operands.size(); ++i)
-    value.operands.push_back(evaluate(*node.operand(i), operand_index(body_.space, node, i, at)));
+    value.operands.push_back(evaluate(*node.operand(i), operand_place(node, i, place)));
   return add(std::move(value));
+}
+
+int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place) {
+  const Node& from = *node.operand(operand);
+  const std::span<const Index> at = places_.at(place);
+  const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
+  if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
+  // A number is the same everywhere.
+  if (is_free(from) && from.op != Op::iota) return place;
+  const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
+  if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
+  return known->second;
 }
 
 int BodyBuilder::gather(const Node& node, std::span<const Index> at) {
@@ -230,13 +254,18 @@ int BodyBuilder::free_value(const Node& node, std::span<const Index> at) {
   return add(std::move(value));
 }
 
-int BodyBuilder::load(const Node& node, std::span<const Index> at) {
-  resolve_indirect(at);
-  const std::vector<Extent> strides =
-      node.op == Op::input ? sinter::strides_of(node)
-                           : strides_of({.node = &node, .strides = request_.strides(&node)});
+Index BodyBuilder::load_offset(const Node& node, int place) {
+  const bool is_input = node.op == Op::input;
+  const std::span<const Extent> strides =
+      is_input ? attribute(node, "strides").extents : request_.strides(&node);
+  if (strides.empty()) return places_.offset_in(body_.space, place, node.shape);
+  return body_.space.plain(address(body_.space, places_.at(place), strides));
+}
+
+int BodyBuilder::load(const Node& node, int place) {
+  resolve_indirect(places_.at(place));
   Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
-  value.at = body_.space.plain(address(body_.space, at, strides));
+  value.at = load_offset(node, place);
   value.conditions = conditions_;
   value.may_repeat = may_repeat_;
   value.varies = varies(value.at);
@@ -281,9 +310,9 @@ bool BodyBuilder::is_over_rows(const Node& node) const {
          reduced_extent(node) == product(node.operand(0)->shape) && std::ranges::is_sorted(order);
 }
 
-int BodyBuilder::reduced_operand(const Node& node, std::span<const Index> at) {
+int BodyBuilder::reduced_operand(const Node& node, int place) {
   const std::vector<Condition> outer = std::exchange(conditions_, {});
-  const int operand = evaluate(*node.operand(0), at);
+  const int operand = evaluate(*node.operand(0), place);
   conditions_ = outer;
   return operand;
 }
@@ -300,7 +329,7 @@ int BodyBuilder::final_result(const Node& node) {
   for (const BodyReduction& known : body_.finals)
     if (known.node == &node) return known.result;
   const Node& from = *node.operand(0);
-  const int operand = reduced_operand(node, body_.space.delinearize(row_, from.shape));
+  const int operand = reduced_operand(node, places_.of(body_.space.delinearize(row_, from.shape)));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.varies || value.is_final)
     throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
@@ -311,15 +340,15 @@ int BodyBuilder::final_result(const Node& node) {
   return result;
 }
 
-int BodyBuilder::scanned(const Node& node, std::span<const Index> at) {
+int BodyBuilder::scanned(const Node& node, int place) {
   if (primary_ != &node)
     throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
                               names_(&node))};
-  if (body_.space.plain(body_.space.linearize(at, node.shape)) != element_)
+  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != element_)
     throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
                               names_(&node))};
   if (body_.scan) return body_.scan->result;
-  const int operand = reduced_operand(node, operand_position(node));
+  const int operand = reduced_operand(node, operand_place(node));
   Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
   value.operands.push_back(operand);
   value.varies = true;
@@ -328,26 +357,26 @@ int BodyBuilder::scanned(const Node& node, std::span<const Index> at) {
   return result;
 }
 
-int BodyBuilder::reduced(const Node& node, std::span<const Index> at) {
+int BodyBuilder::reduced(const Node& node, int place) {
   if (primary_ && is_scan(primary_->op))
     throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
                               names_(primary_))};
   if (scatter_)
     throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
   if (is_over_rows(node)) return final_result(node);
-  if (is_over_columns(node)) return column_result(node, at);
+  if (is_over_columns(node)) return column_result(node, place);
   if (reduced_extent(node) != body_.reduced_size())
     throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
                               to_string(reduced_extent(node)), names_(primary_),
                               to_string(body_.reduced_size()))};
   // The kept axes have extent 1, so the shape in row-major order is that of the rows.
   if (product(node.shape) != body_.parallel_size() ||
-      body_.space.plain(body_.space.linearize(at, node.shape)) != row_)
+      body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (const BodyReduction& known : body_.reductions)
     if (known.node == &node) return known.result;
-  const int operand = reduced_operand(node, operand_position(node));
+  const int operand = reduced_operand(node, operand_place(node));
   const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
   if (body_.values[static_cast<std::size_t>(operand)].is_final)
     throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
@@ -377,7 +406,8 @@ int BodyBuilder::select(const Node& node, std::span<const Index> at) {
 
 void BodyBuilder::resolve_indirect(std::span<const Index> at) {
   for (const Index& index : at)
-    for (const IndexTerm& term : index.terms) resolve_indirect(*term.atom);
+    for (const IndexTerm& term : index.terms)
+      if (term.atom->has_indirect) resolve_indirect(*term.atom);
 }
 
 void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
@@ -392,6 +422,7 @@ void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
 }
 
 int BodyBuilder::branch() {
+  if (conditions_.empty()) return 0;
   std::vector<std::uint64_t> key;
   append(key, conditions_);
   return branches_.try_emplace(std::move(key), static_cast<int>(branches_.size())).first->second;
@@ -405,6 +436,7 @@ bool BodyBuilder::varies(const Index& index) const {
 int BodyBuilder::stage(const Index& index) const {
   int result = 0;
   for (const IndexTerm& term : index.terms) {
+    if (!term.atom->has_indirect) continue;
     result = std::max(result, stage(term.atom->numerator));
     if (const auto found = body_.indirect.find(term.atom); found != body_.indirect.end())
       result = std::max(result, body_.values[static_cast<std::size_t>(found->second)].stage);
@@ -422,16 +454,13 @@ int BodyBuilder::add(Value value) {
   return static_cast<int>(body_.values.size()) - 1;
 }
 
-std::vector<std::uint64_t> BodyBuilder::key_of(const Node& node, std::span<const Index> at) const {
-  std::vector<std::uint64_t> key = {node.id};
-  if (is_free(node) && node.op != Op::iota) return key;
-  for (const Index& index : at) append(key, index);
-  append(key, conditions_);
-  return key;
+BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
+  const std::uint64_t id = std::uint64_t{node.id} << 32;
+  if (is_free(node) && node.op != Op::iota) return {id, 0};
+  return {id + static_cast<std::uint32_t>(place), branch()};
 }
 
-BodyAnswer build_body(const BodyRequest& request,
-                      const std::function<std::string(const Node*)>& names) {
+BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   BodyAnswer answer;
   try {
     answer.body = BodyBuilder(request, names).build();

@@ -131,10 +131,12 @@ struct BodyAnswer {
   explicit operator bool() const { return why_not.empty(); }
 };
 
+/// What values are called in messages.
+using NodeNames = std::function<std::string(const Node*)>;
+
 /// The body that computes `request.nodes` and stores `request.stores`, where everything else is
 /// read from memory. `names` gives the words of messages.
-BodyAnswer build_body(const BodyRequest& request,
-                      const std::function<std::string(const Node*)>& names);
+BodyAnswer build_body(const BodyRequest& request, const NodeNames& names);
 
 /// The same body with neighbouring parallel axes merged wherever every access allows it.
 Body collapse_axes(Body body);

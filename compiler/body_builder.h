@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/body.h"
+#include "compiler/body_places.h"
 #include "compiler/cover.h"
 
 namespace sinter {
@@ -21,9 +22,10 @@ Extent reduced_extent(const Node& reduction);
 
 class BodyBuilder {
  public:
-  BodyBuilder(const BodyRequest& request, const std::function<std::string(const Node*)>& names)
+  BodyBuilder(const BodyRequest& request, const NodeNames& names)
       : request_(request), names_(names) {
     for (const Node* node : request.nodes) inside_.insert(node);
+    body_.values.reserve(request.nodes.size() * 2);
   }
 
   Body build();
@@ -39,6 +41,7 @@ class BodyBuilder {
   void add_scatter_space(const Node& node);
   Index position_in(std::span<const Extent> shape);
   /// Where `reduction` reads its operand at this row and this place on the reduced axis.
+  int operand_place(const Node& reduction);
   std::vector<Index> operand_position(const Node& reduction);
 
   // --- stores -----------------------------------------------------------------------------------
@@ -51,6 +54,8 @@ class BodyBuilder {
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
   /// result is walked as its operand is, so that what it reads lines up with the rows.
   std::vector<Index> store_position(const Node& node);
+  /// `number`, which counts the elements of `shape`, as a position in it.
+  std::vector<Index> position_of(const Index& number, std::span<const Extent> shape);
   /// A pointwise kernel that only stores a view walks the view itself.
   bool inside_only_as_store(const Node& node) const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
@@ -66,11 +71,18 @@ class BodyBuilder {
   [[noreturn]] void refuse_shape(const Node& node) const;
 
   // --- values -----------------------------------------------------------------------------------
-  int evaluate(const Node& node, std::span<const Index> at);
-  int compute(const Node& node, std::span<const Index> at);
+  // Positions are numbers in `places_`.
+  int evaluate(const Node& node, int place);
+  int evaluate(const Node& node, std::span<const Index> at) {
+    return evaluate(node, places_.of(at));
+  }
+  int compute(const Node& node, int place);
+  /// Where `node`, at `place`, reads an operand.
+  int operand_place(const Node& node, std::size_t operand, int place);
   int gather(const Node& node, std::span<const Index> at);
   int free_value(const Node& node, std::span<const Index> at);
-  int load(const Node& node, std::span<const Index> at);
+  int load(const Node& node, int place);
+  Index load_offset(const Node& node, int place);
   /// The load that reads the same place for a neighbouring piece of a concat: one load is enough.
   std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row of this kernel over all rows, in their order.
@@ -82,19 +94,20 @@ class BodyBuilder {
     bool is_final = false;
   };
   static Value result_of(const Node& node, const WhenKnown& when);
-  /// The value that `node` reduces or scans, at `at`, whatever conditions its result is read under.
-  int reduced_operand(const Node& node, std::span<const Index> at);
+  /// The value that `node` reduces or scans, at `place`, whatever conditions its result is read
+  /// under.
+  int reduced_operand(const Node& node, int place);
   int final_result(const Node& node);
   /// True if `node` reduces over the rows, in their order, what lies at each place within them.
   bool is_over_columns(const Node& node) const;
   /// Where `reduction`, which is over columns, reads its operand at this row and place.
   std::vector<Index> column_position(const Node& reduction);
-  int column_result(const Node& node, std::span<const Index> at);
+  int column_result(const Node& node, int place);
   /// True if `node` is made of what is reduced over columns.
   bool is_of_columns(const Node& node) const;
   /// A kernel has one scan and nothing that needs a whole row.
-  int scanned(const Node& node, std::span<const Index> at);
-  int reduced(const Node& node, std::span<const Index> at);
+  int scanned(const Node& node, int place);
+  int reduced(const Node& node, int place);
   int select(const Node& node, std::span<const Index> at);
   /// Computes the values that the indirect atoms of `at` stand for.
   void resolve_indirect(std::span<const Index> at);
@@ -104,10 +117,12 @@ class BodyBuilder {
   bool varies(const Index& index) const;
   int stage(const Index& index) const;
   int add(Value value);
-  std::vector<std::uint64_t> key_of(const Node& node, std::span<const Index> at) const;
+  /// What a value is known again by: its node and place, and the branch.
+  using Known = std::pair<std::uint64_t, int>;
+  Known key_of(const Node& node, int place);
 
   const BodyRequest& request_;
-  const std::function<std::string(const Node*)>& names_;
+  const NodeNames& names_;
   llvm::DenseSet<const Node*> inside_;
   Body body_;
   const Node* primary_ = nullptr;
@@ -119,7 +134,19 @@ class BodyBuilder {
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
   std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
-  std::map<std::vector<std::uint64_t>, int> known_;
+  Places places_;
+  llvm::DenseMap<Known, int> known_;
+  /// Places of operands of reductions, which are alike where shapes and axes are.
+  struct OperandPlace {
+    int shape = 0;
+    std::vector<std::int64_t> order;
+    int place = 0;
+  };
+  std::vector<OperandPlace> operand_places_;
+  /// Where what is broadcast is read, by the place of the result and the shape of the operand.
+  llvm::DenseMap<std::pair<int, int>, int> broadcasts_;
+  /// The place in a shape of a number, by what both are.
+  llvm::DenseMap<std::pair<int, int>, int> places_of_numbers_;
   std::map<std::vector<std::uint64_t>, std::vector<int>> pieces_read_;  ///< by node and place
   llvm::DenseSet<const Node*> watched_;
   llvm::DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched

@@ -65,12 +65,12 @@ std::vector<Index> BodyBuilder::column_position(const Node& reduction) {
   return result;
 }
 
-int BodyBuilder::column_result(const Node& node, std::span<const Index> at) {
-  if (body_.space.linearize(at, node.shape) != body_.space.axis(body_.parallel_axes))
+int BodyBuilder::column_result(const Node& node, int place) {
+  if (places_.number_in(body_.space, place, node.shape) != body_.space.axis(body_.parallel_axes))
     throw Refusal{fmt::format("{} is known only when every row is done", names_(&node))};
   for (const BodyReduction& known : body_.columns)
     if (known.node == &node) return known.result;
-  const int operand = reduced_operand(node, column_position(node));
+  const int operand = reduced_operand(node, places_.of(column_position(node)));
   const Value value = body_.values[static_cast<std::size_t>(operand)];
   if (value.is_final) throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
   const int result = add(result_of(node, {.varies = true, .stage = value.stage, .is_final = true}));

@@ -59,11 +59,13 @@ void BodyBuilder::add_store(std::size_t place) {
   const StoreRequest& request = request_.stores[place];
   const Node* node = request.node;
   const std::vector<Index> at = store_position(*node);
-  const int value = evaluate(*node, at);
+  const int there = places_.of(at);
+  const int value = evaluate(*node, there);
   BodyStore store{.node = node,
                   .value = value,
                   .position = at,
-                  .at = address(body_.space, at, strides_of(request)),
+                  .at = request.strides.empty() ? places_.offset_in(body_.space, there, node->shape)
+                                                : address(body_.space, at, request.strides),
                   .varies = body_.has_reduced_axis && element_store(*node),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final};
@@ -115,12 +117,20 @@ std::vector<Index> BodyBuilder::store_position(const Node& node) {
   if (node.op == Op::flip && !inside_only_as_store(node))
     return operand_index(body_.space, node, 0, store_position(*node.operand(0)));
   const Extent size = product(node.shape);
-  if (element_store(node)) return body_.space.delinearize(element_, node.shape);
+  if (element_store(node)) return position_of(element_, node.shape);
   if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
-    return body_.space.delinearize(body_.space.axis(body_.parallel_axes), node.shape);
-  if (size == body_.parallel_size()) return body_.space.delinearize(row_, node.shape);
+    return position_of(body_.space.axis(body_.parallel_axes), node.shape);
+  if (size == body_.parallel_size()) return position_of(row_, node.shape);
   if (size.is(1)) return std::vector<Index>(node.shape.size());
   refuse_shape(node);
+}
+
+std::vector<Index> BodyBuilder::position_of(const Index& number, std::span<const Extent> shape) {
+  const auto [known, is_new] =
+      places_of_numbers_.try_emplace({places_.of({&number, 1}), places_.shape(shape)}, -1);
+  if (is_new) known->second = places_.of(body_.space.delinearize(number, shape));
+  const std::span<const Index> at = places_.at(known->second);
+  return {at.begin(), at.end()};
 }
 
 bool BodyBuilder::inside_only_as_store(const Node& node) const {
@@ -166,7 +176,7 @@ int BodyBuilder::value_at(const Site& site) {
   // A view has no other value there. To ask for it at its own position would lead elsewhere, since
   // that leaves out what the conditions say.
   if (is_view(*site.node))
-    known_.try_emplace(key_of(*site.node, site.position), value);
+    known_.try_emplace(key_of(*site.node, places_.of(site.position)), value);
   else
     value = evaluate(*site.node, site.position);
   conditions_.clear();

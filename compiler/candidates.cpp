@@ -132,7 +132,14 @@ class RowCandidates {
         split_(split),
         extent_(evaluate(body.reduced_size(), facts.symbols)),
         rows_(evaluate(body.parallel_size(), facts.symbols)),
-        tree_(tree_of(extent_)) {}
+        tree_(tree_of(extent_)),
+        may_keep_(body.passes() > 1 && body.reduced_size().is_number()) {
+    if (!may_keep_) return;
+    const PassPlan plan = plan_resident_passes(body);
+    kept_bytes_ = kept_bytes_per_element(body, plan);
+    const std::vector<int> slots = kept_slots(body, plan).bytes;
+    slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+  }
 
   std::vector<Schedule> make() {
     const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
@@ -164,9 +171,8 @@ class RowCandidates {
   /// How many threads keep a row in their registers; as many as a block with shared memory to
   /// itself should have if none do.
   int threads_to_keep() const {
-    if (body_.passes() == 1 || !body_.reduced_size().is_number()) return 1;
-    const PassPlan plan = plan_resident_passes(body_);
-    const std::int64_t bytes = extent_ * kept_bytes_per_element(body_, plan);
+    if (!may_keep_) return 1;
+    const std::int64_t bytes = extent_ * kept_bytes_;
     const auto threads =
         static_cast<std::uint64_t>((bytes + kKeptWords * 4 - 1) / (kKeptWords * 4));
     // A row that nothing can keep is read again, by as many threads as any other.
@@ -222,22 +228,18 @@ class RowCandidates {
 
   /// A thread's share of the kept values fits in its registers beside what else it needs.
   bool fits(const Schedule& schedule) const {
-    if (body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
+    if (!may_keep_) return false;
     const std::int64_t words = std::min<std::int64_t>(
         kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters);
-    const std::int64_t bytes = vectors_of(schedule) * schedule.vector *
-                               kept_bytes_per_element(body_, plan_resident_passes(body_));
-    return bytes <= words * 4;
+    return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4;
   }
 
   /// The block's shared memory holds the kept values of its rows.
   bool fits_shared(const Schedule& schedule) const {
-    if (split_ || body_.passes() == 1 || !body_.reduced_size().is_number()) return false;
-    const std::vector<int> slots = kept_slots(body_, plan_resident_passes(body_)).bytes;
-    const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    if (split_ || !may_keep_) return false;
     const std::int64_t exchange =
         2 * std::int64_t{schedule.threads} * (schedule.vector / kChunk) * widest_state(body_);
-    return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * bytes <=
+    return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_ <=
            target_.shared_per_block_opt_in;
   }
 
@@ -258,6 +260,10 @@ class RowCandidates {
   std::int64_t extent_;
   std::int64_t rows_;
   Tree tree_;
+  bool may_keep_;  ///< several passes go over rows of a known length
+  // Of what is kept of a row, per element: in registers, in shared memory.
+  std::int64_t kept_bytes_ = 0;
+  std::int64_t slot_bytes_ = 0;
   List list_;
 };
 

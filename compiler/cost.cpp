@@ -143,8 +143,9 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
-  const std::vector<std::vector<bool>> needed = plan_passes(body).needed;
   const bool resident = fits_resident(body, target) || !body.columns.empty();
+  std::vector<std::vector<bool>> needed;
+  if (!resident) needed = plan_passes(body).needed;
   const std::vector<double> shares = shares_of_vectors(body, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));

@@ -55,9 +55,9 @@ void append_shape(Key& key, const Node& node) {
 }
 
 /// The nodes of a kernel and what they are made of, by order of appearance.
-class KernelKey {
+class CodeKey {
  public:
-  KernelKey(const Program& program, const Kernel& kernel) : program_(program), kernel_(kernel) {}
+  CodeKey(const Program& program, const Kernel& kernel) : program_(program), kernel_(kernel) {}
 
   /// Equal for kernels that compute the same, whatever their shapes.
   Key of_ops() {
@@ -114,23 +114,23 @@ using Groups = std::map<Key, std::vector<Kernel*>>;
 
 }  // namespace
 
-void find_lists(Program& program) {
-  if (program.kernels.size() < kFewest) return;
+int find_lists(Program& program) {
+  if (program.kernels.size() < kFewest) return 0;
   Groups by_ops;
   for (Kernel& kernel : program.kernels)
-    by_ops[KernelKey(program, kernel).of_ops()].push_back(&kernel);
+    by_ops[CodeKey(program, kernel).of_ops()].push_back(&kernel);
   int lists = 0;
   for (const auto& [ops, alike] : by_ops) {
     if (alike.size() < kFewest) continue;
     Groups by_shapes;
-    for (Kernel* kernel : alike)
-      by_shapes[KernelKey(program, *kernel).of_shapes()].push_back(kernel);
+    for (Kernel* kernel : alike) by_shapes[CodeKey(program, *kernel).of_shapes()].push_back(kernel);
     for (const auto& [shapes, equal] : by_shapes) {
       if (equal.size() < kFewest) continue;
       for (Kernel* kernel : equal) kernel->list = lists;
       ++lists;
     }
   }
+  return lists;
 }
 
 }  // namespace sinter

@@ -7,7 +7,7 @@ namespace sinter {
 
 /// Gives kernels of `program` that run the same code one number in Kernel::list, where there are
 /// enough of them for a table of their arrays to pay. Their shapes may differ where all axes have
-/// merged into one.
-void find_lists(Program& program);
+/// merged into one. Returns the number of lists.
+int find_lists(Program& program);
 
 }  // namespace sinter

@@ -4,23 +4,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "compiler/assemble.h"
-#include "compiler/cost.h"
 #include "compiler/group.h"
-#include "compiler/row_column.h"
-#include "compiler/schedule_kernel.h"
+#include "compiler/judge.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
-
-// Beyond these a kernel would spill or its argument list would not fit the launch.
-constexpr std::size_t kMaxNodes = 200;
-constexpr std::size_t kMaxArguments = 24;
 
 std::string bytes_text(double bytes) {
   if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
@@ -44,35 +37,33 @@ struct Candidate {
 
 class Fuser {
  public:
-  Fuser(const GraphData& graph, const Target& target, const Facts& facts, FusionWork& work)
+  Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
       : groups(graph, work),
-        target_(target),
         facts_(facts),
         work_(work),
+        judge_(graph, groups, target, facts),
         bytes_(graph.nodes.size(), -1),
-        seconds_(static_cast<std::size_t>(groups.size())) {
-    for (const UpdateInfo& update : graph.updates) parameter_of_[update.value] = update.parameter;
-  }
+        seconds_(static_cast<std::size_t>(groups.size())) {}
 
   void run() {
     merge_neighbours();
     recompute_cheap_values();
     merge_siblings();
-    allows_other_shapes_ = true;
+    judge_.allow_other_shapes();
     merge_neighbours();
     merge_siblings();
-    queue_ = {};  // returns its memory before the program is put together
+    std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
   }
 
   /// Why `producer` and `consumer` are two kernels.
   std::string reason(int producer, int consumer) {
-    const Groups::Detour detour = groups.detour(producer, consumer);
+    const Groups::Detour detour = groups.between(producer, consumer).detour;
     if (detour == Groups::Detour::some)
       return "a third kernel needs the result of one and feeds the other";
     if (detour == Groups::Detour::too_far_to_tell)
       return "so much lies between them that a third kernel may need the result of one and feed "
              "the other";
-    const std::string why_not = judge(producer, consumer).why_not;
+    const std::string why_not = why_two(producer, consumer);
     return why_not.empty() ? "merging them later became possible only in another order" : why_not;
   }
 
@@ -85,7 +76,7 @@ class Fuser {
     double seconds = 0;
   };
   struct Verdict {
-    std::string why_not;
+    bool is_one = false;
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
   };
 
@@ -115,9 +106,7 @@ class Fuser {
   double seconds(int group) {
     const Known& known = seconds_[static_cast<std::size_t>(group)];
     if (known.version == groups[group].version) return known.seconds;
-    const BodyAnswer answer = groups.body(group, -1);
-    ensure(static_cast<bool>(answer), "a group has no body: " + answer.why_not);
-    return remember(group, cost_of(answer.body, target_, facts_).seconds);
+    return remember(group, judge_.cost(groups.whole(group)).seconds);
   }
 
   double remember(int group, double seconds) {
@@ -126,94 +115,73 @@ class Fuser {
     return seconds;
   }
 
-  std::string split_refusal(const Body& body) const {
-    if (!wants_split(body, target_, facts_) || body.passes() == 1) return {};
-    const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
-    const std::int64_t extent = evaluate(body.reduced_size(), facts_.symbols);
-    return fmt::format(
-        "{} row{} of {} elements must be spread over all {} SMs, so its result is known only when "
-        "the kernel ends",
-        rows, rows == 1 ? "" : "s", extent, target_.sm_count);
+  static std::string nodes_refusal(std::size_t nodes) {
+    if (nodes <= kMaxNodes) return {};
+    return fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes);
   }
 
-  /// The last block alone reduces the rows' values: not too many of them, and in row kernels only.
-  std::string final_refusal(const Body& body) const {
-    constexpr std::int64_t kMostRows = 32768;
-    if (body.finals.empty()) return {};
-    const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
-    if (rows == 0) return "there is no row, and so no last block";
-    if (rows > kMostRows)
-      return fmt::format("one block would reduce the values of {} rows, more than {}", rows,
-                         kMostRows);
-    if (kind_of(body, target_, facts_) != KernelKind::row_reduce)
-      return "the rows' values are spread over the threads of many blocks";
-    return {};
+  std::size_t count_nodes(int a, int b) const {
+    return groups[a].nodes.size() + groups[b].nodes.size();
   }
 
-  /// Results of other shapes hold a kernel's space fast, so what they join is made whole first.
-  std::string shapes_refusal(const Body& body) const {
-    for (const BodyStore& store : body.stores) {
-      if (store.conditions.empty()) continue;
-      if (!allows_other_shapes_) return "a result of another shape joins later";
-      const auto parameter = parameter_of_.find(store.node);
-      if (parameter == parameter_of_.end()) continue;
-      for (const Value& value : body.values)
-        if (value.kind == Value::Kind::load && value.node == parameter->second)
-          return fmt::format(
-              "{} is written in place, where the kernel of a larger result may "
-              "still read its old contents",
-              groups.name(parameter->second));
-    }
-    return {};
-  }
-
-  /// Arrays that a kernel of `body` takes.
-  static std::size_t arguments_of(const Body& body) {
-    llvm::DenseSet<const Node*> loaded;
-    for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load) loaded.insert(value.node);
-    return body.stores.size() + loaded.size();
-  }
-
-  static std::string arguments_refusal(std::size_t arguments) {
-    if (arguments <= kMaxArguments) return {};
-    return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
-  }
-
-  /// Whether one kernel may take the place of both and is no slower, detours apart.
+  /// Whether one kernel may take the place of both and is no slower, detours apart; they are not
+  /// too many.
   Verdict judge(int a, int b) {
-    const std::size_t nodes = groups[a].nodes.size() + groups[b].nodes.size();
-    if (nodes > kMaxNodes)
-      return {fmt::format("together they are {} ops, more than {}", nodes, kMaxNodes)};
     // The body of plain groups exists, and does no more work than two.
-    if (groups.are_plain(a, b)) return {arguments_refusal(groups.arguments(a, b))};
-    const BodyAnswer answer = groups.body(a, b);
-    if (!answer) return {answer.why_not};
-    if (std::string refusal = shapes_refusal(answer.body); !refusal.empty()) return {refusal};
-    if (std::string refusal = arguments_refusal(arguments_of(answer.body)); !refusal.empty())
-      return {refusal};
-    if (std::string refusal = split_refusal(answer.body); !refusal.empty()) return {refusal};
-    if (std::string refusal = final_refusal(answer.body); !refusal.empty()) return {refusal};
-    if (std::string refusal = row_column_refusal(answer.body, target_, facts_); !refusal.empty())
-      return {refusal};
-    const Cost cost = cost_of(answer.body, target_, facts_);
+    if (groups.are_plain(a, b)) return {.is_one = true};
+    const Judge::Finding& finding = judge_.of(groups.whole(a, b));
+    if (!finding.cost || !finding.why_not_shapes.empty()) return {};
+    const double together = finding.cost->seconds;
+    return {.is_one = together <= seconds(a) + seconds(b), .seconds = together};
+  }
+
+  /// The same in words; "" if one kernel it may be.
+  std::string why_two(int a, int b) {
+    if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
+    if (groups.are_plain(a, b)) return arguments_refusal(groups.arguments(a, b));
+    const Judge::Finding& finding = judge_.of(groups.whole(a, b));
+    if (finding.has_body && !finding.why_not_shapes.empty())
+      return judge_.in_words(finding.why_not_shapes);
+    if (!finding.cost) return judge_.in_words(finding.why_not);
+    const Cost cost = *finding.cost;
     const double apart = seconds(a) + seconds(b);
-    if (cost.seconds > apart)
-      return {
-          fmt::format("one kernel would take {:.2f} us ({} and {:.1f} M instructions), two take "
-                      "{:.2f} us",
-                      cost.seconds * 1e6, bytes_text(cost.bytes_read + cost.bytes_written),
-                      cost.instructions * 1e-6, apart * 1e6)};
-    return {.why_not = {}, .seconds = cost.seconds};
+    if (cost.seconds <= apart) return {};
+    return fmt::format(
+        "one kernel would take {:.2f} us ({} and {:.1f} M instructions), two take {:.2f} us",
+        cost.seconds * 1e6, bytes_text(cost.bytes_read + cost.bytes_written),
+        cost.instructions * 1e-6, apart * 1e6);
+  }
+
+  bool is_stale(const Candidate& candidate) const {
+    const Group& a = groups[candidate.a];
+    const Group& b = groups[candidate.b];
+    return !a.alive || !b.alive || a.version != candidate.version_a ||
+           b.version != candidate.version_b;
   }
 
   void push(int a, int b) {
     if (a == b || !groups[a].alive || !groups[b].alive) return;
-    queue_.push({.saved = saved_bytes(a, b),
-                 .a = a,
-                 .b = b,
-                 .version_a = groups[a].version,
-                 .version_b = groups[b].version});
+    if (queue_.size() >= most_queued_) forget_stale();
+    queue_.push_back({.saved = saved_bytes(a, b),
+                      .a = a,
+                      .b = b,
+                      .version_a = groups[a].version,
+                      .version_b = groups[b].version});
+    std::push_heap(queue_.begin(), queue_.end());
+  }
+
+  Candidate pop() {
+    std::pop_heap(queue_.begin(), queue_.end());
+    const Candidate best = queue_.back();
+    queue_.pop_back();
+    return best;
+  }
+
+  /// So that the queue takes no more memory than what may still be merged.
+  void forget_stale() {
+    std::erase_if(queue_, [&](const Candidate& candidate) { return is_stale(candidate); });
+    std::make_heap(queue_.begin(), queue_.end());
+    most_queued_ = std::max(most_queued_, queue_.size() * 2);
   }
 
   void push_neighbours(int group) {
@@ -222,23 +190,19 @@ class Fuser {
   }
 
   bool are_too_many(int a, int b) const {
-    return groups[a].nodes.size() + groups[b].nodes.size() > kMaxNodes ||
-           groups.arguments(a, b) > kMaxArguments;
+    return count_nodes(a, b) > kMaxNodes || groups.arguments(a, b) > kMaxArguments;
   }
 
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
     while (!queue_.empty()) {
-      const Candidate best = queue_.top();
-      queue_.pop();
-      const bool stale = !groups[best.a].alive || !groups[best.b].alive ||
-                         groups[best.a].version != best.version_a ||
-                         groups[best.b].version != best.version_b;
-      if (stale || are_too_many(best.a, best.b)) continue;
-      if (groups.detour(best.a, best.b) != Groups::Detour::none) continue;
+      const Candidate best = pop();
+      if (is_stale(best) || are_too_many(best.a, best.b)) continue;
+      Groups::Between between = groups.between(best.a, best.b);
+      if (between.detour != Groups::Detour::none) continue;
       const Verdict verdict = judge(best.a, best.b);
-      if (!verdict.why_not.empty()) continue;
-      groups.merge(best.a, best.b);
+      if (!verdict.is_one) continue;
+      groups.merge(best.a, best.b, std::move(between));
       if (verdict.seconds) remember(best.a, *verdict.seconds);
       push_neighbours(best.a);
     }
@@ -334,22 +298,17 @@ class Fuser {
     constexpr double kImpossible = 1e30;
     if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
       return kImpossible;
-    const BodyAnswer answer = groups.body(group, -1);
-    if (!answer || !split_refusal(answer.body).empty() || !final_refusal(answer.body).empty() ||
-        !row_column_refusal(answer.body, target_, facts_).empty() ||
-        arguments_of(answer.body) > kMaxArguments)
-      return kImpossible;
-    return cost_of(answer.body, target_, facts_).seconds;
+    const Judge::Finding& finding = judge_.of(groups.whole(group));
+    return finding.cost ? finding.cost->seconds : kImpossible;
   }
 
-  const Target& target_;
   const Facts& facts_;
-  FusionWork& work_;
-  std::vector<double> bytes_;   ///< of nodes, by id; -1: not known yet
-  std::vector<Known> seconds_;  ///< by group
-  std::priority_queue<Candidate> queue_;
-  llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
-  bool allows_other_shapes_ = false;
+  PlanWork& work_;
+  Judge judge_;
+  std::vector<double> bytes_;     ///< of nodes, by id; -1: not known yet
+  std::vector<Known> seconds_;    ///< by group
+  std::vector<Candidate> queue_;  ///< a heap, the best on top
+  std::size_t most_queued_ = 1024;
 };
 
 }  // namespace
@@ -379,7 +338,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   for (OutputInfo& output : data.outputs)
     if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  Fuser fuser(data, target, facts, program.fusion_work);
+  Fuser fuser(data, target, facts, program.work);
   if (options.fuse) fuser.run();
   assemble(program, fuser.groups, [&](int producer, int consumer) -> std::string {
     return options.fuse ? fuser.reason(producer, consumer) : "fusion is off";

@@ -43,10 +43,28 @@ Nodes united(std::span<const Node* const> a, std::span<const Node* const> b) {
   return result;
 }
 
+/// Adds `more`, which is by ascending id as well.
+void unite(Nodes& nodes, std::span<const Node* const> more) {
+  if (nodes.empty() || more.empty() || nodes.back()->id < more.front()->id)
+    nodes.append(more.begin(), more.end());
+  else
+    nodes = united(nodes, more);
+}
+
+/// Calls `visit` with each node of either list once.
+void for_each_of_both(std::span<const Node* const> a, std::span<const Node* const> b, auto visit) {
+  std::size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    const bool is_first = j == b.size() || (i < a.size() && a[i]->id <= b[j]->id);
+    if (is_first && j < b.size() && a[i] == b[j]) ++j;
+    visit(is_first ? a[i++] : b[j++]);
+  }
+}
+
 }  // namespace
 
-Groups::Groups(const GraphData& graph, FusionWork& work)
-    : names_(graph),
+Groups::Groups(const GraphData& graph, PlanWork& work)
+    : graph_(graph),
       work_(work),
       home_(graph.nodes.size(), -1),
       groups_of_(graph.nodes.size()),
@@ -64,7 +82,10 @@ Groups::Groups(const GraphData& graph, FusionWork& work)
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
-  for (const Node* node : reachable(graph)) {
+  const std::vector<const Node*> nodes = reachable(graph);
+  groups_.reserve(static_cast<std::size_t>(std::ranges::count_if(
+      nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
+  for (const Node* node : nodes) {
     Nodes reads;
     for (const Node* operand : node->operands) {
       if (operand->op == Op::input || computes(*operand)) {
@@ -83,6 +104,7 @@ Groups::Groups(const GraphData& graph, FusionWork& work)
   }
   for (; next < first_read_.size(); ++next)
     first_read_[next] = static_cast<std::uint32_t>(reads_.size());
+  seen_.resize(groups_.size());
   find_users();
   for (int group = 0; group < size(); ++group) {
     find_loads(group);
@@ -132,6 +154,11 @@ bool Groups::are_plain(int a, int b) const {
   const Group& y = (*this)[b];
   return x.is_plain && y.is_plain &&
          std::ranges::equal(x.nodes.front()->shape, y.nodes.front()->shape);
+}
+
+const std::string& Groups::name(const Node* node) const {
+  if (!names_) names_.emplace(graph_);
+  return names_->of(node);
 }
 
 bool Groups::contains(int group, const Node* node) const {
@@ -187,32 +214,31 @@ std::size_t Groups::arguments(int a, int b) const {
   std::size_t count = 0;
   for (const int group : {a, b})
     for (const Node* node : (*this)[group].stores) count += is_wanted_outside(node, a, b);
-  const Nodes loads = united((*this)[a].loads, (*this)[b].loads);
-  return count + static_cast<std::size_t>(std::ranges::count_if(loads, [&](const Node* node) {
-           return !contains(a, node) && !contains(b, node);
-         }));
+  for_each_of_both((*this)[a].loads, (*this)[b].loads,
+                   [&](const Node* node) { count += !contains(a, node) && !contains(b, node); });
+  return count;
 }
 
-void Groups::merge(int into, int from) {
-  find_place(into, from);
+void Groups::merge(int into, int from, Between between) {
+  find_place(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
   target.is_plain = are_plain(into, from);
-  target.nodes = united(target.nodes, source.nodes);
+  unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     llvm::SmallVector<int, 2>& in = groups_of_[node->id];
     in.erase(std::ranges::find(in, from));
     if (!contains(into, node)) in.push_back(into);
     if (home(node) == from) home_[node->id] = into;
   }
-  target.loads = united(target.loads, source.loads);
+  unite(target.loads, source.loads);
   Nodes unread;  // what one of them read from memory and the other one computes
   drop_if(target.loads, [&](const Node* node) {
     if (!contains(into, node)) return false;
     if (home(node) != into) unread.push_back(node);
     return true;
   });
-  target.stores = united(target.stores, source.stores);
+  unite(target.stores, source.stores);
   drop_if(target.stores, [&](const Node* node) { return !is_wanted_outside(node, into, -1); });
   source = {.version = source.version, .alive = false};
   ++target.version;
@@ -230,7 +256,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
                       std::ranges::equal(node->shape, target.nodes.front()->shape);
   }
   sort_unique(added);
-  target.nodes = united(target.nodes, added);
+  unite(target.nodes, added);
   find_loads(group);
   ++target.version;
 }
@@ -291,21 +317,29 @@ void Groups::restore(Snapshot before) {
   }
 }
 
-BodyAnswer Groups::body(int a, int b) const {
-  Nodes nodes = (*this)[a].nodes;
-  if (b >= 0) nodes = united(nodes, (*this)[b].nodes);
+Groups::Whole Groups::whole(int a, int b) const {
+  Whole result{.nodes = (*this)[a].nodes, .stores = {}};
   Nodes stores = (*this)[a].stores;
-  if (b >= 0) stores = united(stores, (*this)[b].stores);
-  std::vector<StoreRequest> wanted;
+  if (b >= 0) {
+    result.nodes = united(result.nodes, (*this)[b].nodes);
+    stores = united(stores, (*this)[b].stores);
+  }
   for (const Node* node : stores)
     if (is_wanted_outside(node, a, b))
-      wanted.push_back({.node = node, .strides = strides_.lookup(node)});
+      result.stores.push_back({.node = node, .strides = strides_.lookup(node)});
+  return result;
+}
+
+BodyRequest Groups::request(const Whole& whole) const {
+  return {.nodes = whole.nodes, .stores = whole.stores, .strides = [this](const Node* node) {
+            return strides_.lookup(node);
+          }};
+}
+
+BodyAnswer Groups::body(const Whole& whole, const NodeNames& names) const {
   ++work_.bodies_built;
-  work_.values_built += static_cast<std::int64_t>(nodes.size());
-  return build_body({.nodes = nodes,
-                     .stores = wanted,
-                     .strides = [this](const Node* node) { return strides_.lookup(node); }},
-                    [this](const Node* node) { return name(node); });
+  work_.values_built += static_cast<std::int64_t>(whole.nodes.size());
+  return build_body(request(whole), names);
 }
 
 }  // namespace sinter

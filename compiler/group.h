@@ -34,13 +34,13 @@ class Groups {
  public:
   /// One group for each node that computes something, and one for each output that is only a view.
   /// What is done is counted in `work`.
-  Groups(const GraphData& graph, FusionWork& work);
+  Groups(const GraphData& graph, PlanWork& work);
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
   bool contains(int group, const Node* node) const;
   /// What `node` is called in the text of the graph.
-  const std::string& name(const Node* node) const { return names_.of(node); }
+  const std::string& name(const Node* node) const;
   /// The group that stores `node`, or -1 for inputs.
   int home(const Node* node) const { return home_[node->id]; }
   /// The computed nodes and inputs that `node` reads, views looked through.
@@ -60,10 +60,16 @@ class Groups {
 
   /// What is known of ways between two groups through at least one other.
   enum class Detour { none, some, too_far_to_tell };
-  Detour detour(int a, int b) const;
+  struct Between {
+    Detour detour = Detour::none;
+    // Where there is none:
+    std::vector<int> before;  ///< groups in between that the later one waits for
+    std::vector<int> after;   ///< groups that wait for the earlier one, among those
+  };
+  Between between(int a, int b);
 
-  /// Moves everything of `from` into `into`, between which there is no detour.
-  void merge(int into, int from);
+  /// Moves everything of `from` into `into`; without a detour `between` them.
+  void merge(int into, int from, Between between);
   /// Lets `group` compute `nodes` itself instead of reading their results.
   void recompute(int group, std::span<const Node* const> nodes);
   /// Drops nodes of `group` that it no longer needs for what it stores.
@@ -86,8 +92,16 @@ class Groups {
   /// Takes back what was recomputed and dropped in the groups of `before` since then.
   void restore(Snapshot before);
 
-  /// Body of the union of `a` and `b` (b = -1: of `a` alone).
-  BodyAnswer body(int a, int b) const;
+  /// What a kernel of `a` and `b` (b = -1: of `a` alone) computes and stores.
+  struct Whole {
+    Nodes nodes;
+    llvm::SmallVector<StoreRequest, 2> stores;
+  };
+  Whole whole(int a, int b = -1) const;
+  /// What is asked of its body, as long as `whole` is there.
+  BodyRequest request(const Whole& whole) const;
+  /// `names` gives the words of messages.
+  BodyAnswer body(const Whole& whole, const NodeNames& names) const;
 
  private:
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
@@ -98,17 +112,21 @@ class Groups {
   void find_loads(int group);
   void find_stores(int group);
 
-  /// Groups after the place `first` from which `group` is reached; nullopt if there are too many.
-  std::optional<std::vector<int>> ancestors(int group, int first) const;
-  /// Groups before the place `last` that are reached from `group`; nullopt if there are too many.
-  std::optional<std::vector<int>> descendants(int group, int last) const;
+  /// Adds the groups behind `first` that `group` waits for, unless one of them waits for `first` or
+  /// they are too many to look at.
+  Detour ancestors(int group, int first, std::vector<int>& found);
+  /// Adds the groups before the place `last` that wait for `group`; false if they are too many.
+  bool descendants(int group, int last, std::vector<int>& found);
   /// Gives `into`, which is becoming the union of both, a place that fits all others.
-  void find_place(int into, int from);
+  void find_place(int into, int from, Between between);
   int last_place(std::span<const int> groups) const;
 
-  ValueNames names_;
-  FusionWork& work_;
+  const GraphData& graph_;
+  mutable std::optional<ValueNames> names_;  ///< made when somebody asks
+  PlanWork& work_;
   std::vector<Group> groups_;
+  std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
+  std::uint32_t search_ = 0;
   // By id of the node.
   std::vector<int> home_;
   std::vector<llvm::SmallVector<int, 2>> groups_of_;

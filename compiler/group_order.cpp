@@ -5,55 +5,57 @@
 #include <utility>
 
 #include "compiler/group.h"
-#include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-// Beyond so many steps a merge is not worth the search.
-constexpr std::size_t kMostVisits = 1024;
+// Beyond so many edges a merge is not worth the search, which would else grow with the program.
+// Half of them would cost the corpus of real programs some merges, four times as many find no more
+// there.
+constexpr std::size_t kMostVisits = 256;
 
 }  // namespace
 
-std::optional<std::vector<int>> Groups::ancestors(int group, int first) const {
-  std::vector<int> found;
-  llvm::DenseSet<int> seen;
+Groups::Detour Groups::ancestors(int group, int first, std::vector<int>& found) {
   std::size_t visits = 0;
+  bool is_reached = false;
+  const std::uint32_t search = ++search_;
   const auto visit = [&](int at) {
     for (const Node* node : (*this)[at].loads) {
       const int producer = home(node);
       ++visits;
-      if (producer >= 0 && (*this)[producer].place > first && seen.insert(producer).second)
+      is_reached = is_reached || (producer == first && at != group);
+      if (producer < 0 || (*this)[producer].place <= (*this)[first].place) continue;
+      if (std::exchange(seen_[static_cast<std::size_t>(producer)], search) != search)
         found.push_back(producer);
     }
   };
   visit(group);
-  for (std::size_t i = 0; i < found.size() && visits <= kMostVisits; ++i) visit(found[i]);
+  for (std::size_t i = 0; i < found.size() && visits <= kMostVisits && !is_reached; ++i)
+    visit(found[i]);
   work_.cycle_check_visits += static_cast<std::int64_t>(visits);
-  if (visits > kMostVisits) return std::nullopt;
-  return found;
+  if (is_reached) return Detour::some;
+  return visits <= kMostVisits ? Detour::none : Detour::too_far_to_tell;
 }
 
-std::optional<std::vector<int>> Groups::descendants(int group, int last) const {
-  std::vector<int> found;
-  llvm::DenseSet<int> seen;
+bool Groups::descendants(int group, int last, std::vector<int>& found) {
   std::size_t visits = 0;
+  const std::uint32_t search = ++search_;
   const auto visit = [&](int at) {
     for (const Node* node : (*this)[at].stores)
       for (const Node* user : users(node))
         for (const int reader : groups_of_[user->id]) {
           if (++visits > kMostVisits) return;
-          if ((*this)[reader].place < last && reader != at && !contains(reader, node) &&
-              seen.insert(reader).second)
+          if ((*this)[reader].place >= last || reader == at || contains(reader, node)) continue;
+          if (std::exchange(seen_[static_cast<std::size_t>(reader)], search) != search)
             found.push_back(reader);
         }
   };
   visit(group);
   for (std::size_t i = 0; i < found.size() && visits <= kMostVisits; ++i) visit(found[i]);
   work_.cycle_check_visits += static_cast<std::int64_t>(visits);
-  if (visits > kMostVisits) return std::nullopt;
-  return found;
+  return visits <= kMostVisits;
 }
 
 int Groups::last_place(std::span<const int> groups) const {
@@ -62,33 +64,28 @@ int Groups::last_place(std::span<const int> groups) const {
   return result;
 }
 
-Groups::Detour Groups::detour(int a, int b) const {
+Groups::Between Groups::between(int a, int b) {
   if ((*this)[a].place > (*this)[b].place) std::swap(a, b);
-  const auto before = ancestors(b, (*this)[a].place);
-  if (!before) return Detour::too_far_to_tell;
-  for (const int between : *before)
-    for (const Node* node : (*this)[between].loads)
-      if (home(node) == a) return Detour::some;
+  Between result;
+  result.detour = ancestors(b, a, result.before);
+  if (result.detour != Detour::none) return result;
   // Merging will move those that wait for `a` as well, if any of the others stand among them.
-  const bool can_move = before->empty() || descendants(a, last_place(*before));
-  return can_move ? Detour::none : Detour::too_far_to_tell;
+  const bool can_move =
+      result.before.empty() || descendants(a, last_place(result.before), result.after);
+  if (!can_move) result.detour = Detour::too_far_to_tell;
+  return result;
 }
 
-void Groups::find_place(int into, int from) {
-  const bool is_first = (*this)[into].place < (*this)[from].place;
-  const int first = is_first ? into : from;
-  const int second = is_first ? from : into;
+void Groups::find_place(int into, int from, Between between) {
+  const int first = (*this)[into].place < (*this)[from].place ? into : from;
   // What the second one waits for stands before their union, what waits for the first one after it.
-  std::vector<int> before = *ancestors(second, (*this)[first].place);
-  std::vector<int> after;
-  if (!before.empty()) after = *descendants(first, last_place(before));
   const auto place_of = [&](int group) { return (*this)[group].place; };
-  std::ranges::sort(before, {}, place_of);
-  std::ranges::sort(after, {}, place_of);
+  std::ranges::sort(between.before, {}, place_of);
+  std::ranges::sort(between.after, {}, place_of);
 
-  std::vector<int> moved = std::move(before);
+  std::vector<int> moved = std::move(between.before);
   moved.push_back(into);
-  moved.insert(moved.end(), after.begin(), after.end());
+  moved.insert(moved.end(), between.after.begin(), between.after.end());
   at(into).place = (*this)[first].place;
   std::vector<int> places;
   for (const int group : moved) places.push_back(place_of(group));

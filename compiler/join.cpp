@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 
-#include "compiler/cost.h"
 #include "compiler/foreach.h"
-#include "compiler/kernel_body.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -74,25 +74,44 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
   return std::nullopt;
 }
 
-/// The candidates of `kernel` with blocks of `threads`, in its own order.
-std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, const Target& target) {
+/// Blocks that kernels are tried with beside those of the heaviest one.
+constexpr std::array<int, 4> kSizes = {256, 128, 512, 64};
+
+bool suits(const Kernel& kernel, int threads, const Target& target) {
+  return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
+    return with_threads(kernel, candidate, threads, target).has_value();
+  });
+}
+
+/// Which of `kSizes` suit `kernel`, as bits.
+unsigned suited_sizes(const Kernel& kernel, const Target& target) {
+  unsigned result = 0;
+  for (std::size_t i = 0; i < kSizes.size(); ++i)
+    if (suits(kernel, kSizes[i], target)) result |= 1U << i;
+  return result;
+}
+
+/// At most `most` candidates of `kernel` with blocks of `threads`, in its own order.
+std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
+                                     const Target& target) {
   std::vector<Schedule> result;
   for (const bool as_they_are : {true, false})
     for (const Schedule& candidate : kernel.candidates) {
+      if (result.size() == most) return result;
       if ((candidate.threads == threads) != as_they_are) continue;
-      const std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target);
-      if (fit && std::ranges::find(result, *fit) == result.end()) result.push_back(*fit);
+      std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target);
+      if (fit && std::ranges::find(result, *fit) == result.end()) result.push_back(std::move(*fit));
     }
   return result;
 }
 
 /// The member whose schedule each member takes: of those of a list, the largest one.
 std::vector<std::size_t> models_of(std::span<const Kernel> members,
-                                   std::span<const std::int64_t> sizes) {
+                                   std::span<const std::int64_t> elements) {
   std::map<int, std::size_t> largest;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto [found, is_new] = largest.try_emplace(members[i].list, i);
-    if (sizes[i] > sizes[found->second]) found->second = i;
+    if (elements[i] > elements[found->second]) found->second = i;
   }
   std::vector<std::size_t> models(members.size());
   for (std::size_t i = 0; i < members.size(); ++i)
@@ -105,23 +124,23 @@ std::vector<std::size_t> models_of(std::span<const Kernel> members,
 std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
                                         std::span<const std::int64_t> elements,
                                         const Target& target) {
-  const auto heaviest =
-      static_cast<std::size_t>(std::ranges::max_element(elements) - elements.begin());
+  const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
+  const Kernel& heaviest = members[static_cast<std::size_t>(place_of_heaviest)];
   const std::vector<std::size_t> models = models_of(members, elements);
   std::vector<Schedule> result;
-  std::vector<int> sizes = {members[heaviest].schedule.threads};
-  for (const int threads : {256, 128, 512, 64})
+  std::vector<int> sizes = {heaviest.schedule.threads};
+  for (const int threads : kSizes)
     if (threads != sizes[0]) sizes.push_back(threads);
   for (const int threads : sizes) {
+    const std::size_t choices = threads == sizes[0] ? 3 : 1;
     std::vector<std::vector<Schedule>> each(members.size());
     bool has_all = true;
-    for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t i = 0; i < members.size() && has_all; ++i) {
       if (models[i] != i) continue;
-      each[i] = schedules_with(members[i], threads, target);
-      has_all = has_all && !each[i].empty();
+      each[i] = schedules_with(members[i], threads, choices, target);
+      has_all = !each[i].empty();
     }
     if (!has_all) continue;
-    const std::size_t choices = threads == sizes[0] ? 3 : 1;
     for (std::size_t i = 0; i < choices && result.size() < kMostCandidates; ++i) {
       Schedule joined{.threads = threads};
       for (const std::size_t model : models)
@@ -132,17 +151,16 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
   return result;
 }
 
-/// Kernels on their way into one launch.
+/// Kernels on their way into one launch, and what they have together.
 struct Launch {
   std::vector<int> kernels;
-  std::vector<int> phase;  ///< of each
   int phases = 1;
-  std::size_t codes = 1;  ///< kernels, those of a list being one
-  std::size_t ops = 0;    ///< of these
-  llvm::DenseSet<int> lists;
-  llvm::DenseSet<int> buffers;  ///< but those of lists
-  double seconds = 0;           ///< of all, without what it takes to launch them
-  double tail_bytes = 0;        ///< of the phases behind the first
+  std::size_t codes = 0;   ///< kernels, those of a list being one
+  std::size_t ops = 0;     ///< of these
+  std::size_t arrays = 0;  ///< but those of lists
+  unsigned sizes = 0;      ///< of blocks that suit all, of `kSizes`
+  double seconds = 0;      ///< of all, without what it takes to launch them
+  double tail_bytes = 0;   ///< of the phases behind the first
   bool has_tail() const { return phases > 1 && tail_bytes <= kMostTailBytes; }
   bool is_cooperative() const { return phases > 1 && !has_tail(); }
 };
@@ -152,9 +170,14 @@ class Joiner {
   Joiner(Program& program, const Target& target) : program_(program), target_(target) {}
 
   void run() {
-    find_lists(program_);
-    launch_of_.resize(program_.kernels.size(), -1);
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i) place(static_cast<int>(i));
+    const std::size_t count = program_.kernels.size();
+    launch_of_.resize(count, -1);
+    phase_of_.resize(count, 0);
+    member_of_.resize(count, 0);
+    touched_by_.resize(program_.buffers.size(), -1);
+    launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
+    for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
+    for (Launch& launch : launches_) number_members(launch);
     explain_boundaries();
     replace_kernels();
   }
@@ -163,76 +186,90 @@ class Joiner {
   const Kernel& kernel(int number) const {
     return program_.kernels[static_cast<std::size_t>(number)];
   }
+  int launch_of(int number) const { return launch_of_[static_cast<std::size_t>(number)]; }
+  int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
+  int latest() const { return static_cast<int>(launches_.size()) - 1; }
 
   /// Into the launch before, else into one of its own. Kernels only ever join the latest launch, so
   /// no launch can come to wait for a later one.
   void place(int number) {
-    Body body = body_of(program_, kernel(number));
-    const Cost cost = cost_of(body, target_, program_.facts);
-    Launch own{.kernels = {number},
-               .phase = {0},
-               .ops = kernel(number).nodes.size(),
-               .seconds = cost.seconds - target_.launch_seconds,
-               .tail_bytes = cost.bytes_read + cost.bytes_written};
-    if (kernel(number).list >= 0) {
-      own.lists.insert(kernel(number).list);
-    } else {
-      for (const Value& value : body.values)
-        if (value.kind == Value::Kind::load)
-          own.buffers.insert(program_.buffer_of.lookup(value.node));
-      for (const Store& store : kernel(number).stores) own.buffers.insert(store.buffer);
-    }
+    const std::vector<int> touched = touched_by(kernel(number));
     if (!launches_.empty()) {
-      const int current = static_cast<int>(launches_.size()) - 1;
-      std::string refusal = add(launches_.back(), own);
+      const int phase = phase_in_latest(number);
+      const Launch& before = launches_.back();
+      Launch both = united(before, kernel(number), phase, touched);
+      std::string refusal = refusal_of(before, both, number);
       if (refusal.empty()) {
-        launch_of_[static_cast<std::size_t>(number)] = current;
+        both.kernels = std::move(launches_.back().kernels);
+        launches_.back() = std::move(both);
+        enter(number, phase, touched);
         return;
       }
-      refusals_[number] = std::move(refusal);
+      refusals_.push_back(std::move(refusal));
+    } else {
+      refusals_.emplace_back();
     }
-    launch_of_[static_cast<std::size_t>(number)] = static_cast<int>(launches_.size());
-    own.tail_bytes = 0;
-    launches_.push_back(std::move(own));
+    launches_.emplace_back();
+    launches_.back() = united({.sizes = ~0U}, kernel(number), 0, touched);
+    enter(number, 0, touched);
   }
 
-  /// Adds the one kernel of `own` to `launch`, or says why not.
-  std::string add(Launch& launch, const Launch& own) const {
-    const int number = own.kernels[0];
+  /// The buffers that `kernel` reads or writes; of a list they are in a table.
+  static std::vector<int> touched_by(const Kernel& kernel) {
+    if (kernel.list >= 0) return {};
+    std::vector<int> result = kernel.reads;
+    for (const Store& store : kernel.stores) result.push_back(store.buffer);
+    std::ranges::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
+  /// Behind what it needs of the latest launch.
+  int phase_in_latest(int number) const {
     int phase = 0;
-    for (const int before : kernel(number).depends_on) {
-      const auto at = std::ranges::find(launch.kernels, before);
-      if (at != launch.kernels.end())
-        phase = std::max(phase,
-                         launch.phase[static_cast<std::size_t>(at - launch.kernels.begin())] + 1);
-    }
-    Launch both = launch;
-    both.kernels.push_back(number);
-    both.phase.push_back(phase);
-    both.phases = std::max(launch.phases, phase + 1);
-    const bool is_known_code = launch.lists.contains(kernel(number).list);
-    if (!is_known_code) {
-      ++both.codes;
-      both.ops += own.ops;
-      both.lists.insert(own.lists.begin(), own.lists.end());
-    }
-    both.seconds += own.seconds;
-    if (phase > 0) both.tail_bytes += own.tail_bytes;
-    both.buffers.insert(own.buffers.begin(), own.buffers.end());
-    if (std::string refusal = refusal_of(launch, both); !refusal.empty()) return refusal;
-    launch = std::move(both);
-    return {};
+    for (const int before : kernel(number).depends_on)
+      if (launch_of(before) == latest()) phase = std::max(phase, phase_of(before) + 1);
+    return phase;
   }
 
-  std::string refusal_of(const Launch& before, const Launch& both) const {
+  /// What `launch`, the latest one or none, and `added` have together; the kernels are left out.
+  Launch united(const Launch& launch, const Kernel& added, int phase,
+                std::span<const int> touched) const {
+    const int own = launch.kernels.empty() ? -2 : latest();
+    const bool is_new_code =
+        added.list < 0 || launch_of_list_[static_cast<std::size_t>(added.list)] != own;
+    Launch both{.kernels = {},
+                .phases = std::max(launch.phases, phase + 1),
+                .codes = launch.codes + (is_new_code ? 1 : 0),
+                .ops = launch.ops + (is_new_code ? added.nodes.size() : 0),
+                .arrays = launch.arrays,
+                .sizes = launch.sizes & suited_sizes(added, target_),
+                .seconds = launch.seconds + (added.seconds - target_.launch_seconds),
+                .tail_bytes = launch.tail_bytes + (phase > 0 ? added.bytes : 0)};
+    for (const int buffer : touched)
+      both.arrays += touched_by_[static_cast<std::size_t>(buffer)] != own ? 1 : 0;
+    return both;
+  }
+
+  /// `number` is now in the latest launch.
+  void enter(int number, int phase, std::span<const int> touched) {
+    launches_.back().kernels.push_back(number);
+    launch_of_[static_cast<std::size_t>(number)] = latest();
+    phase_of_[static_cast<std::size_t>(number)] = phase;
+    for (const int buffer : touched) touched_by_[static_cast<std::size_t>(buffer)] = latest();
+    if (const int list = kernel(number).list; list >= 0)
+      launch_of_list_[static_cast<std::size_t>(list)] = latest();
+  }
+
+  std::string refusal_of(const Launch& before, const Launch& both, int added) const {
     if (both.codes > kMostMembers)
       return fmt::format("a launch has no more than {} different kernels", kMostMembers);
     if (both.phases > kMostPhases)
       return fmt::format("a launch has no more than {} phases", kMostPhases);
     if (both.ops > kMostOps)
       return fmt::format("in one launch they are {} ops, more than {}", both.ops, kMostOps);
-    if (both.buffers.size() > kMostArrays)
-      return fmt::format("in one launch they touch {} arrays, more than {}", both.buffers.size(),
+    if (both.arrays > kMostArrays)
+      return fmt::format("in one launch they touch {} arrays, more than {}", both.arrays,
                          kMostArrays);
     const double waits = both.has_tail() ? (both.tail_bytes - before.tail_bytes) / kTailBandwidth
                                          : target_.barrier_seconds * (both.phases - before.phases);
@@ -243,100 +280,112 @@ class Joiner {
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
           "that wait for one another",
           saved * 1e6, lost * 1e6, both.seconds * 1e6);
-    if (both.codes > before.codes && candidates_of(both).empty())
-      return "no size of a block suits both";
+    if (both.sizes == 0 && !suits_heaviest(before, added)) return "no size of a block suits both";
     return {};
   }
 
-  std::vector<Kernel> members_of(const Launch& launch) const {
-    std::vector<Kernel> members;
-    for (const int member : order_of(launch)) {
-      members.push_back(kernel(launch.kernels[static_cast<std::size_t>(member)]));
-      members.back().phase = launch.phase[static_cast<std::size_t>(member)];
-    }
-    return members;
+  /// True if blocks of the heaviest kernel's own size suit `launch` and `added`.
+  bool suits_heaviest(const Launch& launch, int added) const {
+    std::vector<int> kernels = launch.kernels;
+    kernels.push_back(added);
+    std::ranges::stable_sort(kernels, {}, [&](int number) {
+      return number == added ? phase_in_latest(added) : phase_of(number);
+    });
+    const int threads = kernel(heaviest(kernels)).schedule.threads;
+    return std::ranges::all_of(kernels,
+                               [&](int number) { return suits(kernel(number), threads, target_); });
   }
 
-  std::vector<Schedule> candidates_of(const Launch& launch) const {
-    const std::vector<Kernel> members = members_of(launch);
-    std::vector<std::int64_t> elements;
-    for (const Kernel& member : members)
-      elements.push_back(
-          evaluate(product(member.parallel) * member.reduced, program_.facts.symbols));
-    return joined_candidates(members, elements, target_);
+  /// The one with the most elements: blocks should suit it first.
+  int heaviest(std::span<const int> kernels) const {
+    return *std::ranges::max_element(kernels, {},
+                                     [&](int number) { return elements_of(kernel(number)); });
+  }
+  std::int64_t elements_of(const Kernel& kernel) const {
+    return evaluate(product(kernel.parallel) * kernel.reduced, program_.facts.symbols);
+  }
+
+  /// Members are numbered by phase.
+  void number_members(Launch& launch) {
+    std::ranges::stable_sort(launch.kernels, {}, [&](int number) { return phase_of(number); });
+    for (std::size_t i = 0; i < launch.kernels.size(); ++i)
+      member_of_[static_cast<std::size_t>(launch.kernels[i])] = static_cast<int>(i);
   }
 
   /// Boundaries between launches tell why nothing was joined as well; those inside stay, since they
   /// are why there are members.
   void explain_boundaries() {
-    std::map<std::string, int> number_of;
+    std::unordered_map<std::string, int> number_of;
     for (std::size_t i = 0; i < program_.kernels.size(); ++i)
       number_of[program_.kernels[i].name] = static_cast<int>(i);
     std::vector<Boundary> kept;
-    std::set<std::array<std::string, 3>> known;
+    kept.reserve(program_.boundaries.size());
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> known;
     for (Boundary& boundary : program_.boundaries) {
       const int producer = number_of.at(boundary.producer);
       const int consumer = number_of.at(boundary.consumer);
-      const int from = launch_of_[static_cast<std::size_t>(producer)];
-      const int to = launch_of_[static_cast<std::size_t>(consumer)];
+      const int from = launch_of(producer);
+      const int to = launch_of(consumer);
       boundary.is_inside = from == to;
-      if (to == from + 1)
-        boundary.reason += "; " + refusals_.at(launches_[static_cast<std::size_t>(to)].kernels[0]);
+      if (to == from + 1) boundary.reason += "; " + refusals_[static_cast<std::size_t>(to)];
       boundary.producer = boundary.is_inside ? member_name(producer) : name_of(from);
       boundary.consumer = boundary.is_inside ? member_name(consumer) : name_of(to);
-      if (known.insert({boundary.producer, boundary.consumer, boundary.reason}).second)
-        kept.push_back(std::move(boundary));
+      kept.push_back(std::move(boundary));
+      const Boundary& last = kept.back();
+      if (!known.insert({last.producer, last.consumer, last.reason}).second) kept.pop_back();
     }
     program_.boundaries = std::move(kept);
   }
 
-  /// Members are numbered by phase.
   std::string member_name(int number) const {
-    const int at = launch_of_[static_cast<std::size_t>(number)];
-    const Launch& launch = launches_[static_cast<std::size_t>(at)];
-    const std::vector<int> order = order_of(launch);
-    const auto place = std::ranges::find(order, number, [&](int member) {
-      return launch.kernels[static_cast<std::size_t>(member)];
-    });
-    return fmt::format("{}_{}", name_of(at), place - order.begin());
-  }
-
-  /// The members of a launch by ascending phase.
-  static std::vector<int> order_of(const Launch& launch) {
-    std::vector<int> order(launch.kernels.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(
-        order, {}, [&](int member) { return launch.phase[static_cast<std::size_t>(member)]; });
-    return order;
+    return fmt::format("{}_{}", name_of(launch_of(number)),
+                       member_of_[static_cast<std::size_t>(number)]);
   }
 
   std::string name_of(int launch) const {
     return fmt::format("{}_{}", program_.graph->name(), launch);
   }
 
-  Kernel joined(const Launch& launch) const {
+  /// The kernel of `launch`, whose members it takes.
+  Kernel joined(const Launch& launch) {
     Kernel result{.kind = KernelKind::joined};
-    result.members = members_of(launch);
-    for (const Kernel& member : result.members) {
-      result.nodes.insert(result.nodes.end(), member.nodes.begin(), member.nodes.end());
-      result.stores.insert(result.stores.end(), member.stores.begin(), member.stores.end());
-      result.depends_on.insert(result.depends_on.end(), member.depends_on.begin(),
-                               member.depends_on.end());
-      result.notes.insert(result.notes.end(), member.notes.begin(), member.notes.end());
+    for (const int number : launch.kernels) {
+      Kernel& member = result.members.emplace_back(
+          std::move(program_.kernels[static_cast<std::size_t>(number)]));
+      member.phase = phase_of(number);
+      append(result.nodes, member.nodes);
+      append(result.stores, member.stores);
+      append(result.depends_on, member.depends_on);
+      append(result.reads, member.reads);
+      append(result.notes, member.notes);
+      result.bytes += member.bytes;
     }
+    std::ranges::sort(result.reads);
+    result.reads.erase(std::unique(result.reads.begin(), result.reads.end()), result.reads.end());
+    result.seconds = launch.seconds + target_.launch_seconds;
     result.has_tail = launch.has_tail();
-    result.candidates = candidates_of(launch);
+    std::vector<std::int64_t> elements;
+    for (const Kernel& member : result.members) elements.push_back(elements_of(member));
+    result.candidates = SharedSchedules(joined_candidates(result.members, elements, target_));
     result.schedule = result.candidates.front();
     return result;
   }
 
+  template <class Item>
+  static void append(std::vector<Item>& list, const std::vector<Item>& more) {
+    list.insert(list.end(), more.begin(), more.end());
+  }
+
   void replace_kernels() {
     std::vector<Kernel> kernels;
+    kernels.reserve(launches_.size());
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       const Launch& launch = launches_[i];
-      Kernel next = launch.kernels.size() == 1 ? kernel(launch.kernels[0]) : joined(launch);
+      const auto first = static_cast<std::size_t>(launch.kernels[0]);
+      Kernel next =
+          launch.kernels.size() == 1 ? std::move(program_.kernels[first]) : joined(launch);
       next.name = name_of(static_cast<int>(i));
-      for (int& before : next.depends_on) before = launch_of_[static_cast<std::size_t>(before)];
+      for (int& before : next.depends_on) before = launch_of(before);
       std::ranges::sort(next.depends_on);
       next.depends_on.erase(std::unique(next.depends_on.begin(), next.depends_on.end()),
                             next.depends_on.end());
@@ -351,9 +400,13 @@ class Joiner {
   Program& program_;
   const Target& target_;
   std::vector<Launch> launches_;
-  std::vector<int> launch_of_;  ///< by kernel
-  std::map<int, std::string>
-      refusals_;  ///< why the first kernel of a launch is not in the one before
+  std::vector<std::string>
+      refusals_;                     ///< why the first kernel of a launch is not in the one before
+  std::vector<int> launch_of_;       ///< by kernel
+  std::vector<int> phase_of_;        ///< likewise
+  std::vector<int> member_of_;       ///< likewise, its number among those of its launch
+  std::vector<int> launch_of_list_;  ///< the latest one
+  std::vector<int> touched_by_;      ///< the latest launch that touches it, by buffer
 };
 
 }  // namespace

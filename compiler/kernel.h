@@ -59,13 +59,17 @@ struct Kernel {
   KernelKind kind = KernelKind::pointwise;
   std::vector<const Node*> nodes;  ///< computed in here, operands first
   std::vector<Store> stores;
-  std::vector<Extent> parallel;      ///< extents of the axes that stay
-  Extent reduced = 1;                ///< the flattened extent of the axes that go; 1: none
-  std::vector<int> depends_on;       ///< earlier kernels of the program that must be done
-  Schedule schedule;                 ///< the heuristic's choice, or the tuned one
-  std::vector<Schedule> candidates;  ///< the heuristic's choice first
-  std::vector<std::string> notes;    ///< why it is not faster, in words
-  std::vector<Kernel> members;       ///< of a joined kernel, by ascending phase
+  std::vector<Extent> parallel;  ///< extents of the axes that stay
+  Extent reduced = 1;            ///< the flattened extent of the axes that go; 1: none
+  std::vector<int> depends_on;   ///< earlier kernels of the program that must be done
+  Schedule schedule;             ///< the heuristic's choice, or the tuned one
+  /// The heuristic's choice first. Kernels that are alike share theirs.
+  SharedSchedules candidates;
+  std::vector<int> reads;          ///< buffers
+  double bytes = 0;                ///< that it reads and writes, as predicted
+  double seconds = 0;              ///< that it takes in a launch of its own, likewise
+  std::vector<std::string> notes;  ///< why it is not faster, in words
+  std::vector<Kernel> members;     ///< of a joined kernel, by ascending phase
   int phase = 0;  ///< of a member: what it needs of others is done in the phases before
   /// Of a member: those with the same number run the same code on arrays, and maybe sizes, of their
   /// own, which a table holds. -1: there are too few like it.
@@ -104,12 +108,13 @@ struct Facts {
       {};  ///< of each symbol, what a guard says; filled by schedule
 };
 
-/// What fusing went through, counted: it grows as the graph does, and no faster.
-struct FusionWork {
+/// What planning went through, counted: it grows as the graph does, and no faster.
+struct PlanWork {
   std::int64_t candidates_scored = 0;   ///< pairs of groups that were given a place in the queue
   std::int64_t cycle_check_visits = 0;  ///< edges followed to see what lies between two groups
-  std::int64_t bodies_built = 0;
-  std::int64_t values_built = 0;  ///< nodes of those bodies
+  std::int64_t bodies_built = 0;        ///< to judge what may become one kernel
+  std::int64_t values_built = 0;        ///< nodes of those bodies
+  std::int64_t kernels_scheduled = 0;   ///< the others are like one of these
 };
 
 /// A scheduled program: what runs, in order.
@@ -124,7 +129,7 @@ struct Program {
   std::string arch;      ///< that it is planned for
   Numerics numerics;     ///< how its kernels round and compute
   int recorded_ops = 0;  ///< of the graph before simplification
-  FusionWork fusion_work;
+  PlanWork work;
   std::shared_ptr<LazyValueNames> lazy_names = std::make_shared<LazyValueNames>();
 
   /// What users read the graph's values as.

@@ -6,20 +6,29 @@
 
 namespace sinter {
 
-Body body_of(const Program& program, const Kernel& kernel) {
-  const auto strides = [&](int buffer) -> std::span<const Extent> {
-    return program.buffers[static_cast<std::size_t>(buffer)].strides;
-  };
+std::vector<StoreRequest> stores_of(const Program& program, const Kernel& kernel) {
   std::vector<StoreRequest> stores;
   for (const Store& store : kernel.stores)
-    stores.push_back({.node = store.node, .strides = strides(store.buffer)});
-  const auto read_strides = [&](const Node* node) -> std::span<const Extent> {
+    stores.push_back({.node = store.node,
+                      .strides = program.buffers[static_cast<std::size_t>(store.buffer)].strides});
+  return stores;
+}
+
+BodyRequest request_of(const Program& program, const Kernel& kernel,
+                       std::span<const StoreRequest> stores) {
+  const auto strides = [&program](const Node* node) -> std::span<const Extent> {
     const auto buffer = program.buffer_of.find(node);
-    return buffer == program.buffer_of.end() ? std::span<const Extent>() : strides(buffer->second);
+    if (buffer == program.buffer_of.end()) return {};
+    return program.buffers[static_cast<std::size_t>(buffer->second)].strides;
   };
-  BodyAnswer answer = build_body(
-      {.nodes = kernel.nodes, .stores = stores, .strides = read_strides},
-      [](const Node* node) { return fmt::format("{}_{}", info(node->op).name, node->id); });
+  return {.nodes = kernel.nodes, .stores = stores, .strides = strides};
+}
+
+Body body_of(const Program& program, const Kernel& kernel) {
+  const std::vector<StoreRequest> stores = stores_of(program, kernel);
+  BodyAnswer answer = build_body(request_of(program, kernel, stores), [](const Node* node) {
+    return fmt::format("{}_{}", info(node->op).name, node->id);
+  });
   ensure(static_cast<bool>(answer),
          fmt::format("kernel {} has no body: {}", kernel.name, answer.why_not));
   return collapse_axes(std::move(answer.body));

@@ -39,6 +39,12 @@ int count_ops(const GraphData& graph) {
       reachable(graph), [](const Node* node) { return !is_source(node->op); }));
 }
 
+/// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
+/// changes something early in a long program makes all that follows from it anew.
+void shed(Graph& graph) {
+  if (graph.data().nodes.size() * 2 > reachable(graph.data()).size() * 3) graph = compact(graph);
+}
+
 }  // namespace
 
 Program plan(const Graph& recorded, const Target& target, const Facts& facts,
@@ -54,7 +60,9 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     graph.data().outputs[i].is_left_out = options.left_out[i];
   std::vector<Guard> guards;
   passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
+  shed(graph);
   passes.run("fold", graph, [&] { fold(graph.data()); });
+  shed(graph);
   passes.run("simplify", graph, [&] { simplify(graph.data()); });
 
   Program program;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sinter {
@@ -27,6 +29,30 @@ struct Schedule {
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+/// Schedules that kernels which are alike share.
+class SharedSchedules {
+ public:
+  SharedSchedules() = default;
+  explicit SharedSchedules(std::vector<Schedule> list)
+      : list_(std::make_shared<const std::vector<Schedule>>(std::move(list))) {}
+
+  const std::vector<Schedule>& list() const {
+    static const std::vector<Schedule> none;
+    return list_ ? *list_ : none;
+  }
+  auto begin() const { return list().begin(); }
+  auto end() const { return list().end(); }
+  std::size_t size() const { return list().size(); }
+  bool empty() const { return list().empty(); }
+  const Schedule& front() const { return list().front(); }
+  friend bool operator==(const SharedSchedules& a, const SharedSchedules& b) {
+    return a.list() == b.list();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<Schedule>> list_;
 };
 
 /// `threads 256, vector 4, unroll 2`: as in head comments and tuning tables.

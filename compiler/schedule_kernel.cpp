@@ -9,6 +9,7 @@
 #include "compiler/cost.h"
 #include "compiler/guards.h"
 #include "compiler/kernel_body.h"
+#include "compiler/kernel_key.h"
 #include "compiler/tiles.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
@@ -92,6 +93,11 @@ bool fits_32_bits(const Program& program, const Kernel& kernel) {
 
 namespace {
 
+std::span<const ExtentTerm> symbolic_terms(Extent extent) {
+  if (extent.is_number()) return {};
+  return extent.expression()->terms;
+}
+
 /// What vectors may rely on: powers of two that divide the symbols of axes behind the first.
 void find_divisors(Program& program) {
   const std::shared_ptr<ExtentTable>& extents = program.graph->data().extents;
@@ -99,7 +105,7 @@ void find_divisors(Program& program) {
   std::vector<bool> matters(extents->symbols().size(), false);
   for (const Buffer& buffer : program.buffers)
     for (std::size_t axis = 1; axis < buffer.node->shape.size(); ++axis)
-      for (const ExtentTerm& term : terms_of(buffer.node->shape[axis]))
+      for (const ExtentTerm& term : symbolic_terms(buffer.node->shape[axis]))
         for (const ExtentAtom* atom : term.atoms)
           if (!atom->name.empty()) matters[static_cast<std::size_t>(atom->id)] = true;
   for (std::size_t id = 0; id < matters.size(); ++id) {
@@ -220,24 +226,6 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
                     evaluate(body.reduced_size(), facts.symbols), body.passes()));
 }
 
-void schedule(Program& program, Kernel& kernel, const Body& body, const Target& target) {
-  // Only rows have a last block that reduces their values. A kernel that was fused for that stays
-  // one of rows, even if what it reads came to lie in other memory since.
-  kernel.kind = body.finals.empty() ? kind_of(body, target, program.facts) : KernelKind::row_reduce;
-  if (body.scan)
-    guard_scan(program, body.reduced_size());
-  else if (body.has_reduced_axis)
-    guard_tree(program, body.reduced_size());
-  if (!body.finals.empty() || !body.columns.empty()) guard_tree(program, body.parallel_size());
-  for (const Extent extent : body.at_least_one)
-    add_guard(program.guards,
-              {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});
-  kernel.candidates = candidates(kernel.kind, body, target, program.facts);
-  ensure(!kernel.candidates.empty(), "kernel " + kernel.name + " has no schedule");
-  kernel.schedule = kernel.candidates.front();
-  add_notes(kernel, body, program.facts);
-}
-
 void set_extents(Kernel& kernel, const Body& body) {
   kernel.parallel.clear();
   for (int axis = 0; axis < body.parallel_axes; ++axis)
@@ -247,22 +235,103 @@ void set_extents(Kernel& kernel, const Body& body) {
   if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
 }
 
+/// Schedules the kernels of a program: of those that are alike the first one, which the others
+/// follow.
+class Scheduler {
+ public:
+  Scheduler(Program& program, const Target& target)
+      : program_(program), target_(target), keys_(program.graph->data()) {
+    find_divisors(program);
+    do_buffers_fit_ = buffers_fit(program);
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
+      Kernel& kernel = program_.kernels[i];
+      const std::vector<StoreRequest> stores = stores_of(program_, kernel);
+      const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
+      const Scheduled* like = known_.find(key);
+      if (like)
+        follow(kernel, program_.kernels[like->kernel], like->own_notes);
+      else
+        like = &known_.add(key, schedule(i));
+      for (const int place : like->loads)
+        kernel.reads.push_back(program_.buffer_of.lookup(keys_.node_at(place)));
+    }
+  }
+
+ private:
+  struct Scheduled {
+    std::size_t kernel = 0;
+    std::size_t own_notes = 0;  ///< those that do not hold for others
+    std::vector<int> loads;     ///< places in the key
+  };
+
+  static void follow(Kernel& kernel, const Kernel& like, std::size_t own_notes) {
+    kernel.kind = like.kind;
+    kernel.parallel = like.parallel;
+    kernel.reduced = like.reduced;
+    kernel.schedule = like.schedule;
+    kernel.candidates = like.candidates;
+    kernel.bytes = like.bytes;
+    kernel.seconds = like.seconds;
+    kernel.notes.insert(kernel.notes.end(),
+                        like.notes.begin() + static_cast<std::ptrdiff_t>(own_notes),
+                        like.notes.end());
+  }
+
+  Scheduled schedule(std::size_t number) {
+    ++program_.work.kernels_scheduled;
+    Kernel& kernel = program_.kernels[number];
+    Scheduled result{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
+    const Body body = body_of(program_, kernel);
+    const Facts& facts = program_.facts;
+    set_extents(kernel, body);
+    // Only rows have a last block that reduces their values. A kernel that was fused for that stays
+    // one of rows, even if what it reads came to lie in other memory since.
+    kernel.kind = body.finals.empty() ? kind_of(body, target_, facts) : KernelKind::row_reduce;
+    add_guards(kernel, body);
+    std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);
+    ensure(!choices.empty(), "kernel " + kernel.name + " has no schedule");
+    kernel.schedule = choices.front();
+    kernel.candidates = SharedSchedules(std::move(choices));
+    add_notes(kernel, body, facts);
+    const Cost cost = cost_of(body, target_, facts);
+    kernel.bytes = cost.bytes_read + cost.bytes_written;
+    kernel.seconds = cost.seconds;
+    for (const Value& value : body.values)
+      if (value.kind == Value::Kind::load) result.loads.push_back(keys_.place(value.node));
+    std::ranges::sort(result.loads);
+    result.loads.erase(std::unique(result.loads.begin(), result.loads.end()), result.loads.end());
+    return result;
+  }
+
+  void add_guards(const Kernel& kernel, const Body& body) {
+    if (do_buffers_fit_ && iterations_fit(program_, kernel)) {
+      if (!std::exchange(are_buffers_guarded_, true))
+        for (const Buffer& buffer : program_.buffers) guard_32_bits(program_, buffer.elements);
+      guard_32_bits(program_, iterations(kernel));
+    }
+    if (body.scan)
+      guard_scan(program_, body.reduced_size());
+    else if (body.has_reduced_axis)
+      guard_tree(program_, body.reduced_size());
+    if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
+    for (const Extent extent : body.at_least_one)
+      add_guard(program_.guards,
+                {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});
+  }
+
+  Program& program_;
+  const Target& target_;
+  KernelKeys keys_;
+  KnownOfKeys<Scheduled> known_;
+  bool do_buffers_fit_ = false;
+  bool are_buffers_guarded_ = false;
+};
+
 }  // namespace
 
-void schedule(Program& program, const Target& target) {
-  find_divisors(program);
-  const bool do_buffers_fit = buffers_fit(program);
-  bool are_buffers_guarded = false;
-  for (Kernel& kernel : program.kernels) {
-    const Body body = body_of(program, kernel);
-    set_extents(kernel, body);
-    if (do_buffers_fit && iterations_fit(program, kernel)) {
-      if (!std::exchange(are_buffers_guarded, true))
-        for (const Buffer& buffer : program.buffers) guard_32_bits(program, buffer.elements);
-      guard_32_bits(program, iterations(kernel));
-    }
-    schedule(program, kernel, body, target);
-  }
-}
+void schedule(Program& program, const Target& target) { Scheduler(program, target).run(); }
 
 }  // namespace sinter

@@ -58,7 +58,7 @@ Positions visible(const Body& body, int axis, const std::vector<Condition>& cond
 /// seen. Every axis runs over its whole extent.
 std::optional<Extent> consecutive_values(const Body& body, const Index& index) {
   Extent count = 1;
-  std::vector<IndexTerm> left = index.terms;
+  llvm::SmallVector<IndexTerm, 2> left = index.terms;
   while (!left.empty()) {
     const auto next = std::ranges::find(left, count, &IndexTerm::coefficient);
     if (next == left.end() || next->atom->kind != IndexAtom::Kind::axis) return std::nullopt;

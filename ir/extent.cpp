@@ -216,7 +216,7 @@ std::vector<ExtentTerm> terms_of(Extent extent) {
   return {{.atoms = {}, .coefficient = extent.number()}};
 }
 
-Extent operator+(Extent a, Extent b) {
+Extent Extent::general_sum(Extent a, Extent b) {
   if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '+');
   if (a.is(0)) return b;
   if (b.is(0)) return a;
@@ -227,9 +227,7 @@ Extent operator+(Extent a, Extent b) {
   return table->remember('+', a, b, make(table, std::move(terms)));
 }
 
-Extent operator-(Extent a, Extent b) { return a + b * Extent(-1); }
-
-Extent operator*(Extent a, Extent b) {
+Extent Extent::general_product(Extent a, Extent b) {
   if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '*');
   if (a.is(1)) return b;
   if (b.is(1)) return a;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/adt.h"
 #include "ir/extent.h"
 #include "ir/node.h"
 
@@ -26,7 +27,7 @@ struct IndexTerm {
 /// constant + Σ coefficient × atom: canonical (terms sorted by atom, none 0), so equality is `==`.
 struct Index {
   Extent constant = 0;
-  std::vector<IndexTerm> terms;
+  llvm::SmallVector<IndexTerm, 2> terms;
 
   bool is_constant() const { return terms.empty(); }
   friend bool operator==(const Index&, const Index&) = default;

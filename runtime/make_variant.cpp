@@ -119,7 +119,7 @@ std::string launch_text(const VariantReport& report) {
 
 EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std::size_t most) {
   EmittedKernel emitted;
-  std::vector<Schedule> schedules = kernel.candidates;
+  std::vector<Schedule> schedules = kernel.candidates.list();
   if (schedules.empty()) schedules.push_back(kernel.schedule);
   const std::string name = legal_name(program.graph->name());
   for (const Schedule& schedule : schedules) {

@@ -34,8 +34,8 @@ std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = 
     for (std::size_t i = 0; i < std::min(most, kernel.candidates.size()); ++i) {
       const std::string entry = fmt::format("{}{}_c{}", prefix, kernel.name, i);
       result.push_back({.entry = entry,
-                        .text = emit(program, kernel, kernel.candidates[i], entry).text,
-                        .schedule = kernel.candidates[i],
+                        .text = emit(program, kernel, kernel.candidates.list()[i], entry).text,
+                        .schedule = kernel.candidates.list()[i],
                         .is_default = i == 0});
     }
   return result;

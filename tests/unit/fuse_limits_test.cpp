@@ -56,5 +56,18 @@ TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
   }
 }
 
+TEST(FuseLimitsTest, ValuesThatShareAllTheirOperandsAreLookedAtOnce) {
+  // There are 2^100 ways from the end of the chain to its beginning.
+  std::string text = "graph ways(x: f32[64, 256]) {\n  v0 = mul x, x\n";
+  for (int i = 1; i <= 100; ++i)
+    text += fmt::format("  p{0} = mul v{1}, x\n  v{0} = add v{1}, p{0}\n", i, i - 1);
+  const Program program = planned(text + R"(
+  m = mean v100 {axes = [1], keep = true}
+  y = sub v100, m
+  return y
+})");
+  EXPECT_FALSE(program.kernels.empty());
+}
+
 }  // namespace
 }  // namespace sinter

@@ -30,15 +30,29 @@ TEST_P(PlanScaleTest, WorkPerNodeIsThatOfSmallGraphs) {
     SCOPED_TRACE(family.name);
     const Program small = planned(family, kSmall);
     const Program large = planned(family, GetParam());
-    const FusionWork& few = small.fusion_work;
-    const FusionWork& many = large.fusion_work;
+    const PlanWork& few = small.work;
+    const PlanWork& many = large.work;
     expect_flat(many.candidates_scored, GetParam(), few.candidates_scored, 1.1);
     expect_flat(many.bodies_built, GetParam(), few.bodies_built, 1.1);
     expect_flat(many.values_built, GetParam(), few.values_built, 1.1);
+    expect_flat(many.kernels_scheduled, GetParam(), few.kernels_scheduled, 1.1);
     // Up to its bound, a check follows all that lies between two groups: more in longer programs.
-    expect_flat(many.cycle_check_visits, GetParam(), few.cycle_check_visits, 4);
+    expect_flat(many.cycle_check_visits, GetParam(), few.cycle_check_visits, 2.5);
     // And no fewer groups have merged.
     EXPECT_LE(large.kernels.size(), small.kernels.size() * GetParam() / kSmall * 11 / 10 + 1);
+  }
+}
+
+TEST_P(PlanScaleTest, WhatRepeatsItselfIsPlannedOnce) {
+  for (const test::GraphFamily& family : test::graph_families()) {
+    if (family.name == "random") continue;
+    SCOPED_TRACE(family.name);
+    const Program small = planned(family, kSmall);
+    const Program large = planned(family, GetParam());
+    // Where the graph ends, a few kernels are different.
+    constexpr std::int64_t kAtTheEnd = 30;
+    EXPECT_LE(large.work.bodies_built, small.work.bodies_built + kAtTheEnd);
+    EXPECT_LE(large.work.kernels_scheduled, small.work.kernels_scheduled + 3);
   }
 }
 

@@ -36,7 +36,7 @@ TEST(Tiles, ATransposedOperandIsReadThroughTiles) {
   const Kernel& kernel = program.kernels[0];
   EXPECT_EQ(kernel.schedule.tile, 64);
   EXPECT_EQ(kernel.schedule.vector, 4);
-  EXPECT_EQ(kernel.schedule, kernel.candidates[0]);
+  EXPECT_EQ(kernel.schedule, kernel.candidates.list()[0]);
   EXPECT_LE(kernel.candidates.size(), 12U);
   EXPECT_EQ(direct(kernel).tile, 0);
   EXPECT_TRUE(kernel.notes.empty());

@@ -30,11 +30,25 @@ class Extent {
   constexpr bool is(std::int64_t value) const { return is_number() && value_ == value; }
 
   friend constexpr bool operator==(Extent, Extent) = default;
-  friend Extent operator+(Extent a, Extent b);
-  friend Extent operator-(Extent a, Extent b);
-  friend Extent operator*(Extent a, Extent b);
+  // Most sums and products are those of small numbers.
+  friend Extent operator+(Extent a, Extent b) {
+    std::int64_t sum = 0;
+    const bool is_small =
+        a.is_number() && b.is_number() && !__builtin_add_overflow(a.value_, b.value_, &sum);
+    return is_small ? Extent(sum) : general_sum(a, b);
+  }
+  friend Extent operator-(Extent a, Extent b) { return a + b * Extent(-1); }
+  friend Extent operator*(Extent a, Extent b) {
+    std::int64_t product = 0;
+    const bool is_small =
+        a.is_number() && b.is_number() && !__builtin_mul_overflow(a.value_, b.value_, &product);
+    return is_small ? Extent(product) : general_product(a, b);
+  }
 
  private:
+  static Extent general_sum(Extent a, Extent b);
+  static Extent general_product(Extent a, Extent b);
+
   std::int64_t value_ = 0;
   const ExtentExpression* expression_ = nullptr;
 };

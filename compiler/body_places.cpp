@@ -1,0 +1,70 @@
+#include "compiler/body_places.h"
+
+#include <algorithm>
+
+#include "ir/structural.h"
+
+namespace sinter {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t mix(std::uint64_t hash, Extent extent) {
+  hash = mix(hash, static_cast<std::uint64_t>(extent.number()));
+  return extent.is_number() ? hash
+                            : mix(hash, reinterpret_cast<std::uintptr_t>(extent.expression()));
+}
+
+/// Without the topmost bit, so that it is none of the two that the map keeps for itself.
+std::uint32_t hash_of(std::span<const Index> at) {
+  std::uint64_t hash = at.size();
+  for (const Index& index : at) {
+    hash = mix(hash, index.constant);
+    for (const IndexTerm& term : index.terms)
+      hash = mix(mix(hash, static_cast<std::uint64_t>(term.atom->id)), term.coefficient);
+  }
+  return static_cast<std::uint32_t>(hash) >> 1;
+}
+
+}  // namespace
+
+int Places::of(std::span<const Index> at) {
+  int& newest = newest_.try_emplace(hash_of(at), -1).first->second;
+  for (int place = newest; place >= 0; place = next_[static_cast<std::size_t>(place)])
+    if (std::ranges::equal(places_[static_cast<std::size_t>(place)], at)) return place;
+  next_.push_back(newest);
+  newest = static_cast<int>(places_.size());
+  places_.emplace_back(at.begin(), at.end());
+  return newest;
+}
+
+int Places::shape(std::span<const Extent> shape) {
+  // One of rank 0 lies nowhere.
+  if (shape.empty()) return -1;
+  const auto [known, is_new] = shape_at_.try_emplace(shape.data(), 0);
+  if (!is_new && shapes_[static_cast<std::size_t>(known->second)].size() == shape.size())
+    return known->second;
+  const auto alike = std::ranges::find_if(
+      shapes_, [&](std::span<const Extent> other) { return std::ranges::equal(other, shape); });
+  known->second = static_cast<int>(alike - shapes_.begin());
+  if (alike == shapes_.end()) shapes_.push_back(shape);
+  return known->second;
+}
+
+const Index& Places::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+  const auto [known, is_new] = numbers_.try_emplace({place, shape(extents)});
+  if (is_new) known->second = space.linearize(at(place), extents);
+  return known->second;
+}
+
+const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+  const auto [known, is_new] = offsets_.try_emplace({place, shape(extents)});
+  if (is_new) known->second = space.plain(address(space, at(place), row_major_strides(extents)));
+  return known->second;
+}
+
+}  // namespace sinter

@@ -1,0 +1,37 @@
+// Positions and shapes that the builder of a body meets again and again, each known by a number,
+// and what follows of them, worked out once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/adt.h"
+#include "ir/index_map.h"
+
+namespace sinter {
+
+class Places {
+ public:
+  /// The number of a position.
+  int of(std::span<const Index> at);
+  std::span<const Index> at(int place) const { return places_[static_cast<std::size_t>(place)]; }
+  /// The number of a shape.
+  int shape(std::span<const Extent> shape);
+
+  /// `place` in an array of `shape`, row-major: its number there, and its offset in memory.
+  const Index& number_in(IndexSpace& space, int place, std::span<const Extent> shape);
+  const Index& offset_in(IndexSpace& space, int place, std::span<const Extent> shape);
+
+ private:
+  using Key = std::pair<int, int>;  ///< a place, a shape
+  std::vector<std::vector<Index>> places_;
+  std::vector<int> next_;                      ///< of a place, another one of its hash; -1: none
+  llvm::DenseMap<std::uint32_t, int> newest_;  ///< by hash
+  std::vector<std::span<const Extent>> shapes_;
+  llvm::DenseMap<const Extent*, int> shape_at_;  ///< by where it lies
+  llvm::DenseMap<Key, Index> numbers_, offsets_;
+};
+
+}  // namespace sinter

@@ -1,0 +1,142 @@
+#include "compiler/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "compiler/row_column.h"
+#include "compiler/schedule_kernel.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Stands before and behind the place of a value in a text.
+constexpr char kPlaceMark = '\1';
+
+/// Arrays that a kernel of `body` takes.
+std::size_t arguments_of(const Body& body) {
+  llvm::SmallVector<const Node*, 16> loaded;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && std::ranges::find(loaded, value.node) == loaded.end())
+      loaded.push_back(value.node);
+  return body.stores.size() + loaded.size();
+}
+
+}  // namespace
+
+std::string arguments_refusal(std::size_t arguments) {
+  if (arguments <= kMaxArguments) return {};
+  return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
+}
+
+Judge::Judge(const GraphData& graph, const Groups& groups, const Target& target, const Facts& facts)
+    : groups_(groups), target_(target), facts_(facts), keys_(graph) {
+  for (const UpdateInfo& update : graph.updates) parameter_of_[update.value] = update.parameter;
+}
+
+const KernelKey& Judge::key_of(const Groups::Whole& whole) {
+  key_ = keys_.of(groups_.request(whole));
+  key_.push_back(allows_other_shapes_ ? 1 : 0);
+  // What a result is written over counts where this kernel reads it.
+  if (!parameter_of_.empty())
+    for (const StoreRequest& store : whole.stores) {
+      const Node* parameter = parameter_of_.lookup(store.node);
+      key_.push_back(static_cast<std::uint32_t>(parameter ? keys_.place(parameter) : -1));
+    }
+  return key_;
+}
+
+const Judge::Finding& Judge::of(const Groups::Whole& whole) {
+  const KernelKey& key = key_of(whole);
+  if (const Finding* known = known_.find(key)) return *known;
+  return known_.add(key, find_out(whole));
+}
+
+Cost Judge::cost(const Groups::Whole& whole) {
+  const Finding& finding = of(whole);
+  if (finding.cost) return *finding.cost;
+  const BodyAnswer answer =
+      groups_.body(whole, [&](const Node* node) { return groups_.name(node); });
+  ensure(static_cast<bool>(answer), "a group has no body: " + answer.why_not);
+  return cost_of(answer.body, target_, facts_);
+}
+
+Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
+  const BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return place_text(node); });
+  if (!answer)
+    return {.has_body = false, .why_not = answer.why_not, .why_not_shapes = {}, .cost = {}};
+  const Body& body = answer.body;
+  Finding result;
+  result.why_not_shapes = shapes_refusal(body);
+  result.why_not = arguments_refusal(arguments_of(body));
+  if (result.why_not.empty()) result.why_not = split_refusal(body);
+  if (result.why_not.empty()) result.why_not = final_refusal(body);
+  if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
+  if (result.why_not.empty()) result.cost = cost_of(body, target_, facts_);
+  return result;
+}
+
+std::string Judge::split_refusal(const Body& body) const {
+  if (!wants_split(body, target_, facts_) || body.passes() == 1) return {};
+  const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
+  const std::int64_t extent = evaluate(body.reduced_size(), facts_.symbols);
+  return fmt::format(
+      "{} row{} of {} elements must be spread over all {} SMs, so its result is known only when "
+      "the kernel ends",
+      rows, rows == 1 ? "" : "s", extent, target_.sm_count);
+}
+
+/// The last block alone reduces the rows' values: not too many of them, and in row kernels only.
+std::string Judge::final_refusal(const Body& body) const {
+  constexpr std::int64_t kMostRows = 32768;
+  if (body.finals.empty()) return {};
+  const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
+  if (rows == 0) return "there is no row, and so no last block";
+  if (rows > kMostRows)
+    return fmt::format("one block would reduce the values of {} rows, more than {}", rows,
+                       kMostRows);
+  if (kind_of(body, target_, facts_) != KernelKind::row_reduce)
+    return "the rows' values are spread over the threads of many blocks";
+  return {};
+}
+
+std::string Judge::shapes_refusal(const Body& body) const {
+  for (const BodyStore& store : body.stores) {
+    if (store.conditions.empty()) continue;
+    if (!allows_other_shapes_) return "a result of another shape joins later";
+    const auto parameter = parameter_of_.find(store.node);
+    if (parameter == parameter_of_.end()) continue;
+    for (const Value& value : body.values)
+      if (value.kind == Value::Kind::load && value.node == parameter->second)
+        return fmt::format(
+            "{} is written in place, where the kernel of a larger result may "
+            "still read its old contents",
+            place_text(parameter->second));
+  }
+  return {};
+}
+
+std::string Judge::place_text(const Node* node) const {
+  const int place = keys_.place(node);
+  ensure(place >= 0, "a message is about a value that its kernel does not know");
+  return fmt::format("{}{}{}", kPlaceMark, place, kPlaceMark);
+}
+
+std::string Judge::in_words(const std::string& why_not) const {
+  std::string result;
+  for (std::size_t at = 0;;) {
+    const std::size_t begin = why_not.find(kPlaceMark, at);
+    result += why_not.substr(at, begin - at);
+    if (begin == why_not.npos) return result;
+    const std::size_t end = why_not.find(kPlaceMark, begin + 1);
+    int place = 0;
+    std::from_chars(why_not.data() + begin + 1, why_not.data() + end, place);
+    result += groups_.name(keys_.node_at(place));
+    at = end + 1;
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,61 @@
+// Whether one kernel may compute some nodes, and what it costs. Kernels that are alike but for the
+// names of their values are judged once.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/cost.h"
+#include "compiler/group.h"
+#include "compiler/kernel_key.h"
+
+namespace sinter {
+
+// Beyond these a kernel would spill or its argument list would not fit the launch.
+inline constexpr std::size_t kMaxNodes = 200;
+inline constexpr std::size_t kMaxArguments = 24;
+
+/// "" unless so many arrays are too many.
+std::string arguments_refusal(std::size_t arguments);
+
+class Judge {
+ public:
+  Judge(const GraphData& graph, const Groups& groups, const Target& target, const Facts& facts);
+
+  /// What is known of one kernel.
+  struct Finding {
+    bool has_body = true;
+    // Why there is no such kernel, where values stand as their places in the key.
+    std::string why_not;
+    std::string why_not_shapes;  ///< what its results of several shapes say against it
+    std::optional<Cost> cost;    ///< unless it is refused
+  };
+  /// Of a kernel of `whole`. It holds until the next call.
+  const Finding& of(const Groups::Whole& whole);
+  /// `why_not` of the latest finding in the words of its own values.
+  std::string in_words(const std::string& why_not) const;
+  /// What a kernel costs, even one that would be refused.
+  Cost cost(const Groups::Whole& whole);
+
+  /// Results of other shapes hold a kernel's space fast, so what they join is made whole first.
+  void allow_other_shapes() { allows_other_shapes_ = true; }
+
+ private:
+  const KernelKey& key_of(const Groups::Whole& whole);
+  Finding find_out(const Groups::Whole& whole) const;
+  std::string shapes_refusal(const Body& body) const;
+  std::string split_refusal(const Body& body) const;
+  std::string final_refusal(const Body& body) const;
+  std::string place_text(const Node* node) const;
+
+  const Groups& groups_;
+  const Target& target_;
+  const Facts& facts_;
+  llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
+  bool allows_other_shapes_ = false;
+  KernelKeys keys_;
+  KernelKey key_;  ///< the latest, with what counts beside it
+  KnownOfKeys<Finding> known_;
+};
+
+}  // namespace sinter
