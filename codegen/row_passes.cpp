@@ -198,6 +198,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
             [&](Tile tile) {
               if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
               tile.loads_done = loads_first || loads_done;
+              writer_.write_conversions_again(kept_before(pass));
               if (has_columns) tile.held = held_place();
               write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
             },
@@ -205,6 +206,16 @@ void RowPasses::write_pass(int pass, bool loads_done) {
       },
       finish_part);
   for (const int index : sinks.reductions) finish_reduction(index);
+}
+
+std::vector<int> RowPasses::kept_before(int pass) const {
+  std::vector<int> result;
+  for (const int kept : passes_.kept) {
+    const auto value = static_cast<std::size_t>(kept);
+    if (passes_.first_pass[value] < pass && passes_.needed[static_cast<std::size_t>(pass)][value])
+      result.push_back(kept);
+  }
+  return result;
 }
 
 std::vector<int> RowPasses::columns_of_pass(int pass) const {

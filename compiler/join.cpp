@@ -96,8 +96,10 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members, std::si
     const std::size_t choices = threads == sizes[0] ? 3 : 1;
     for (std::size_t i = 0; i < choices && result.size() < kMostCandidates; ++i) {
       Schedule joined{.threads = threads};
-      for (const std::vector<Schedule>& list : each)
+      for (const std::vector<Schedule>& list : each) {
         joined.members.push_back(list[std::min(i, list.size() - 1)]);
+        joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
+      }
       if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
     }
   }

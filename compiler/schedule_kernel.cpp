@@ -48,6 +48,9 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
+  if (schedule.blocks_per_sm > 0)
+    text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
+                        schedule.blocks_per_sm == 1 ? "" : "s");
   return text;
 }
 

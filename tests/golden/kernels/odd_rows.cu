@@ -45,6 +45,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
     const int column = 4 * Shape::chunk(tile);
     if (Shape::chunk(tile) < 251 && column < 1003) {
       const int count = minimum(int(4), 1003 - column);
+      convert_again(x[tile]);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float h = to_float(x[tile][k]);
@@ -62,6 +63,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
     const int column = 4 * Shape::chunk(tile);
     if (Shape::chunk(tile) < 251 && column < 1003) {
       const int count = minimum(int(4), 1003 - column);
+      convert_again(x[tile]);
       Vector<float, 4> y;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
