@@ -83,7 +83,7 @@ class Compilation {
       const auto kernel = std::ranges::find(output.kernels, source.entry, &KernelResources::entry);
       if (kernel == output.kernels.end() || kernel->spill_bytes == 0) continue;
       const int blocks =
-          blocks_per_sm(*target, source.threads, kernel->registers, source.shared_bytes);
+          blocks_per_sm(*target, source.threads, kernel->registers, /*shared_bytes=*/0);
       if (blocks < 2) continue;
       const std::string bounds = fmt::format("__launch_bounds__({}", source.threads);
       const std::size_t begin = source.text.find(bounds);
