@@ -126,7 +126,7 @@ class ColumnWriter {
                                   ? std::to_string(plan_.tiles)
                                   : fmt::format("(chunks + {}) / {}", plan_.lanes - 1, plan_.lanes);
     const auto tiles_from = [&](const std::string& first) {
-      out.directive("#pragma unroll 1");
+      out.directive(fmt::format("#pragma unroll {}", schedule_.unroll));
       out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
                 chunk);
     };

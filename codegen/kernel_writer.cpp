@@ -190,7 +190,9 @@ std::string KernelWriter::parameters() {
          .index = buffer,
          .extent = 0,
          .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
-                               is_restrict(buffer, name) ? " __restrict__" : "")},
+                               is_restrict(buffer, name) ? " __restrict__" : ""),
+         .load_bytes = load_bytes_[buffer],
+         .store_bytes = store_bytes_[buffer]},
         name);
   };
   for (const auto& [buffer, name] : inputs_) add_buffer(buffer, name, true);
@@ -243,12 +245,21 @@ std::string KernelWriter::block() const {
 
 std::string KernelWriter::blocks() { return is_member_ ? text(source.grid) : "gridDim.x"; }
 
+namespace {
+
+std::string launch_bounds(const Schedule& schedule) {
+  if (schedule.blocks_per_sm == 0) return std::to_string(schedule.threads);
+  return fmt::format("{}, {}", schedule.threads, schedule.blocks_per_sm);
+}
+
+}  // namespace
+
 Source KernelWriter::finish() {
   const std::string head = head_comment();
   const std::string list = parameters();
   source.text = head + custom_definitions(head) +
                 fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}{} {{\n",
-                            schedule.threads, source.entry, list) +
+                            launch_bounds(schedule), source.entry, list) +
                 out.text() + "}\n";
   return std::move(source);
 }

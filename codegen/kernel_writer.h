@@ -78,6 +78,9 @@ class KernelWriter {
   std::string operand_text(int value);
 
   // --- values -----------------------------------------------------------------------------------
+  /// In a pass after the one that loaded them: of `kept` values that are narrow loads, what was
+  /// made of them is made again rather than kept too.
+  void write_conversions_again(std::span<const int> kept);
   /// Statements for `values` at one tile, and their sinks. `in_row`: the values are kept as
   /// variables of the row rather than of a tile.
   void write_tile(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);
@@ -206,8 +209,9 @@ class KernelWriter {
   bool is_at_first(const Condition& condition) const;
   void write_row_store(const BodyStore& store);
   void count_store(const BodyStore& store);
-  /// Remembers that an element of `dtype`, or a whole vector of them, is loaded or stored at once.
-  void note_access(DType dtype, bool is_vector);
+  enum class Does : std::uint8_t { load, store };
+  /// Remembers that an element of `buffer`, or a whole vector of them, is accessed at once.
+  void note_access(Does what, int buffer, bool is_vector);
   bool is_wide_aligned(const Index& at, DType dtype, int buffer);
   void count_load(const Value& value);
   void find_moving_values();
@@ -226,6 +230,8 @@ class KernelWriter {
   bool in_tile_ = false;
   std::map<int, std::string> inputs_;  ///< buffer → parameter
   std::map<int, std::string> outputs_;
+  std::map<int, int> load_bytes_;       ///< buffer → its widest load
+  std::map<int, int> store_bytes_;      ///< buffer → its widest store
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
   std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter

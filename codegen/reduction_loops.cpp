@@ -28,6 +28,9 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
     const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||
                               plan.tiles % plan.accumulators_per_thread == 0;
     plan.whole_parts = plan.tiles * stride == tree.chunks_per_part && whole_rounds;
+    // The last part is the shortest.
+    const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
+    plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
     plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
   }
   return plan;

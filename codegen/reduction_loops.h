@@ -16,11 +16,12 @@ struct TreePlan {
   int vector_chunks = 1;  ///< chunks per vector along the reduced axis
   int parts_per_group = 1;
   int accumulators_per_thread = 1;
-  bool is_fixed = true;        ///< the reduced extent is a number
-  std::int64_t tiles = 0;      ///< vectors per thread and part, if fixed
-  bool whole_parts = false;    ///< every tile of every part lies within the part
-  bool whole_extent = false;   ///< and every part within the extent
-  bool whole_vectors = false;  ///< the extent is a multiple of the vector
+  bool is_fixed = true;          ///< the reduced extent is a number
+  std::int64_t tiles = 0;        ///< vectors per thread and part, if fixed
+  std::int64_t whole_tiles = 0;  ///< those that are whole in all threads and parts, if fixed
+  bool whole_parts = false;      ///< every tile of every part lies within the part
+  bool whole_extent = false;     ///< and every part within the extent
+  bool whole_vectors = false;    ///< the extent is a multiple of the vector
 };
 TreePlan plan_tree(const KernelWriter& writer, int vector_chunks);
 

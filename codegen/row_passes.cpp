@@ -135,13 +135,21 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
   if (!plan_.whole_extent)
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
                              writer_.text(body_.reduced_size()));
+  // Where tiles are unrolled, only the last ones are asked whether they end early.
+  const std::string is_whole =
+      is_unrolled() && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
+  if (!condition.empty() && !is_whole.empty())
+    condition = fmt::format("{} || ({})", is_whole, condition);
   const auto body = [&] {
     Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
     if (!plan_.whole_vectors) {
       tile.count = "count";
-      writer_.declare_index(
-          "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
-                               schedule_.vector, atomic(writer_.text(body_.reduced_size()))));
+      std::string count = fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                                      schedule_.vector, atomic(writer_.text(body_.reduced_size())));
+      if (!is_whole.empty())
+        count = fmt::format("{} ? {}({}) : {}", is_whole, writer_.index_type(), schedule_.vector,
+                            count);
+      writer_.declare_index("count", count);
     }
     inside(tile);
   };
@@ -155,6 +163,13 @@ void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) 
   write_tile_loops(
       writer_, plan_, true, [&](const std::string& accumulator) { in_tile(inside, accumulator); },
       [](const std::string&) {});
+}
+
+bool RowPasses::keeps_in_registers() const { return schedule_.resident && !schedule_.in_shared; }
+
+bool RowPasses::is_unrolled() const {
+  return keeps_in_registers() || !body_.columns.empty() ||
+         (plan_.is_fixed && plan_.tiles <= plan_.accumulators_per_thread);
 }
 
 std::int64_t RowPasses::held() const {
@@ -181,7 +196,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
     if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
   if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
   const bool has_columns = !body_.columns.empty();
-  const bool unroll = (schedule_.resident && !schedule_.in_shared) || has_columns;
+  const bool unroll = keeps_in_registers() || has_columns;
   const bool loads_first = !schedule_.in_shared && std::ranges::any_of(sinks.kept, [&](int value) {
     return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
   });
@@ -198,6 +213,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
             [&](Tile tile) {
               if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
               tile.loads_done = loads_first || loads_done;
+              writer_.write_conversions_again(kept_before(pass));
               if (has_columns) tile.held = held_place();
               write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
             },
@@ -205,6 +221,16 @@ void RowPasses::write_pass(int pass, bool loads_done) {
       },
       finish_part);
   for (const int index : sinks.reductions) finish_reduction(index);
+}
+
+std::vector<int> RowPasses::kept_before(int pass) const {
+  std::vector<int> result;
+  for (const int kept : passes_.kept) {
+    const auto value = static_cast<std::size_t>(kept);
+    if (passes_.first_pass[value] < pass && passes_.needed[static_cast<std::size_t>(pass)][value])
+      result.push_back(kept);
+  }
+  return result;
 }
 
 std::vector<int> RowPasses::columns_of_pass(int pass) const {

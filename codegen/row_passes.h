@@ -43,8 +43,13 @@ class RowPasses {
   std::int64_t held() const;
 
  private:
+  bool keeps_in_registers() const;
+  /// True if each tile of a part has a text of its own.
+  bool is_unrolled() const;
   void in_tile(const std::function<void(const Tile&)>& inside, const std::string& accumulator);
   std::vector<int> columns_of_pass(int pass) const;
+  /// Values that `pass` needs and an earlier one left.
+  std::vector<int> kept_before(int pass) const;
   void declare_kept(std::span<const int> values, int rows);
   void declare_shared_values();
   std::string shared_place(std::size_t kept) const;

@@ -23,7 +23,9 @@ struct Argument {
   Kind kind = Kind::buffer;
   int index = 0;
   Extent extent = 0;   ///< of scratch memory: where in it to point to, in bytes or counters
-  std::string c_type;  ///< `const float*`, `int`, …
+  std::string c_type;   ///< `const float*`, `int`, …
+  int load_bytes = 0;   ///< of the widest load that is written for a buffer; 0: none
+  int store_bytes = 0;  ///< the same of stores
 };
 
 /// What the launch is predicted to move, for concrete sizes: evaluate the extents.

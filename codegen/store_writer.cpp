@@ -20,9 +20,9 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   count_store(store);
   if (std::ranges::any_of(store.conditions,
                           [&](const Condition& condition) { return is_at_first(condition); })) {
-    note_access(store.node->dtype, false);
     const auto place = static_cast<std::size_t>(&store - body.stores.data());
     const std::string to = buffer_name(kernel.stores[place].buffer, true);
+    note_access(Does::store, kernel.stores[place].buffer, false);
     write_if(store, false, [&] {
       out.line(fmt::format("store({}, {}, {}[0]);", to, text(store.at, false), vector));
     });
@@ -61,7 +61,7 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
                       : step_along(at, vector_axis, schedule.vector, program.facts);
   const bool is_wide =
       schedule.vector > 1 && step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer);
-  note_access(store.node->dtype, is_wide);
+  note_access(Does::store, buffer, is_wide);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
   } else if (is_wide) {
@@ -79,9 +79,9 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
 
 void KernelWriter::write_elements_of(const BodyStore& store, const std::string& vector,
                                      const std::string& count) {
-  note_access(store.node->dtype, false);
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   const std::string to = buffer_name(kernel.stores[place].buffer, true);
+  note_access(Does::store, kernel.stores[place].buffer, false);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
@@ -96,7 +96,7 @@ void KernelWriter::write_elements_of(const BodyStore& store, const std::string& 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
   const auto place = static_cast<std::size_t>(&store - body.stores.data());
   count_store(store);
-  note_access(store.node->dtype, false);
+  note_access(Does::store, kernel.stores[place].buffer, false);
   write_if(store, false, [&] {
     out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
                          text(store.at, false), in_memory(store.node->dtype, value)));
@@ -110,7 +110,7 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
   if (!is_vector) {
     count_store(store);
-    note_access(store.node->dtype, false);
+    note_access(Does::store, buffer, false);
     write_if(store, false, [&] {
       out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(store.at, false),
                            value));

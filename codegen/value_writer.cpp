@@ -99,8 +99,11 @@ bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer) {
   return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
 }
 
-void KernelWriter::note_access(DType dtype, bool is_vector) {
-  const int bytes = is_vector ? std::min(schedule.vector * size_of(dtype), 16) : size_of(dtype);
+void KernelWriter::note_access(Does what, int buffer, bool is_vector) {
+  const int size = size_of(program.buffers[static_cast<std::size_t>(buffer)].dtype);
+  const int bytes = is_vector ? std::min(schedule.vector * size, 16) : size;
+  int& widest = (what == Does::load ? load_bytes_ : store_bytes_)[buffer];
+  widest = std::max(widest, bytes);
   source.vector_bytes = std::max(source.vector_bytes, bytes);
 }
 
@@ -125,10 +128,11 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
-  const std::string memory = buffer_name(program.buffer_of.lookup(value.node), false);
+  const int buffer = program.buffer_of.lookup(value.node);
+  const std::string memory = buffer_name(buffer, false);
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
-  note_access(value.dtype, form.access == Access::vector);
+  note_access(Does::load, buffer, form.access == Access::vector);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? "" : "_some", schedule.vector,
@@ -290,6 +294,15 @@ void KernelWriter::write_kept_loads(std::span<const int> kept, const Tile& tile)
     const Value& v = body.values[static_cast<std::size_t>(value)];
     if (v.kind == Value::Kind::load && load_form(v).access != Access::element)
       write_vector_load(value, tile.count, places_[static_cast<std::size_t>(value)]);
+  }
+}
+
+void KernelWriter::write_conversions_again(std::span<const int> kept) {
+  for (const int value : kept) {
+    const Value& v = body.values[static_cast<std::size_t>(value)];
+    const std::string& place = places_[static_cast<std::size_t>(value)];
+    if (v.kind == Value::Kind::load && size_of(v.dtype) < 4 && !place.empty())
+      out.line(fmt::format("convert_again({});", place));
   }
 }
 

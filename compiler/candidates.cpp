@@ -5,10 +5,11 @@
 #include <numeric>
 
 #include "compiler/access.h"
+#include "compiler/candidate_list.h"
+#include "compiler/column_candidates.h"
 #include "compiler/cost.h"
 #include "compiler/row_column.h"
 #include "compiler/tile_candidates.h"
-#include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
 
@@ -16,53 +17,12 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMost = 12;
-
-/// Collects schedules in order, each once.
-class List {
- public:
-  void add(const Schedule& schedule) {
-    if (list_.size() < kMost && std::ranges::find(list_, schedule) == list_.end())
-      list_.push_back(schedule);
-  }
-  std::vector<Schedule> take() { return std::move(list_); }
-
- private:
-  std::vector<Schedule> list_;
-};
-
-/// The sizes of elements that move along `axis`, in memory.
-struct Sizes {
-  int smallest = 8;
-  int largest = 1;
-  int streams = 0;  ///< loads that are not broadcast
-  bool any = false;
-};
-
-Sizes sizes_along(const Body& body, int axis) {
-  Sizes sizes;
-  const auto add = [&](const Index& at, DType dtype) {
-    if (axis >= 0 && !depends_on(at, axis)) return;
-    sizes.smallest = std::min(sizes.smallest, size_of(dtype));
-    sizes.largest = std::max(sizes.largest, size_of(dtype));
-    sizes.any = true;
-  };
-  for (const Value& value : body.values) {
-    if (value.kind != Value::Kind::load) continue;
-    add(value.at, value.dtype);
-    if (touched_elements(body, value).elements == body.parallel_size() * body.reduced_size())
-      ++sizes.streams;
-  }
-  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
-  return sizes;
-}
-
 // --- pointwise ----------------------------------------------------------------------------------
 
 std::vector<Schedule> pointwise(const Body& body, const Target& target, const Facts& facts) {
   const int axis = body.parallel_axes - 1;
   const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
-  List list;
+  CandidateList list;
   if (axis < 0) {
     list.add({.threads = 32});
     return list.take();
@@ -110,17 +70,11 @@ int ladder(std::int64_t extent) {
   return 256;
 }
 
-/// Bytes of the largest accumulator, at least those of a sum of any dtype.
-std::int64_t widest_state(const Body& body) {
-  std::int64_t widest = 8;
-  for (const BodyReduction& reduction : body.reductions)
-    widest = std::max<std::int64_t>(widest, state_bytes(*reduction.node));
-  return widest;
-}
-
 /// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
+/// And for vectors that may end early, each with conditions of its own.
+constexpr std::int64_t kGuardRegisters = 40;
 constexpr std::uint64_t kMostThreadsThatKeep = 512;
 
 class RowCandidates {
@@ -230,7 +184,8 @@ class RowCandidates {
   bool fits(const Schedule& schedule) const {
     if (!may_keep_) return false;
     const std::int64_t words = std::min<std::int64_t>(
-        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters);
+        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters -
+                        (extent_ % schedule.vector == 0 ? 0 : kGuardRegisters));
     return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4;
   }
 
@@ -264,121 +219,7 @@ class RowCandidates {
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;
-  List list_;
-};
-
-// --- columns ------------------------------------------------------------------------------------
-
-/// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
-/// `levels`, and those that are joined), four rows of every load, and the rest of the loop.
-std::int64_t registers_of(const Body& body, int vector, std::int64_t levels) {
-  std::int64_t loads = 0;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load && value.varies) loads += size_of(value.dtype);
-  std::int64_t states = 0;
-  bool is_heavy = false;
-  for (const BodyReduction& reduction : body.reductions) {
-    states += state_bytes(*reduction.node);
-    is_heavy = is_heavy || reduction.node->op == Op::logsumexp;
-  }
-  return (is_heavy ? 48 : 32) + vector * (states * (levels + 2) + kChunk * loads) / 4;
-}
-
-/// Columns side by side in a block, and threads along the rows: enough of them, over all blocks, to
-/// keep the memory busy.
-class ColumnCandidates {
- public:
-  ColumnCandidates(const Body& body, const Target& target, const Facts& facts)
-      : body_(body),
-        target_(target),
-        sizes_(sizes_along(body, body.parallel_axes - 1)),
-        tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
-        inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
-        outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
-    const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
-    const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes_.largest, divisor));
-    widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
-  }
-
-  std::vector<Schedule> make() {
-    for (int vector = widest_; vector >= 1; vector /= 2) {
-      const int wide = side_by_side(vector);
-      const int lanes = lanes_for(vector, wide);
-      add(vector, lanes, wide);
-      add(vector, lanes * 2, wide);
-      add(vector, lanes / 2, wide);
-      add(vector, lanes, wide * 2);
-      add(vector, lanes * 2, wide / 2);
-    }
-    for (const int lanes : {16, 64, 512}) {
-      const auto own = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
-      add(1, own, std::max(1, 32 / own));
-    }
-    return list_.take();
-  }
-
- private:
-  /// 128 bytes of a row, fewer where blocks would be too few for all SMs, but never less than the
-  /// 32 that come together anyway.
-  int side_by_side(int vector) const {
-    const int bytes = vector * sizes_.largest;
-    const auto there = static_cast<int>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner_ / vector, 1))));
-    // Short columns have few threads each: more of them, so that blocks are not tiny.
-    const int least = std::max(1, static_cast<int>(32 / tree_.accumulators));
-    const int good = std::max(128 / bytes, static_cast<int>(128 / tree_.accumulators));
-    int wide = std::max(std::min({good, there, 128}), least);
-    while (wide > least && wide * bytes > 32 &&
-           outer_ * inner_ / (std::int64_t{wide} * vector) < target_.sm_count)
-      wide /= 2;
-    return wide;
-  }
-
-  /// Each thread has four rows of every stream on their way.
-  int lanes_for(int vector, int wide) const {
-    const std::int64_t bytes =
-        kChunk * vector * sizes_.largest * std::max<std::int64_t>(sizes_.streams, 1);
-    const std::int64_t threads = target_.sm_count * target_.bytes_in_flight / bytes;
-    const std::int64_t columns = std::max<std::int64_t>(outer_ * inner_ / vector, 1);
-    const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(threads / columns, 1));
-    return static_cast<int>(std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(std::bit_ceil(wanted)), 16, std::max(512 / wide, 16)));
-  }
-
-  void add(int vector, int lanes, int side_by_side) {
-    if (lanes < 1 || side_by_side < 1) return;
-    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
-    int groups = 1;
-    // Short of threads along the rows, parts are dealt out too.
-    while (groups * 2 <= tree_.parts && lanes == tree_.accumulators &&
-           lanes * side_by_side * groups * 2 <= 256)
-      groups *= 2;
-    const int threads = lanes * side_by_side * groups;
-    const std::int64_t shared = 2 * std::int64_t{threads} * vector * widest_state(body_);
-    if (threads > 1024 || threads < 32 || shared > target_.shared_per_block_opt_in) return;
-    const auto levels = static_cast<std::int64_t>(
-        std::bit_width(static_cast<std::uint64_t>(tree_.accumulators / lanes)) +
-        std::bit_width(static_cast<std::uint64_t>(tree_.parts / groups)));
-    const std::int64_t registers = registers_of(body_, vector, levels);
-    if (vector > 1 && registers > std::min<std::int64_t>(target_.registers_per_sm / threads,
-                                                         target_.max_registers_per_thread))
-      return;
-    list_.add({.threads = threads,
-               .vector = vector,
-               .unroll = 1,
-               .threads_per_row = lanes * groups,
-               .rows_per_block = side_by_side,
-               .groups = groups});
-  }
-
-  const Body& body_;
-  const Target& target_;
-  Sizes sizes_;
-  Tree tree_;
-  std::int64_t inner_;
-  std::int64_t outer_;
-  int widest_ = 1;
-  List list_;
+  CandidateList list_;
 };
 
 // --- scans --------------------------------------------------------------------------------------
@@ -387,7 +228,7 @@ class ColumnCandidates {
 std::vector<Schedule> scans(const Body& body, const Target& target, const Facts& facts) {
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const auto chunks = static_cast<int>(scan_chunks(evaluate(body.reduced_size(), facts.symbols)));
-  List list;
+  CandidateList list;
   for (const int threads : {256, 128, 512}) {
     int side_by_side = std::max(threads / chunks, 1);
     // Few rows spread over all SMs; whole warps all the same.
@@ -408,7 +249,7 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
   constexpr std::int64_t kManyIndices = 1 << 16;
   const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
   const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
-  List list;
+  CandidateList list;
   for (const int threads : {256, 128, 512})
     for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
       const std::int64_t blocks = std::int64_t{target.sm_count} * per_sm;
@@ -428,7 +269,7 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
       return with_tiles(pointwise(body, target, facts), body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
-    case KernelKind::column_reduce: return ColumnCandidates(body, target, facts).make();
+    case KernelKind::column_reduce: return column_candidates(body, target, facts);
     case KernelKind::row_reduce: return RowCandidates(body, target, facts, false).make();
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return RowCandidates(body, target, facts, true).make();

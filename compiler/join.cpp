@@ -143,8 +143,10 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
     if (!has_all) continue;
     for (std::size_t i = 0; i < choices && result.size() < kMostCandidates; ++i) {
       Schedule joined{.threads = threads};
-      for (const std::size_t model : models)
+      for (const std::size_t model : models) {
         joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
+        joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
+      }
       if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
     }
   }

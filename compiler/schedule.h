@@ -14,7 +14,9 @@ namespace sinter {
 struct Schedule {
   int threads = 256;  ///< per block
   int vector = 1;     ///< consecutive elements per load and store
-  int unroll = 1;     ///< vectors per thread (pointwise); rows loaded at once (rows and columns)
+  /// Vectors per thread (pointwise); rows loaded at once (rows and columns); chunks of a column
+  /// loaded at once (columns).
+  int unroll = 1;
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
@@ -22,7 +24,8 @@ struct Schedule {
   bool in_shared = false;   ///< … or, if it is too long for them, in shared memory
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
   int pieces = 1;
-  bool split = false;  ///< the parts of one row are dealt out to blocks; the last one finishes
+  int blocks_per_sm = 0;  ///< that the compiler must leave registers for; 0: as it likes
+  bool split = false;     ///< the parts of one row are dealt out to blocks; the last one finishes
   /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.
   int tile = 0;

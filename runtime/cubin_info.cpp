@@ -44,6 +44,11 @@ class Elf {
   std::string name(const Elf64_Shdr& section) const {
     return text(sections_[header_.e_shstrndx].sh_offset + section.sh_name);
   }
+  std::span<const std::byte> bytes(const Elf64_Shdr& section) const {
+    ensure(section.sh_offset <= file_.size() && section.sh_size <= file_.size() - section.sh_offset,
+           "a cubin is whole");
+    return file_.subspan(section.sh_offset, section.sh_size);
+  }
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   const Elf64_Shdr* find(std::string_view wanted) const {
     const auto found = std::ranges::find_if(
@@ -127,7 +132,8 @@ std::vector<KernelResources> read_resources(std::span<const std::byte> cubin,
     if (const std::string name = elf.name(section); name.starts_with(kCode))
       kernels.push_back(
           {.entry = name.substr(kCode.size()),
-           .instructions = static_cast<std::int64_t>(section.sh_size) / kInstructionBytes});
+           .instructions = static_cast<std::int64_t>(section.sh_size) / kInstructionBytes,
+           .loads_in_flight = most_loads_in_flight(elf.bytes(section))});
   read_info(elf, kernels);
   read_log(log, kernels);
   std::ranges::sort(kernels, {}, &KernelResources::entry);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/machine_code.h"
+
 namespace sinter {
 
 struct KernelResources {
@@ -17,6 +19,7 @@ struct KernelResources {
   std::int64_t spill_bytes = 0;  // stored and loaded, as code, not as executed
   std::int64_t static_shared_bytes = 0;
   std::int64_t instructions = 0;
+  LoadsInFlight loads_in_flight = {};  // of global memory, of one thread
 };
 
 /// The kernels of a cubin, by name. Registers, stack and size come from the ELF file; spills and

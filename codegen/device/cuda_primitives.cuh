@@ -165,6 +165,24 @@ union Words {
   __device__ __forceinline__ Words() {}
 };
 
+// The compiler forgets what it made of a vector: it keeps the narrow elements for later use, and
+// not, in twice the registers or more, what they were converted to.
+template <class T, int N>
+__device__ __forceinline__ void convert_again(Vector<T, N>& vector) {
+  constexpr int kWords = N * static_cast<int>(sizeof(T)) / 4;
+  if constexpr (kWords * 4 == N * sizeof(T)) {
+    union Kept {
+      unsigned words[kWords];
+      Vector<T, N> vector;
+      __device__ __forceinline__ Kept() {}
+    } kept;
+    kept.vector = vector;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) asm("" : "+r"(kept.words[i]));
+    vector = kept.vector;
+  }
+}
+
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
   Words<T, N> value;

@@ -134,6 +134,9 @@ struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
   __device__ __forceinline__ const T& operator[](int i) const { return data[i]; }
 };
 
+template <class T, int N>
+__device__ __forceinline__ void convert_again(Vector<T, N>&) {}
+
 // The hidden last parameter is the line of the caller: the site that accesses are counted by.
 template <int N, class T, class Index>
 __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index,

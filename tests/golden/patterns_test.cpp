@@ -5,48 +5,17 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <regex>
-#include <sstream>
-
 #include "compiler/kernel_body.h"
 #include "compiler/minimal_bytes.h"
 #include "compiler/sectors.h"
 #include "ir/bind.h"
-#include "sinter/text.h"
 #include "tests/support/golden.h"
+#include "tests/support/patterns.h"
 
 namespace sinter::test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-/// What stands behind `// KEY: ` in `text`, or "".
-std::string head_line(const std::string& text, const std::string& key) {
-  std::smatch match;
-  return std::regex_search(text, match, std::regex("// " + key + ": (.*)")) ? match[1].str() : "";
-}
-
-std::vector<std::string> head_list(const std::string& text, const std::string& key) {
-  std::vector<std::string> result;
-  std::istringstream list(head_line(text, key));
-  for (std::string item; std::getline(list >> std::ws, item, ',');) result.push_back(item);
-  return result;
-}
-
-/// The extents that COLUMNS stands for; one that means nothing if it does not occur.
-std::vector<std::string> columns_of(const std::string& text) {
-  std::vector<std::string> result = head_list(text, "columns");
-  if (result.empty()) result.emplace_back("-");
-  return result;
-}
 
 struct Figures {
   std::size_t launches = 0;
@@ -72,11 +41,10 @@ std::string tile_text(const Program& program, const Kernel& kernel) {
                      sectors_ratio(program, kernel, *direct));
 }
 
-Figures figures_of(const std::string& text, const std::string& columns) {
-  const Graph graph = parse(std::regex_replace(text, std::regex("COLUMNS"), columns));
+Figures figures_of(const Pattern& pattern) {
+  const Graph graph = pattern.graph();
   std::vector<NamedSize> sizes;
-  if (const std::vector<GoldenSizes> named = golden_sizes(text); !named.empty())
-    for (const auto& [name, value] : named.front()) sizes.push_back({name, value});
+  for (const auto& [name, value] : pattern.sizes) sizes.push_back({name, value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, sizes);
   const Program program = plan(graph, *find_target("h200"), {.symbols = symbols});
   Figures figures{.launches = program.kernels.size(),
@@ -99,29 +67,19 @@ Figures figures_of(const std::string& text, const std::string& columns) {
 
 TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
   std::string table;
-  for (const std::filesystem::path& file : golden_graphs(kFolder)) {
-    const std::string text = text_of(file);
-    const std::size_t launches = std::stoul(head_line(text, "launches"));
-    // One figure for all extents, or one for each.
-    const std::vector<std::string> bytes = head_list(text, "bytes");
-    const std::vector<std::string> extents = columns_of(text);
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      const std::string& columns = extents[i];
-      const Figures figures = figures_of(text, columns);
-      const std::string where =
-          fmt::format("{}{}", file.stem().string(), columns == "-" ? "" : " of " + columns);
-      EXPECT_LE(figures.launches, launches) << where;
-      EXPECT_LE(figures.ratio(), std::stod(bytes[std::min(i, bytes.size() - 1)]) + 0.005) << where;
-      if (const std::string most = head_line(text, "sectors"); !most.empty()) {
-        EXPECT_LE(figures.sectors, std::stod(most) + 0.005) << where;
-        EXPECT_THAT(figures.kinds, testing::HasSubstr("tiles")) << where;
-      }
-      table += fmt::format("{}: {} launch{}, {} bytes, {:.3f} of the fewest: {}\n", where,
-                           figures.launches, figures.launches == 1 ? "" : "es", figures.bytes,
-                           figures.ratio(), figures.kinds);
+  for (const Pattern& pattern : patterns(kFolder)) {
+    const Figures figures = figures_of(pattern);
+    EXPECT_LE(figures.launches, pattern.launches) << pattern.name;
+    EXPECT_LE(figures.ratio(), pattern.bytes + 0.005) << pattern.name;
+    if (pattern.sectors > 0) {
+      EXPECT_LE(figures.sectors, pattern.sectors + 0.005) << pattern.name;
+      EXPECT_THAT(figures.kinds, testing::HasSubstr("tiles")) << pattern.name;
     }
+    table += fmt::format("{}: {} launch{}, {} bytes, {:.3f} of the fewest: {}\n", pattern.name,
+                         figures.launches, figures.launches == 1 ? "" : "es", figures.bytes,
+                         figures.ratio(), figures.kinds);
   }
-  expect_golden(std::filesystem::path(kFolder) / "figures.txt", table);
+  expect_golden(std::string(kFolder) + "/figures.txt", table);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_F(CommandNvrtcTest, DumpsPtxForTheArchitecture) {
   EXPECT_NE(result.output.find(".entry add_"), std::string::npos);
 }
 
-TEST_F(CommandNvrtcTest, ExplainsRegistersAndSpills) {
+TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {
   const CommandResult result = run_command("sinter explain softmax.sinter --json --size rows=64",
                                            kFolder, CommandNvrtc::machine);
   ASSERT_EQ(result.exit_code, 0) << result.output;
@@ -37,8 +37,27 @@ TEST_F(CommandNvrtcTest, ExplainsRegistersAndSpills) {
   for (const nlohmann::json& kernel : answer["kernels"]) {
     EXPECT_GT(kernel["registers"], 0);
     EXPECT_EQ(kernel["spill_bytes"], 0);
+    EXPECT_GT(kernel["independent_loads"], 0);
+    EXPECT_GT(kernel["bytes_in_flight"], 0);
     EXPECT_GT(kernel["compile_ms"], 0.0);
+    EXPECT_EQ(kernel["occupancy"].get<double>(),
+              kernel["blocks_per_sm"].get<double>() * kernel["threads"].get<double>() / 2048);
+    for (const nlohmann::json& array : kernel["arrays"]) {
+      EXPECT_TRUE(array["problem"].is_null());
+      EXPECT_EQ(array["load_bytes"], array["predicted_load_bytes"]);
+      EXPECT_EQ(array["store_bytes"], array["predicted_store_bytes"]);
+    }
   }
+}
+
+TEST_F(CommandNvrtcTest, ExplainsTheSameInWords) {
+  const CommandResult result =
+      run_command("sinter explain add.sinter", kFolder, CommandNvrtc::machine);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  for (const char* const words :
+       {"loads of a 16, b 16; stores of c 16", " registers, 0 B spilled; compiled in ",
+        " in flight, 2 independent loads per thread"})
+    EXPECT_NE(result.output.find(words), std::string::npos) << words << "\n" << result.output;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "ir/bind.h"
 #include "ir/node.h"
 #include "sinter/error.h"
+#include "sinter/options.h"
 #include "sinter/text.h"
 
 #include <algorithm>
@@ -105,6 +106,10 @@ std::size_t place_of(std::string_view option, std::string_view word,
 Numerics numerics_of(const NumericsArguments& arguments) {
   return {.rounding = static_cast<Rounding>(place_of("--rounding", arguments.rounding, kRoundings)),
           .math = static_cast<Math>(place_of("--math", arguments.math, kMaths))};
+}
+
+PlanOptions plan_options(Numerics numerics) {
+  return {.numerics = numerics, .skip = options_from_environment().skip};
 }
 
 void settle(GraphArguments& arguments) {

@@ -1,6 +1,7 @@
 // What the commands are given, and how it is read: the graph, the sizes of its symbols, the target.
 #pragma once
 
+#include "compiler/plan.h"
 #include "compiler/target.h"
 #include "sinter/graph.h"
 #include "sinter/numerics.h"
@@ -44,6 +45,8 @@ inline constexpr const char* kMaths[] = {"accurate", "fast"};
 
 /// Throws UsageError on a word that is not among them.
 Numerics numerics_of(const NumericsArguments& arguments);
+/// As the environment asks: SINTER_SKIP names passes to leave out.
+PlanOptions plan_options(Numerics numerics = {});
 
 /// Takes the file from the end of `sizes` where the words `--size rows=64 FILE` put it. Throws
 /// UsageError where there is no file, and where a size is not NAME=NUMBER.

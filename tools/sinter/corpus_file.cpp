@@ -5,11 +5,11 @@
 #include "ir/node.h"
 #include "ir/random_inputs.h"
 #include "ir/verify.h"
+#include "runtime/emitted.h"
 #include "runtime/kernel_report.h"
 #include "runtime/nvrtc_units.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments.h"
-#include "tools/sinter/emitted.h"
 #include "tools/sinter/run_graph.h"
 #include "tools/sinter/verdict.h"
 

@@ -1,11 +1,11 @@
 #include "tools/sinter/dump.h"
 
 #include "compiler/plan.h"
+#include "runtime/emitted.h"
 #include "runtime/make_variant.h"
 #include "runtime/nvrtc_units.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
-#include "tools/sinter/emitted.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,10 @@
 #include "tools/sinter/explain.h"
 
-#include "tools/sinter/explanation.h"
+#include "sinter/explain.h"
 #include "tools/sinter/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace sinter::command {
@@ -12,11 +13,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A figure that only a cubin has; null without one, and where the compiler did not tell.
+/// A figure that only the compiler knows; null without it.
 template <class T>
-Json of_cubin(const KernelExplanation& kernel, T CubinReport::*figure) {
-  const bool is_known = kernel.cubin && kernel.cubin->registers > 0;
-  return is_known ? Json(*kernel.cubin.*figure) : Json(nullptr);
+Json compiled(const KernelExplanation& kernel, const T& figure) {
+  return kernel.is_compiled ? Json(figure) : Json(nullptr);
+}
+
+/// Registers and spills are in a cubin, which a GPU newer than NVRTC does not get.
+bool has_cubin(const KernelExplanation& kernel) { return kernel.report.registers > 0; }
+
+Json arrays_of(const KernelExplanation& kernel) {
+  Json arrays = Json::array();
+  for (const AccessReport& array : kernel.arrays)
+    arrays.push_back({{"name", array.array},
+                      {"predicted_load_bytes", array.predicted_load_bytes},
+                      {"load_bytes", array.load_bytes},
+                      {"predicted_store_bytes", array.predicted_store_bytes},
+                      {"store_bytes", array.store_bytes},
+                      {"problem", array.problem.empty() ? Json() : Json(array.problem)}});
+  return arrays;
 }
 
 Json to_json(const KernelExplanation& kernel) {
@@ -35,10 +50,16 @@ Json to_json(const KernelExplanation& kernel) {
           {"threads", report.threads},
           {"grid", report.grid},
           {"vector_bytes", report.vector_bytes},
-          {"registers", of_cubin(kernel, &CubinReport::registers)},
-          {"spill_bytes", of_cubin(kernel, &CubinReport::spill_bytes)},
+          {"predicted_us", kernel.predicted_us},
           {"shared_bytes", report.shared_bytes},
-          {"compile_ms", of_cubin(kernel, &CubinReport::compile_ms)}};
+          {"registers", has_cubin(kernel) ? Json(report.registers) : Json()},
+          {"spill_bytes", has_cubin(kernel) ? Json(report.spill_bytes) : Json()},
+          {"arrays", compiled(kernel, arrays_of(kernel))},
+          {"independent_loads", compiled(kernel, kernel.independent_loads)},
+          {"blocks_per_sm", compiled(kernel, kernel.blocks_per_sm)},
+          {"occupancy", compiled(kernel, kernel.occupancy)},
+          {"bytes_in_flight", compiled(kernel, kernel.bytes_in_flight)},
+          {"compile_ms", compiled(kernel, report.compile_ms)}};
 }
 
 Json to_json(const Explanation& explanation) {
@@ -51,43 +72,66 @@ Json to_json(const Explanation& explanation) {
                           {"reason", boundary.reason},
                           {"is_inside", boundary.is_inside}});
   return {{"graph", explanation.graph},
-          {"target", explanation.target->name},
+          {"target", explanation.target},
+          {"arch", explanation.arch},
           {"kernels", kernels},
           {"boundaries", boundaries},
           {"totals",
            {{"launches", explanation.launches},
             {"bytes", explanation.bytes},
             {"minimal_bytes", explanation.minimal_bytes},
-            {"unfused_bytes", explanation.unfused_bytes}}}};
+            {"unfused_bytes", explanation.unfused_bytes},
+            {"predicted_us", explanation.predicted_us}}}};
 }
 
-void print_kernel(const KernelExplanation& kernel, const Target& target) {
+/// `x 16, weight 8`: how wide each array is accessed, and where that is less than predicted.
+std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
+  std::vector<std::string> words;
+  for (const AccessReport& array : kernel.arrays)
+    if (array.*bytes > 0) words.push_back(fmt::format("{} {}", array.array, array.*bytes));
+  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+void print_compiled(const KernelExplanation& kernel, const Explanation& explanation) {
+  const KernelReport& report = kernel.report;
+  if (has_cubin(kernel))
+    fmt::print("  {:<9} {}, {} spilled; compiled in {:.0f} ms\n", explanation.arch,
+               counted(report.registers, "register"), bytes_text(report.spill_bytes),
+               report.compile_ms);
+  fmt::print("  ptx       bytes at once: loads of {}; stores of {}\n",
+             widths(kernel, &AccessReport::load_bytes), widths(kernel, &AccessReport::store_bytes));
+  fmt::print("  per SM    {}, {:.0f} % of its threads; {} in flight, {} per thread\n",
+             counted(kernel.blocks_per_sm, "block"), 100 * kernel.occupancy,
+             bytes_text(kernel.bytes_in_flight),
+             counted(kernel.independent_loads, "independent load"));
+  for (const AccessReport& array : kernel.arrays)
+    if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
+}
+
+void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
   for (const MemberReport& member : report.members)
     fmt::print("  phase {}: {} · {}\n", member.phase, member.name, member.kind);
   for (const std::string& node : report.nodes) fmt::print("  {}\n", node);
-  fmt::print("  bytes     {} read, {} written{}\n", bytes_text(report.bytes_read),
-             bytes_text(report.bytes_written),
-             times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes));
+  fmt::print("  bytes     {} read, {} written{}; predicted {:.3g} us\n",
+             bytes_text(report.bytes_read), bytes_text(report.bytes_written),
+             times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
+             kernel.predicted_us);
   fmt::print("  launch    {} of {} threads, {} of shared memory, {}-byte loads\n",
              counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
              report.vector_bytes);
   fmt::print("  schedule  {}\n", report.schedule);
-  if (kernel.cubin && kernel.cubin->registers > 0)
-    fmt::print("  {}     {}, {} spilled, {} per SM of {}; compiled in {:.0f} ms\n", target.arch,
-               counted(kernel.cubin->registers, "register"), bytes_text(kernel.cubin->spill_bytes),
-               counted(kernel.blocks_per_sm, "block"), target.name, kernel.cubin->compile_ms);
+  if (kernel.is_compiled) print_compiled(kernel, explanation);
   for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
 }
 
-void print_text(const Explanation& explanation) {
-  const Target& target = *explanation.target;
-  fmt::print("{} for {} ({}): {} in {}\n", explanation.graph, target.name, target.arch,
+void print_text(const Explanation& explanation, const std::string& sizes) {
+  fmt::print("{} for {} ({}): {} in {}\n", explanation.graph, explanation.target, explanation.arch,
              counted(explanation.recorded_ops, "recorded op"),
              counted(static_cast<std::int64_t>(explanation.kernels.size()), "kernel"));
-  if (!explanation.sizes.empty()) fmt::print("sizes: {}\n", explanation.sizes);
-  for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, target);
+  if (!sizes.empty()) fmt::print("sizes: {}\n", sizes);
+  for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, explanation);
   if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
   for (const BoundaryReport& boundary : explanation.boundaries)
     fmt::print("  {}{} | {}: {}\n", boundary.is_inside ? "inside one launch, " : "",
@@ -99,8 +143,9 @@ void print_text(const Explanation& explanation) {
       "\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
       bytes_text(explanation.bytes), times_minimum(explanation.bytes, explanation.minimal_bytes),
       counted(explanation.unfused_launches, "launch"), bytes_text(explanation.unfused_bytes));
-  if (!explanation.why_no_nvrtc.empty())
-    fmt::print("registers and spills are not known: {}\n", explanation.why_no_nvrtc);
+  if (!explanation.why_not_compiled.empty())
+    fmt::print("registers, spills and loads in flight are not known: {}\n",
+               explanation.why_not_compiled);
 }
 
 }  // namespace
@@ -109,12 +154,20 @@ void explain(const ExplainArguments& arguments) {
   const Target& target = target_of(arguments.arch);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
-  Explanation explanation = explain(graph, target, sizes.values, numerics_of(arguments.numerics));
-  explanation.sizes = sizes.text(graph);
+  const Numerics numerics = numerics_of(arguments.numerics);
+  std::vector<Size> named;
+  const auto symbols = graph.data().extents->symbols();
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    named.push_back({symbols[i]->name, sizes.values[i]});
+  const Explanation explanation = sinter::explain(graph, named,
+                                                  {.rounding = numerics.rounding,
+                                                   .math = numerics.math,
+                                                   .skip = options_from_environment().skip,
+                                                   .target = std::string(target.name)});
   if (arguments.json)
     fmt::print("{}\n", to_json(explanation).dump(2));
   else
-    print_text(explanation);
+    print_text(explanation, sizes.text(graph));
 }
 
 }  // namespace sinter::command

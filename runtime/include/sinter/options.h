@@ -30,7 +30,7 @@ struct Options {
   /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must
   /// not use the Executable.
   std::function<void(std::string_view line)> log = {};
-  std::string target = {};  ///< host device only: the GPU to plan for; empty: h200
+  std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
   bool count = false;       ///< host device: count the bytes that each launch touches
   int force_candidate =

@@ -26,6 +26,8 @@ struct CubinReport {
   int registers = 0;    ///< per thread
   int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
+  int loads_in_flight = 0;           ///< of global memory, before a thread waits for one of them
+  std::int64_t bytes_in_flight = 0;  ///< that these load, per thread
   std::int64_t cubin_bytes = 0;  ///< of the program that holds it and its other candidates
   double compile_ms = 0;         ///< of that program
 };

@@ -7,6 +7,7 @@
 #include "sinter/dtype.h"
 #include "sinter/error.h"
 #include "sinter/executable.h"
+#include "sinter/explain.h"
 #include "sinter/gradient.h"
 #include "sinter/graph.h"
 #include "sinter/nn.h"

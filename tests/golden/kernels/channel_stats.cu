@@ -21,7 +21,7 @@ channel_stats_0_0(const float* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 196) {
+    if (tile < 6 || (Shape::chunk(tile) < 196)) {
       const Vector<float, 4> x = load<4>(x_in, row * 784 + column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -93,7 +93,7 @@ channel_stats_0_2(const float* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 7; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 196) {
+    if (tile < 6 || (Shape::chunk(tile) < 196)) {
       const Vector<float, 4> x = load<4>(x_in, row_0 * 50176 + row_1 * 784 + column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

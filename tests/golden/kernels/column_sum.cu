@@ -1,19 +1,19 @@
 
-// sinter kernel column_sum_0 · column_reduce · threads 512, vector 4, 128 per row, 4 rows per block
+// sinter kernel column_sum_0 · column_reduce · threads 1024, vector 4, 256 per row, 4 rows per block
 //   h = cast g {to = f32} : f32[2048, 3072]
 //   s = sum h {axes = [0], keep = false} : f32[3072]
 // reads 12582912 bytes, writes 12288
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel column_sum_0
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(1024)
 column_sum_0(const bf16* __restrict__ g_in,
              float* __restrict__ s_out) {
-  using Shape = ColumnShape<4, 128, 1, 512, 4>;
-  Exchange exchange = {shared_memory(), 8192, 0};
+  using Shape = ColumnShape<4, 256, 1, 512, 4>;
+  Exchange exchange = {shared_memory(), 16384, 0};
   const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> s_tree;
 #pragma unroll 1
-  for (int i = 0; i < 4; ++i) {
-    const int tile = far_first<4>(i);
+  for (int i = 0; i < 2; ++i) {
+    const int tile = far_first<2>(i);
 #pragma unroll
     for (int within = 0; within < 4; ++within) {
       const int along = 4 * Shape::chunk(tile) + within;
@@ -39,4 +39,4 @@ column_sum_0(const bf16* __restrict__ g_in,
     store<4>(s_out, column, s_2);
   }
 }
-// grid 192, shared 16384, reads 12582912, writes 12288
+// grid 192, shared 32768, reads 12582912, writes 12288

@@ -50,6 +50,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
+    convert_again(x[tile]);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float h = to_float(x[tile][k]);
@@ -66,6 +67,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
+    convert_again(x[tile]);
     if (live) {
       const Vector<float, 4> weight = load<4>(weight_in, column);
       const Vector<float, 4> bias = load<4>(bias_in, column);

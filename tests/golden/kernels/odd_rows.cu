@@ -20,16 +20,16 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 251 && column < 1003) {
-      const int count = minimum(int(4), 1003 - column);
+    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+      const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       x[tile] = load_apart<4>(x_in, row * 1003 + column, 1, count);
     }
   }
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 251 && column < 1003) {
-      const int count = minimum(int(4), 1003 - column);
+    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+      const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float h = to_float(x[tile][k]);
@@ -43,8 +43,9 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 251 && column < 1003) {
-      const int count = minimum(int(4), 1003 - column);
+    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+      const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
+      convert_again(x[tile]);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         const float h = to_float(x[tile][k]);
@@ -60,8 +61,9 @@ odd_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
-    if (Shape::chunk(tile) < 251 && column < 1003) {
-      const int count = minimum(int(4), 1003 - column);
+    if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
+      const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
+      convert_again(x[tile]);
       Vector<float, 4> y;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

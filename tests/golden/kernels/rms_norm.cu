@@ -48,6 +48,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
     const int column = 4 * Shape::chunk(tile);
+    convert_again(x[tile]);
     if (live) {
       const Vector<bf16, 8> weight = load<8>(weight_in, column);
       Vector<bf16, 8> y;

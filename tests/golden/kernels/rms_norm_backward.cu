@@ -114,6 +114,7 @@ rms_norm_backward_0_1(const bf16* __restrict__ x_in,
 #pragma unroll
             for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
+              convert_again(x[ahead][tile]);
 #pragma unroll
               for (int k = 0; k < 4; ++k) {
                 const float gf = to_float(g[ahead][tile][k]);
@@ -132,6 +133,7 @@ rms_norm_backward_0_1(const bf16* __restrict__ x_in,
 #pragma unroll
             for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
+              convert_again(x[ahead][tile]);
               Vector<bf16, 4> dx;
 #pragma unroll
               for (int k = 0; k < 4; ++k) {

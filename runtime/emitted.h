@@ -1,17 +1,14 @@
 // A graph planned and emitted for a target, with no device in sight: what dump and explain show.
 #pragma once
 
-#include "codegen/source.h"
-#include "compiler/plan.h"
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace sinter::command {
+#include "codegen/source.h"
+#include "compiler/plan.h"
 
-/// As the environment asks: SINTER_SKIP names passes to leave out.
-PlanOptions plan_options(Numerics numerics = {});
+namespace sinter {
 
 /// Outputs that are views come back as views, as they do where a run makes its outputs itself.
 PlanOptions without_views(const Graph& graph, PlanOptions options);
@@ -37,4 +34,4 @@ class EmittedProgram {
   std::vector<Item> kernels_;  ///< in the order of the program
 };
 
-}  // namespace sinter::command
+}  // namespace sinter

@@ -1,14 +1,9 @@
-#include "tools/sinter/emitted.h"
+#include "runtime/emitted.h"
 
 #include "ir/output_view.h"
 #include "runtime/make_variant.h"
-#include "sinter/options.h"
 
-namespace sinter::command {
-
-PlanOptions plan_options(Numerics numerics) {
-  return {.numerics = numerics, .skip = options_from_environment().skip};
-}
+namespace sinter {
 
 PlanOptions without_views(const Graph& graph, PlanOptions options) {
   options.left_out.clear();
@@ -27,4 +22,4 @@ EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
   }
 }
 
-}  // namespace sinter::command
+}  // namespace sinter

@@ -1,0 +1,42 @@
+#include "compiler/candidate_list.h"
+
+#include <algorithm>
+
+#include "compiler/access.h"
+#include "compiler/cost.h"
+#include "compiler/touched.h"
+
+namespace sinter {
+
+void CandidateList::add(const Schedule& schedule) {
+  constexpr std::size_t kMost = 12;
+  if (list_.size() < kMost && std::ranges::find(list_, schedule) == list_.end())
+    list_.push_back(schedule);
+}
+
+Sizes sizes_along(const Body& body, int axis) {
+  Sizes sizes;
+  const auto add = [&](const Index& at, DType dtype) {
+    if (axis >= 0 && !depends_on(at, axis)) return;
+    sizes.smallest = std::min(sizes.smallest, size_of(dtype));
+    sizes.largest = std::max(sizes.largest, size_of(dtype));
+    sizes.any = true;
+  };
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load) continue;
+    add(value.at, value.dtype);
+    if (touched_elements(body, value).elements == body.parallel_size() * body.reduced_size())
+      ++sizes.streams;
+  }
+  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
+  return sizes;
+}
+
+std::int64_t widest_state(const Body& body) {
+  std::int64_t widest = 8;
+  for (const BodyReduction& reduction : body.reductions)
+    widest = std::max<std::int64_t>(widest, state_bytes(*reduction.node));
+  return widest;
+}
+
+}  // namespace sinter

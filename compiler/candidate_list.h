@@ -1,0 +1,35 @@
+// What all lists of candidate schedules are made with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/body.h"
+#include "compiler/schedule.h"
+
+namespace sinter {
+
+/// Collects schedules in order, each once, up to a dozen.
+class CandidateList {
+ public:
+  void add(const Schedule& schedule);
+  const std::vector<Schedule>& schedules() const { return list_; }
+  std::vector<Schedule> take() { return std::move(list_); }
+
+ private:
+  std::vector<Schedule> list_;
+};
+
+/// The sizes of elements that move along an axis, in memory.
+struct Sizes {
+  int smallest = 8;
+  int largest = 1;
+  int streams = 0;  ///< loads that are not broadcast
+  bool any = false;
+};
+Sizes sizes_along(const Body& body, int axis);
+
+/// Bytes of the largest accumulator, at least those of a sum of any dtype.
+std::int64_t widest_state(const Body& body);
+
+}  // namespace sinter

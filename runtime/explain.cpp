@@ -1,0 +1,125 @@
+#include "sinter/explain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <exception>
+#include <functional>
+
+#include "compiler/guards.h"
+#include "compiler/kernel_cost.h"
+#include "compiler/minimal_bytes.h"
+#include "ir/bind.h"
+#include "runtime/emitted.h"
+#include "runtime/kernel_proof.h"
+#include "runtime/kernel_report.h"
+#include "runtime/nvrtc_units.h"
+#include "runtime/parallel.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+const Target& target_of(const Options& options) {
+  if (options.target.empty()) return known_targets().front();
+  if (const Target* target = find_target(options.target)) return *target;
+  std::vector<std::string_view> names;
+  for (const Target& target : known_targets()) names.push_back(target.name);
+  throw UserError(fmt::format("target {}: there is no such GPU; known are {}", options.target,
+                              fmt::join(names, ", ")));
+}
+
+PlanOptions plan_options(const Options& options, bool fuse) {
+  return {.fuse = fuse,
+          .numerics = {.rounding = options.rounding, .math = options.math},
+          .skip = options.skip};
+}
+
+void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t& bytes) {
+  launches += kernel.launches;
+  bytes += kernel.launches * (kernel.bytes_read + kernel.bytes_written);
+}
+
+/// Compiles each kernel as a program of its own, so that its time is its own.
+void compile_all(const EmittedProgram& emitted, const Target& target, Explanation& result) {
+  std::vector<std::exception_ptr> failures(result.kernels.size());
+  std::vector<std::function<void()>> jobs;
+  for (std::size_t i = 0; i < result.kernels.size(); ++i)
+    jobs.push_back([&, i] {
+      try {
+        const Source& source = emitted.kernels()[i].source;
+        KernelExplanation& kernel = result.kernels[i];
+        NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
+        kernel.report.cubin = std::move(unit.reports.front());
+        kernel.report.registers = kernel.report.cubin.registers;
+        kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
+        kernel.report.compile_ms = unit.milliseconds;
+        add_proof(kernel, emitted.program(), source, unit.ptx, target);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    });
+  run_parallel(jobs);
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void add_kernels(const EmittedProgram& emitted, const Target& target,
+                 std::span<const std::int64_t> symbols, Explanation& result) {
+  const KernelReporter reporter(emitted.program(), symbols);
+  for (const EmittedProgram::Item& item : emitted.kernels()) {
+    KernelExplanation kernel{
+        .name = item.kernel->name,
+        .report = reporter.report(*item.kernel, item.kernel->schedule, item.source)};
+    if (kernel.report.launches > 0)
+      kernel.predicted_us = cost_of(emitted.program(), *item.kernel, target).seconds * 1e6;
+    add_totals(kernel.report, result.launches, result.bytes);
+    result.predicted_us += kernel.predicted_us;
+    result.kernels.push_back(std::move(kernel));
+  }
+}
+
+void add_reasons(const Program& program, Explanation& result) {
+  for (const Boundary& boundary : program.boundaries)
+    result.boundaries.push_back({.producer = boundary.producer,
+                                 .consumer = boundary.consumer,
+                                 .reason = boundary.reason,
+                                 .is_inside = boundary.is_inside});
+  for (const Guard& guard : program.guards)
+    result.guards.push_back(to_string(guard) + ": " + guard.reason);
+}
+
+}  // namespace
+
+Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
+  const Target& target = target_of(options);
+  std::vector<NamedSize> named;
+  for (const Size& size : sizes) named.push_back({size.symbol, size.value});
+  const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
+  const EmittedProgram emitted(graph, target, symbols, plan_options(options, options.fuse));
+  const Program& program = emitted.program();
+  Explanation result{.graph = std::string(graph.name()),
+                     .target = std::string(target.name),
+                     .arch = std::string(target.arch),
+                     .recorded_ops = program.recorded_ops,
+                     .why_not_compiled = why_no_nvrtc(),
+                     .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
+  add_kernels(emitted, target, symbols, result);
+  add_reasons(program, result);
+
+  const EmittedProgram unfused(graph, target, symbols, plan_options(options, false));
+  const KernelReporter reporter(unfused.program(), symbols);
+  for (const EmittedProgram::Item& item : unfused.kernels())
+    add_totals(reporter.report(*item.kernel, item.kernel->schedule, item.source),
+               result.unfused_launches, result.unfused_bytes);
+
+  if (result.why_not_compiled.empty()) compile_all(emitted, target, result);
+  return result;
+}
+
+Explanation explain(const Graph& graph, std::initializer_list<Size> sizes, const Options& options) {
+  return explain(graph, std::span(sizes.begin(), sizes.size()), options);
+}
+
+}  // namespace sinter

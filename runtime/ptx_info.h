@@ -1,0 +1,22 @@
+// Reads back from a kernel's PTX how wide it accesses global memory, and which parameter it does
+// that by.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace sinter {
+
+/// One load or store of global memory, as an instruction.
+struct PtxAccess {
+  int line = 0;        ///< of the PTX text, from 1
+  int bytes = 0;       ///< of one thread
+  int parameter = -1;  ///< of the kernel, from 0, that the address is made of; -1: not found
+  bool is_store = false;
+};
+
+/// Those of the kernel `entry` in the order of its text, atomic operations left out. Throws
+/// InternalError if `ptx` has no such kernel.
+std::vector<PtxAccess> read_accesses(std::string_view ptx, std::string_view entry);
+
+}  // namespace sinter

@@ -1,0 +1,69 @@
+// The patterns of memory-bound work, proved without a GPU: what NVRTC makes of their default
+// kernels does not spill, accesses memory as wide as the schedule means, and keeps enough loads on
+// their way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "compiler/target.h"
+#include "runtime/nvrtc.h"
+#include "sinter/explain.h"
+#include "tests/support/patterns.h"
+
+namespace sinter::test {
+namespace {
+
+constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
+
+class StaticProof : public testing::TestWithParam<Pattern> {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+};
+
+/// True if every SM reads so much that its loads should fill what the memory can have in flight.
+bool has_enough_work(const KernelReport& report, const Target& target) {
+  return report.bytes_read / target.sm_count >= 2 * target.bytes_in_flight;
+}
+
+TEST_P(StaticProof, Holds) {
+  const Pattern& pattern = GetParam();
+  const Explanation proof = explain(pattern.graph(), pattern.named_sizes());
+  const Target& target = *find_target(proof.target);
+  const std::int64_t least =
+      pattern.bytes_in_flight > 0 ? pattern.bytes_in_flight : target.bytes_in_flight;
+  if (least < target.bytes_in_flight) {
+    EXPECT_NE(pattern.in_flight_because, "") << "fewer loads in flight need a reason";
+  }
+  for (const KernelExplanation& kernel : proof.kernels) {
+    const KernelReport& report = kernel.report;
+    const std::string what = kernel.name + " (" + report.schedule + ")";
+    EXPECT_TRUE(kernel.is_compiled) << what;
+    EXPECT_EQ(report.spill_bytes, 0) << what;
+    EXPECT_GT(report.registers, 0) << what;
+    EXPECT_GT(kernel.blocks_per_sm, 0) << what;
+    EXPECT_GT(kernel.predicted_us, 0) << what;
+    for (const AccessReport& array : kernel.arrays)
+      EXPECT_EQ(array.problem, "") << what << ": " << array.array;
+    if (has_enough_work(report, target)) {
+      EXPECT_GE(kernel.bytes_in_flight, least)
+          << what << ": " << kernel.independent_loads << " independent loads, "
+          << kernel.blocks_per_sm << " blocks of " << report.threads << " threads, "
+          << report.registers << " registers";
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Pattern>& test) {
+  std::string name = test.param.name;
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, StaticProof, testing::ValuesIn(patterns(kFolder)), name_of);
+
+}  // namespace
+}  // namespace sinter::test

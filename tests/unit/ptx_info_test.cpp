@@ -1,0 +1,109 @@
+// What is read from a kernel's PTX: widths of accesses, and whose memory they are of.
+#include "runtime/ptx_info.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sinter/error.h"
+
+namespace sinter {
+namespace {
+
+constexpr const char* kHead = R"(
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry other(
+	.param .u64 other_param_0
+)
+{
+	ret;
+}
+.visible .entry f(
+	.param .u64 .ptr .align 1 f_param_0,
+	.param .u64 .ptr .align 1 f_param_1,
+	.param .u32 f_param_2
+)
+.maxntid 256
+{
+	.reg .pred 	%p<3>;
+	ld.param.b64 	%rd1, [f_param_0];
+	ld.param.b64 	%rd2, [f_param_1];
+	ld.param.b32 	%r1, [f_param_2];
+	cvta.to.global.u64 	%rd3, %rd1;
+	cvta.to.global.u64 	%rd4, %rd2;
+	mul.wide.s32 	%rd5, %r1, 16;
+	add.s64 	%rd6, %rd3, %rd5;  // into the first
+)";
+
+std::vector<PtxAccess> read(const std::string& body) {
+  return read_accesses(kHead + body + "}\n", "f");
+}
+
+TEST(PtxInfoTest, AccessesHaveWidthParameterAndLine) {
+  const std::vector<PtxAccess> accesses = read(
+      "\tld.global.nc.v4.b32 \t{%r2, %r3, %r4, %r5}, [%rd6+16];\n"
+      "\tld.global.b16 \t%rs1, [%rd6];\n"
+      "\tld.shared.v4.b32 \t{%r6, %r7, %r8, %r9}, [sinter_shared];\n"
+      "\tst.global.v2.b64 \t[%rd4], {%rd7, %rd8};\n"
+      "\tret;\n");
+  ASSERT_EQ(accesses.size(), 3U);
+  EXPECT_EQ(accesses[0].bytes, 16);
+  EXPECT_EQ(accesses[0].parameter, 0);
+  EXPECT_FALSE(accesses[0].is_store);
+  EXPECT_EQ(accesses[1].bytes, 2);
+  EXPECT_EQ(accesses[1].line, accesses[0].line + 1);
+  EXPECT_EQ(accesses[2].bytes, 16);
+  EXPECT_EQ(accesses[2].parameter, 1);
+  EXPECT_TRUE(accesses[2].is_store);
+}
+
+TEST(PtxInfoTest, PointersAreFollowedThroughLoops) {
+  const std::vector<PtxAccess> accesses = read(
+      "\tmov.b64 \t%rd9, %rd4;\n"
+      "$L__BB1_1:\n"
+      "\tst.global.b32 \t[%rd9], %r1;\n"
+      "\tadd.s64 \t%rd9, %rd9, 4;\n"
+      "\tbra.uni \t$L__BB1_1;\n");
+  ASSERT_EQ(accesses.size(), 1U);
+  EXPECT_EQ(accesses[0].parameter, 1);
+}
+
+TEST(PtxInfoTest, AnAddressThatWasLoadedIsNobodys) {
+  const std::vector<PtxAccess> accesses = read(
+      "\tld.global.b64 \t%rd7, [%rd6];\n"
+      "\tadd.s64 \t%rd8, %rd4, %rd7;\n"
+      "\t@%p1 ld.global.b32 \t%r2, [%rd8];\n"
+      "\tld.global.b32 \t%r3, [%rd7];\n"
+      "\tret;\n");
+  ASSERT_EQ(accesses.size(), 3U);
+  EXPECT_EQ(accesses[0].parameter, 0);
+  EXPECT_EQ(accesses[1].parameter, 1);
+  EXPECT_EQ(accesses[2].parameter, -1);
+}
+
+TEST(PtxInfoTest, OtherKernelsAreLeftOut) {
+  EXPECT_EQ(read_accesses(kHead + std::string("\tret;\n}\n"), "other").size(), 0U);
+}
+
+TEST(PtxInfoTest, InlineAssemblyAndScopesAreRead) {
+  const std::vector<PtxAccess> accesses = read(
+      "\t// begin inline asm\n"
+      "\t{ cvt.f32.f16 %f1, %rs1; }\n"
+      "\t// end inline asm\n"
+      "\t{\n"
+      "\t.reg .b32 \t%temp;\n"
+      "\tld.global.b32 \t%r2, [%rd6];\n"
+      "\t}\n"
+      "\tst.global.b32 \t[%rd4], %r2;\n"
+      "\tret;\n");
+  EXPECT_EQ(accesses.size(), 2U);
+}
+
+TEST(PtxInfoTest, AKernelThatIsNotThereIsABug) {
+  EXPECT_THROW(read_accesses(kHead, "g"), InternalError);
+}
+
+}  // namespace
+}  // namespace sinter
