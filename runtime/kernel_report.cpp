@@ -28,7 +28,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
     report.members.push_back(
         {.name = member.name, .phase = member.phase, .kind = std::string(name(member.kind))});
   report.minimal_bytes =
-      std::min(bytes_of_buffers(source), report.bytes_read + report.bytes_written);
+      std::min(bytes_of_buffers(kernel, source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;
   report.writes_are_bounds = source.traffic.writes_are_bound;
   for (const Node* node : kernel.nodes) {
@@ -38,11 +38,17 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
   return report;
 }
 
-/// Everything that the kernel takes, once.
-std::int64_t KernelReporter::bytes_of_buffers(const Source& source) const {
+/// Everything that the kernel takes, once; what it updates in place is read and written.
+std::int64_t KernelReporter::bytes_of_buffers(const Kernel& kernel, const Source& source) const {
+  llvm::DenseSet<int> written;
+  for (const Store& store : kernel.stores) written.insert(store.buffer);
+  const auto bytes_of_buffer = [&](int buffer) {
+    return bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], symbols_);
+  };
   std::int64_t bytes = 0;
-  for (const int buffer : buffers_of(source))
-    bytes += bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], symbols_);
+  for (const int buffer : buffers_of(source)) bytes += bytes_of_buffer(buffer);
+  for (const int buffer : kernel.reads)
+    if (written.contains(buffer)) bytes += bytes_of_buffer(buffer);
   return bytes;
 }
 

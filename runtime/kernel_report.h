@@ -20,7 +20,7 @@ class KernelReporter {
   KernelReport report(const Kernel& kernel, const Schedule& schedule, const Source& source) const;
 
  private:
-  std::int64_t bytes_of_buffers(const Source& source) const;
+  std::int64_t bytes_of_buffers(const Kernel& kernel, const Source& source) const;
 
   const Program& program_;
   std::span<const std::int64_t> symbols_;

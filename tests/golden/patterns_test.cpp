@@ -22,6 +22,7 @@ struct Figures {
   std::int64_t bytes = 0;
   std::int64_t minimal = 0;
   std::string kinds;
+  std::string reasons;
   double sectors = 1;  ///< of the kernel with tiles that asks for most, against the fewest
   double ratio() const { return static_cast<double>(bytes) / static_cast<double>(minimal); }
 };
@@ -41,6 +42,30 @@ std::string tile_text(const Program& program, const Kernel& kernel) {
                      sectors_ratio(program, kernel, *direct));
 }
 
+/// ` of 12 row_reduce + pointwise`
+std::string members_text(const Kernel& kernel) {
+  std::string text;
+  const std::vector<Kernel>& members = kernel.members;
+  for (auto first = members.begin(); first != members.end();) {
+    const auto next = std::ranges::find_if(
+        first, members.end(), [&](const Kernel& member) { return member.kind != first->kind; });
+    text +=
+        fmt::format("{}{}{}", text.empty() ? " of " : " + ",
+                    next - first == 1 ? "" : fmt::format("{} ", next - first), name(first->kind));
+    first = next;
+  }
+  return text;
+}
+
+/// Why there is more than one kernel or member.
+std::string reasons_text(const Program& program) {
+  std::string text;
+  for (const Boundary& boundary : program.boundaries)
+    text += fmt::format("  {}{} | {}: {}\n", boundary.is_inside ? "inside " : "", boundary.producer,
+                        boundary.consumer, boundary.reason);
+  return text;
+}
+
 Figures figures_of(const Pattern& pattern) {
   const Graph graph = pattern.graph();
   std::vector<NamedSize> sizes;
@@ -49,14 +74,13 @@ Figures figures_of(const Pattern& pattern) {
   const Program program = plan(graph, *find_target("h200"), {.symbols = symbols});
   Figures figures{.launches = program.kernels.size(),
                   .minimal = minimal_bytes(program.graph->data(), symbols)};
+  if (pattern.shows_reasons) figures.reasons = reasons_text(program);
   for (const Kernel& kernel : program.kernels) {
     const Source source = emit(program, kernel, kernel.schedule, kernel.name);
     figures.bytes += evaluate(source.traffic.bytes_read, symbols) +
                      evaluate(source.traffic.bytes_written, symbols);
     std::string kind(name(kernel.kind));
-    for (const Kernel& member : kernel.members)
-      kind += fmt::format("{}{}", &member == &kernel.members.front() ? " of " : " + ",
-                          name(member.kind));
+    kind += members_text(kernel);
     figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind +
                      (kernel.schedule.resident ? " (resident)" : "") + tile_text(program, kernel);
     if (kernel.schedule.tile > 0)
@@ -77,7 +101,8 @@ TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
     }
     table += fmt::format("{}: {} launch{}, {} bytes, {:.3f} of the fewest: {}\n", pattern.name,
                          figures.launches, figures.launches == 1 ? "" : "es", figures.bytes,
-                         figures.ratio(), figures.kinds);
+                         figures.ratio(), figures.kinds) +
+             figures.reasons;
   }
   expect_golden(std::string(kFolder) + "/figures.txt", table);
 }

@@ -50,6 +50,7 @@ void add_patterns(const std::filesystem::path& file, std::vector<Pattern>& resul
                       .columns = columns[i],
                       .sizes = sizes.empty() ? GoldenSizes{} : sizes.front(),
                       .launches = std::stoul(head_line(text, "launches")),
+                      .shows_reasons = head_line(text, "reasons") == "shown",
                       .bytes = figure(head_list(text, "bytes"), i, 1),
                       .sectors = figure(head_list(text, "sectors"), i, 0),
                       .bytes_in_flight = static_cast<std::int64_t>(

@@ -29,6 +29,7 @@ struct Pattern {
   std::string columns;  ///< the extent; "-" if there is none
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   std::size_t launches = 0;
+  bool shows_reasons = false;  ///< why there is more than one kernel or member
   double bytes = 1;
   double sectors = 0;  ///< asked for by tiles, against the fewest; 0: nothing is stated
   std::int64_t bytes_in_flight = 0;  ///< 0: nothing is stated
