@@ -390,7 +390,7 @@ class JoinedWriter {
     text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n",
                         source_.threads, source_.entry,
                         fmt::join(parameters, ",\n" + std::string(source_.entry.size() + 1, ' ')));
-    source_.text = text + out_.text() + "}\n";
+    source_.text = text + write_start(program_.arch, source_) + out_.text() + "}\n";
   }
 
   const Program& program_;

@@ -260,7 +260,7 @@ Source KernelWriter::finish() {
   source.text = head + custom_definitions(head) +
                 fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}{} {{\n",
                             launch_bounds(schedule), source.entry, list) +
-                out.text() + "}\n";
+                write_start(program.arch, source) + out.text() + "}\n";
   return std::move(source);
 }
 

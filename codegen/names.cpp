@@ -45,16 +45,17 @@ bool is_reserved_word(std::string_view name) {
       "smaller_number", "floor_div", "floor_remainder", "truncated_remainder", "bitwise_not",
       "bitwise_and", "bitwise_or", "bitwise_xor", "population_count", "leading_zeros", "shift_left",
       "shift_right", "philox", "shared_memory", "block_barrier", "warp_xor", "last_block",
-      "table_row", "table_value", "join_parts", "join_lanes", "join_far_first", "load_workspace",
-      "store_workspace", "exchange", "site", "k", "u", "part", "tile", "i", "step", "count",
-      "first", "row", "column", "along", "size", "inside", "workspace", "tickets", "within", "at",
-      "chunk", "live", "Prefix", "State", "scan_lanes", "lane", "states", "carry", "total",
-      "prefix", "before", "first_row", "owned_rows", "thread", "threads", "element", "marks",
-      "mark", "bit", "marker", "left", "begin", "place", "lowest_one_of", "start", "outer",
-      "wanted_row", "wanted_column", "Rows", "FarFirst", "TreeLevels", "far_first", "number",
-      "block", "grid_arrival", "grid_barrier", "grid_depart", "Scratch", "ColumnStates",
-      "Neighbours", "neighbours", "join_column", "reversed", "accumulator", "ahead", "first_chunk",
-      "group", "next", "piece", "row_chunks", "turn", "Tile", "TilePlace", "top"};
+      "await_launches_before", "table_row", "table_value", "join_parts", "join_lanes",
+      "join_far_first", "load_workspace", "store_workspace", "exchange", "site", "k", "u", "part",
+      "tile", "i", "step", "count", "first", "row", "column", "along", "size", "inside",
+      "workspace", "tickets", "within", "at", "chunk", "live", "Prefix", "State", "scan_lanes",
+      "lane", "states", "carry", "total", "prefix", "before", "first_row", "owned_rows", "thread",
+      "threads", "element", "marks", "mark", "bit", "marker", "left", "begin", "place",
+      "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows", "FarFirst",
+      "TreeLevels", "far_first", "number", "block", "grid_arrival", "grid_barrier", "grid_depart",
+      "Scratch", "ColumnStates", "Neighbours", "neighbours", "join_column", "reversed",
+      "accumulator", "ahead", "first_chunk", "group", "next", "piece", "row_chunks", "turn", "Tile",
+      "TilePlace", "top"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");

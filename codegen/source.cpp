@@ -1,8 +1,16 @@
 #include "codegen/source.h"
 
+#include "compiler/target.h"
 #include "ir/adt.h"
 
 namespace sinter {
+
+std::string write_start(std::string_view arch, Source& source) {
+  const Target* target = find_target(arch);
+  if (!target || target->compute_capability < 90 || source.is_cooperative) return {};
+  source.may_start_early = true;
+  return "  await_launches_before();\n";
+}
 
 std::vector<int> buffers_of(const Source& source) {
   std::vector<int> buffers;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sinter/dtype.h"
@@ -22,7 +23,7 @@ struct Argument {
   };
   Kind kind = Kind::buffer;
   int index = 0;
-  Extent extent = 0;   ///< of scratch memory: where in it to point to, in bytes or counters
+  Extent extent = 0;    ///< of scratch memory: where in it to point to, in bytes or counters
   std::string c_type;   ///< `const float*`, `int`, …
   int load_bytes = 0;   ///< of the widest load that is written for a buffer; 0: none
   int store_bytes = 0;  ///< the same of stores
@@ -53,9 +54,15 @@ struct Source {
   /// Blocks wait for one another, so that all of a launch must be on the device at once: it has no
   /// more than fit, whatever `grid` says, and they stride over the rest.
   bool is_cooperative = false;
+  /// The kernel itself waits for what was launched before: a launch may begin while that ends.
+  bool may_start_early = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;
 };
+
+/// The first statement of a kernel for `arch` and whether it lets a launch start early: from sm_90
+/// on. Not of cooperative ones, which wait until all of their blocks fit.
+std::string write_start(std::string_view arch, Source& source);
 
 /// The buffers that a kernel takes, each once, in the order of its arguments and its table.
 std::vector<int> buffers_of(const Source& source);

@@ -133,7 +133,8 @@ std::vector<KernelResources> read_resources(std::span<const std::byte> cubin,
       kernels.push_back(
           {.entry = name.substr(kCode.size()),
            .instructions = static_cast<std::int64_t>(section.sh_size) / kInstructionBytes,
-           .loads_in_flight = most_loads_in_flight(elf.bytes(section))});
+           .loads_in_flight = most_loads_in_flight(elf.bytes(section)),
+           .loads_before_wait = loads_before_wait(elf.bytes(section))});
   read_info(elf, kernels);
   read_log(log, kernels);
   std::ranges::sort(kernels, {}, &KernelResources::entry);

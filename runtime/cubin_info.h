@@ -20,6 +20,7 @@ struct KernelResources {
   std::int64_t static_shared_bytes = 0;
   std::int64_t instructions = 0;
   LoadsInFlight loads_in_flight = {};  // of global memory, of one thread
+  int loads_before_wait = 0;           // for the kernels in front of an early start
 };
 
 /// The kernels of a cubin, by name. Registers, stack and size come from the ELF file; spills and

@@ -73,6 +73,7 @@ void add_proof(KernelExplanation& explanation, const Program& program, const Sou
                                              buffer_of(program, argument).name));
   explanation.is_compiled = true;
   explanation.independent_loads = report.cubin.loads_in_flight;
+  explanation.may_start_early = source.may_start_early;
   const int fit = blocks_per_sm(target, report.threads, report.registers, report.shared_bytes);
   // Blocks that wait for one another are no more than fit, whatever the grid says.
   const std::int64_t most = std::int64_t{fit} * target.sm_count;

@@ -45,4 +45,11 @@ CUlaunchAttribute cooperative_attribute() {
   return attribute;
 }
 
+CUlaunchAttribute early_start_attribute() {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
 }  // namespace sinter

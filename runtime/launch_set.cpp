@@ -69,6 +69,7 @@ void LaunchSet::for_each_argument(Visit visit) const {
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
     : variant_(std::move(variant)),
       cooperative_(cooperative_attribute()),
+      early_start_(early_start_attribute()),
       launches_(variant_->kernels.size()) {
   std::vector<std::vector<Patch>> by_slot(interface.slots.size());
   std::size_t count = 0;
@@ -97,8 +98,8 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     launch.config.blockDimX = static_cast<unsigned>(kernel.source.threads);
     launch.config.blockDimY = launch.config.blockDimZ = 1;
     launch.config.sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes);
-    if (kernel.source.is_cooperative) {
-      launch.config.attrs = &cooperative_;
+    if (kernel.source.is_cooperative || kernel.source.may_start_early) {
+      launch.config.attrs = kernel.source.is_cooperative ? &cooperative_ : &early_start_;
       launch.config.numAttrs = 1;
     }
     first += kernel.source.arguments.size();

@@ -74,7 +74,8 @@ class LaunchSet {
   void for_each_argument(Visit visit) const;
 
   std::shared_ptr<const Variant> variant_;
-  CUlaunchAttribute cooperative_;  ///< what launches of cooperative kernels point to
+  CUlaunchAttribute cooperative_;  ///< what launches of cooperative kernels point to …
+  CUlaunchAttribute early_start_;  ///< … and those of kernels that may start early
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;

@@ -16,7 +16,8 @@ struct Instruction {
   std::uint64_t high = 0;
 
   unsigned operation() const { return low & 0x1ff; }
-  bool is_load() const { return operation() == 0x181; }  // LDG
+  bool is_load() const { return operation() == 0x181; }          // LDG
+  bool is_early_wait() const { return (low & 0xfff) == 0x82e; }  // ACQBULK
   bool is_jump() const {
     constexpr std::array<unsigned, 6> kJumps = {0x147, 0x149, 0x14a,   // BRA, BRX, JMP
                                                 0x14c, 0x14d, 0x150};  // JMX, EXIT, RET
@@ -33,6 +34,17 @@ struct Instruction {
 };
 
 }  // namespace
+
+int loads_before_wait(std::span<const std::byte> code) {
+  int loads = 0;
+  for (; code.size() >= kInstructionBytes; code = code.subspan(kInstructionBytes)) {
+    Instruction instruction;
+    std::memcpy(&instruction, code.data(), kInstructionBytes);
+    if (instruction.is_early_wait()) return loads;
+    loads += instruction.is_load() ? 1 : 0;
+  }
+  return loads;
+}
 
 LoadsInFlight most_loads_in_flight(std::span<const std::byte> code) {
   std::array<LoadsInFlight, kCounters> pending{};

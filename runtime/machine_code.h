@@ -21,4 +21,8 @@ struct LoadsInFlight {
 /// compares this with kernels whose loads are known, for every architecture of NVRTC.
 LoadsInFlight most_loads_in_flight(std::span<const std::byte> code);
 
+/// Loads of global memory in front of the instruction by which a kernel that was started early
+/// waits for those before it (griddepcontrol.wait); all of them if there is none.
+int loads_before_wait(std::span<const std::byte> code);
+
 }  // namespace sinter

@@ -41,6 +41,7 @@ CubinReport report_of(const NvrtcOutput& output, const std::string& entry,
   report.instructions = kernel->instructions;
   report.loads_in_flight = kernel->loads_in_flight.loads;
   report.bytes_in_flight = kernel->loads_in_flight.bytes;
+  report.loads_before_wait = kernel->loads_before_wait;
   return report;
 }
 

@@ -52,13 +52,16 @@ CUDA_KERNEL_NODE_PARAMS parameters_of(const PreparedLaunch& launch) {
           .ctx = nullptr};
 }
 
-/// The attributes of a node are those of its launch, for good.
+/// The attributes of a node are those of its launch, for good; but when it starts is up to its
+/// edges.
 void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig& config,
                     std::invocable auto context) {
-  for (unsigned i = 0; i < config.numAttrs; ++i)
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
     check(driver,
           driver.cuGraphKernelNodeSetAttribute(node, config.attrs[i].id, &config.attrs[i].value),
           "cuGraphKernelNodeSetAttribute", context);
+  }
 }
 
 }  // namespace

@@ -267,6 +267,14 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   return exchanged.value;
 }
 
+// A kernel may be launched while the one in front of it in the stream ends: it touches no memory
+// before all that was launched before has ended and can be seen.
+__device__ __forceinline__ void await_launches_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ unsigned char* shared_memory() {
   extern __shared__ uint4 sinter_shared[];
   return reinterpret_cast<unsigned char*>(sinter_shared);

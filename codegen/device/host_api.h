@@ -28,6 +28,7 @@ struct Block {
   unsigned char* shared;  // dynamic shared memory; its end is guarded
   Warp* warps;
   bool arrived_last;  // set by last_block()
+  bool has_waited;    // set by await_launches_before()
 };
 
 /// Where the running thread is. Each module has one per OS thread.

@@ -205,6 +205,9 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   __builtin_memcpy(&value, slots[partner < here.warp->lanes ? partner : here.lane], sizeof(T));
   return value;
 }
+// The host device starts a kernel when those in front of it have ended, but remembers who waited.
+__device__ __forceinline__ void await_launches_before() { sinter_here.block->has_waited = true; }
+
 __device__ __forceinline__ unsigned char* shared_memory() { return sinter_here.block->shared; }
 
 __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {

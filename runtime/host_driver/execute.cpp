@@ -206,6 +206,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .grid = launch.grid,
                  .block = launch.block,
                  .shared_bytes = launch.shared_bytes,
+                 .may_start_early = launch.may_start_early,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
                  .meeting = meeting ? &*meeting : nullptr,
                  .counter = counter.get()};

@@ -18,6 +18,7 @@ struct KernelLaunch {
   device_abi::Index3 grid{}, block{};
   unsigned shared_bytes = 0;
   bool is_cooperative = false;        // all blocks run at once and may meet
+  bool may_start_early = false;       // before what is in front of it in the stream has ended
   std::vector<std::byte> parameters;  // one after the other, each at a multiple of 16
 };
 

@@ -69,6 +69,8 @@ CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeV
   if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
       volume({cluster.x, cluster.y, cluster.z}) > 1)
     return fail(CUDA_ERROR_NOT_SUPPORTED, "clusters");
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+    launch.may_start_early = value.programmaticStreamSerializationAllowed != 0;
   if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.is_cooperative = value.cooperative != 0;
   return CUDA_SUCCESS;
 }

@@ -62,6 +62,10 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
     main_.switch_to(fibers_[current_ = 0]);
   }
   runner_at_work = nullptr;
+  if (failure_.code == CUDA_SUCCESS && work.may_start_early && !has_waited)
+    return {CUDA_ERROR_LAUNCH_FAILED,
+            "the launch may start before the one in front of it has ended, but the kernel does not "
+            "wait for that"};
   return std::move(failure_);
 }
 
@@ -70,6 +74,7 @@ void BlockRunner::begin(const BlockWork& work) {
   size = work.block;
   grid = work.grid;
   shared = work.shared;
+  has_waited = false;
   threads_ = work.kernel->has_barrier ? size.x * size.y * size.z : 1;
   all_warps_ = 0;
   for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) {

@@ -29,6 +29,7 @@ struct BlockWork {
   device_abi::Index3 grid{}, block{};
   unsigned char* shared = nullptr;
   unsigned shared_bytes = 0;
+  bool may_start_early = false;      // so that the kernel must wait for those before it
   bool reversed = false;             // start with the last thread of each block
   GridMeeting* meeting = nullptr;    // of all blocks, in a cooperative launch
   AccessCounter* counter = nullptr;  // for kernels that count

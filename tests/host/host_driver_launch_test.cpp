@@ -1,7 +1,10 @@
 // Kernels run on the host device: threads, blocks, barriers, shuffles, shared memory.
+#include "runtime/launch_grid.h"
 #include "tests/host/host_driver_fixture.h"
 
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include <gmock/gmock.h>
 
@@ -44,6 +47,33 @@ extern "C" __global__ void number(int* out) {
   EXPECT_EQ(results[0], 0);
   EXPECT_EQ(results[23 * 24 + 23], 312);              // last thread of the last block
   EXPECT_EQ(results[6 * 24 + 12 + 4], 100 + 10 + 1);  // block (0, 0, 1), thread (0, 1, 1)
+}
+
+TEST_F(HostDriverLaunchTest, KernelsThatMayStartEarlyMustWait) {
+  const auto launch_early = [&](std::string_view first_statement) {
+    const HostKernel kernel{
+        .entry = "set",
+        .text = fmt::format("extern \"C\" __global__ void set(int* out) {{\n  {}\n"
+                            "  out[blockIdx.x] = 7;\n}}\n",
+                            first_statement)};
+    CUdeviceptr out = allocate(3 * 4);
+    void* parameters[] = {&out};
+    CUlaunchAttribute attribute = early_start_attribute();
+    const CUlaunchConfig config{.gridDimX = 3,
+                                .gridDimY = 1,
+                                .gridDimZ = 1,
+                                .blockDimX = 1,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .attrs = &attribute,
+                                .numAttrs = 1};
+    const CUresult launched =
+        driver.cuLaunchKernelEx(&config, function(kernel), parameters, nullptr);
+    return launched == CUDA_SUCCESS ? driver.cuStreamSynchronize(nullptr) : launched;
+  };
+  EXPECT_EQ(launch_early("await_launches_before();"), CUDA_SUCCESS);
+  EXPECT_EQ(launch_early(""), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(host::last_error(), HasSubstr("but the kernel does not wait for that"));
 }
 
 // Sums a row with shuffles inside warps and shared memory between them, for any odd mix of waits.

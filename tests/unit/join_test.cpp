@@ -129,6 +129,26 @@ graph beside(x: f32[264, 50000], z: f32[100000]) {
   EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, is_kept));
 }
 
+TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
+  const std::string text = centred(128, 32768);
+  const Program apart = planned(text, {}, {"join"});
+  for (const Kernel& kernel : apart.kernels) {
+    const Source source = emit(apart, kernel, kernel.schedule, "k");
+    EXPECT_TRUE(source.may_start_early);
+    // Before anything else: what it reads may still be being written.
+    EXPECT_THAT(source.text, HasSubstr(") {\n  await_launches_before();\n"));
+  }
+  const Program cooperative = planned(centred(32, 1024));
+  const Source source = emitted(cooperative);
+  ASSERT_TRUE(source.is_cooperative);
+  EXPECT_FALSE(source.may_start_early);
+  EXPECT_THAT(source.text, Not(HasSubstr("await_launches_before")));
+  // Launches of GPUs before sm_90 know nothing of it.
+  const Program old = plan(parse(text), *find_target("sm_80"), {}, {});
+  for (const Kernel& kernel : old.kernels)
+    EXPECT_FALSE(emit(old, kernel, kernel.schedule, "k").may_start_early);
+}
+
 TEST(JoinTest, CanBeLeftOut) {
   const Program program = planned(centred(32, 1024), {}, {"join"});
   EXPECT_THAT(program.kernels, SizeIs(3));

@@ -61,7 +61,8 @@ class Device {
   /// array that is not row-major is put in order on the host, for which this call waits.
   void download(const Array& from, void* to, const Stream& stream) const;
   void download(const Array& from, PinnedArray& to, const Stream& stream) const;
-  /// The elements of an array in row-major order, after everything before it on `stream`; waits for them.
+  /// The elements of an array in row-major order, after everything before it on `stream`; waits for
+  /// them.
   template <class Element>
   std::vector<Element> download(const Array& from, const Stream& stream) const;
 

@@ -55,8 +55,8 @@ enum class Views : std::uint8_t {
   written,   ///< they are written into arrays of the caller's
 };
 
-/// Arrays that a run made for its results, in the order of the graph's outputs. Those that are plain
-/// views share their memory with the input or output that they show, and change when it does.
+/// Arrays that a run made for its results, in the order of the graph's outputs. Those that are
+/// plain views share their memory with the input or output that they show, and change when it does.
 class Outputs {
  public:
   /// Throws UserError if the graph has no output of that name or number.

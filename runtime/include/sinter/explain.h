@@ -36,8 +36,10 @@ struct KernelExplanation {
   bool is_compiled = false;
   std::vector<AccessReport> arrays;
   int independent_loads = 0;  ///< of one thread, before it waits for any of them
-  int blocks_per_sm = 0;      ///< that are resident at once, as far as the grid goes
-  double occupancy = 0;       ///< their threads, of those that an SM has room for
+  /// A launch may begin while those in front of it end: the kernel waits before it reads anything.
+  bool may_start_early = false;
+  int blocks_per_sm = 0;  ///< that are resident at once, as far as the grid goes
+  double occupancy = 0;   ///< their threads, of those that an SM has room for
   /// Of loads per SM, before anything waits for one; no more than its blocks read at all.
   std::int64_t bytes_in_flight = 0;
 };

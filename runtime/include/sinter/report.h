@@ -26,10 +26,11 @@ struct CubinReport {
   int registers = 0;    ///< per thread
   int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
-  int loads_in_flight = 0;           ///< of global memory, before a thread waits for one of them
+  int loads_in_flight = 0;    ///< of global memory, before a thread waits for one of them
+  int loads_before_wait = 0;  ///< of a kernel that may start early, before it waits; must be 0
   std::int64_t bytes_in_flight = 0;  ///< that these load, per thread
-  std::int64_t cubin_bytes = 0;  ///< of the program that holds it and its other candidates
-  double compile_ms = 0;         ///< of that program
+  std::int64_t cubin_bytes = 0;      ///< of the program that holds it and its other candidates
+  double compile_ms = 0;             ///< of that program
 };
 
 /// One of several kernels in one launch.

@@ -22,6 +22,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
              const float* __restrict__ bias_in,
              bf16* __restrict__ y_out,
              const int rows) {
+  await_launches_before();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
   const int wanted_row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;

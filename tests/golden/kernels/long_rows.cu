@@ -11,6 +11,7 @@
 extern "C" __global__ void __launch_bounds__(256)
 long_rows_0(const float* __restrict__ x_in,
             float* __restrict__ y_out) {
+  await_launches_before();
   using Shape = RowShape<256, 8, 512, 4>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int row = static_cast<int>(blockIdx.x);

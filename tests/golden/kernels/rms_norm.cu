@@ -18,6 +18,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
            const bf16* __restrict__ weight_in,
            bf16* __restrict__ y_out,
            const int rows) {
+  await_launches_before();
   using Shape = RowShape<64, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int wanted_row = static_cast<int>(blockIdx.x) * 2 + static_cast<int>(threadIdx.x) / Shape::kThreads;

@@ -16,6 +16,7 @@ rotary_0(const bf16* __restrict__ x_in,
          const float* __restrict__ cosine_in,
          const float* __restrict__ sine_in,
          bf16* __restrict__ y_out) {
+  await_launches_before();
   const int start = static_cast<int>(blockIdx.x) * 2048 + static_cast<int>(threadIdx.x) * 4;
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
