@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace sinter::command {
@@ -38,7 +39,10 @@ Json to_json(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
   Json members = Json::array();
   for (const MemberReport& member : report.members)
-    members.push_back({{"name", member.name}, {"phase", member.phase}, {"kind", member.kind}});
+    members.push_back({{"name", member.name},
+                       {"phase", member.phase},
+                       {"kind", member.kind},
+                       {"list", member.list}});
   return {{"name", kernel.name},
           {"kind", report.kind},
           {"members", members},
@@ -92,6 +96,21 @@ std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
   return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// Members side by side that run the same code are one line.
+void print_members(const std::vector<MemberReport>& members) {
+  for (auto first = members.begin(); first != members.end();) {
+    const auto is_other = [&](const MemberReport& member) {
+      return member.list < 0 || member.list != first->list || member.phase != first->phase;
+    };
+    const auto next = std::find_if(first + 1, members.end(), is_other);
+    const auto more = next - first - 1;
+    fmt::print("  phase {}: {}{} · {}\n", first->phase, first->name,
+               more == 0 ? "" : fmt::format(" and {} more that run the same code", more),
+               first->kind);
+    first = next;
+  }
+}
+
 void print_compiled(const KernelExplanation& kernel, const Explanation& explanation) {
   const KernelReport& report = kernel.report;
   if (has_cubin(kernel))
@@ -111,9 +130,12 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
 void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
-  for (const MemberReport& member : report.members)
-    fmt::print("  phase {}: {} · {}\n", member.phase, member.name, member.kind);
-  for (const std::string& node : report.nodes) fmt::print("  {}\n", node);
+  print_members(report.members);
+  constexpr std::size_t kMostNodes = 400;
+  for (std::size_t i = 0; i < std::min(report.nodes.size(), kMostNodes); ++i)
+    fmt::print("  {}\n", report.nodes[i]);
+  if (report.nodes.size() > kMostNodes)
+    fmt::print("  … and {} more ops\n", report.nodes.size() - kMostNodes);
   fmt::print("  bytes     {} read, {} written{}; predicted {:.3g} us\n",
              bytes_text(report.bytes_read), bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),

@@ -38,6 +38,7 @@ struct MemberReport {
   std::string name;  ///< as in boundaries
   int phase = 0;     ///< what it needs of others is done in the phases before
   std::string kind;
+  int list = -1;  ///< members of one number run the same code on arrays of their own
 };
 
 struct KernelReport {
