@@ -34,6 +34,17 @@ graph nothing(x: f32[4, 0], y: i32[0, 7]) {
 })");
 }
 
+TEST(Scans, OfRowsThatTurnOutEmpty) {
+  for (const std::int64_t n : {0, 3})
+    run_and_check(R"(
+graph empty_rows(x: f32[2, n], y: f32[2, 1]) {
+  a = cummax x {axis = 1}
+  b = ge a, y
+  return b
+})",
+                  {{"n", n}});
+}
+
 TEST(Scans, SpecialValues) {
   Graph graph("special");
   const Tensor x = graph.input("x", f32, {4, 6});
