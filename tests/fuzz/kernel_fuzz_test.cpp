@@ -5,6 +5,9 @@
 #include "tests/support/run.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -61,6 +64,32 @@ TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Graphs, KernelFuzz, testing::Range(0U, kGraphs / kGraphsPerTest));
+
+/// A failure that goes away when anything is changed is written as it is.
+TEST(FuzzFailures, AreWrittenToAFile) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "sinter_fuzz_failures";
+  std::filesystem::remove_all(folder);
+  setenv("SINTER_FUZZ_OUT", folder.c_str(), 1);
+  const FuzzCase failing{.random = {.graph = parse("graph f(x: f32[n]) {\n"
+                                                   "  y = exp x\n"
+                                                   "  return y\n"
+                                                   "}\n"),
+                                    .symbols = {"n"},
+                                    .sizes = {2}},
+                         .seed = 7};
+  const std::filesystem::path path =
+      write_minimised(failing, {.check = "made up", .text = "made up: y[0] is wrong"}, "seed_7");
+  unsetenv("SINTER_FUZZ_OUT");
+  EXPECT_EQ(path, folder / "seed_7.sinter");
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+            "// made up: y[0] is wrong\n"
+            "// inputs of seed 7\n"
+            "// sizes: n = 2\n" +
+                print(failing.random.graph));
+  std::filesystem::remove_all(folder);
+}
 
 /// Every candidate, replays, odd pointers, and kernels as the C++ compiler optimises them.
 class ThoroughFuzz : public testing::TestWithParam<unsigned> {};
