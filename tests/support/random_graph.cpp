@@ -225,9 +225,7 @@ class Recorder {
     const int rank = x.node()->rank();
     if (rank == 0) return;
     const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
-    // An exclusive scan is recorded with one element less than its axis, so no symbol may be 0.
-    const bool is_number = x.node()->shape[static_cast<std::size_t>(axis)].is_number();
-    const ScanOptions options{.exclusive = is_number && chance(30), .reverse = chance(30)};
+    const ScanOptions options{.exclusive = chance(30), .reverse = chance(30)};
     if (is_floating(x.node()->dtype) && chance(70)) x = into_domain(x, Inputs::Unit);
     switch (below(x.node()->dtype == boolean ? 2 : 4)) {
       case 0: return keep(cumsum(x, axis, options));
