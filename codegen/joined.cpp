@@ -116,7 +116,8 @@ class JoinedWriter {
     source_.vector_bytes = std::max(source_.vector_bytes, member.vector_bytes);
     source_.has_barrier |= member.has_barrier;
     add(shown_, member.traffic, 1);
-    add(source_.traffic, member.traffic, is_at_work(member.grid));
+    // A member without blocks reads not even its constants.
+    add(source_.traffic, member.traffic, one_unless_zero(member.grid));
   }
 
   static void add(Traffic& sum, const Traffic& more, Extent times) {
@@ -124,12 +125,6 @@ class JoinedWriter {
     sum.writes_are_bound |= more.writes_are_bound;
     sum.bytes_read = sum.bytes_read + more.bytes_read * times;
     sum.bytes_written = sum.bytes_written + more.bytes_written * times;
-  }
-
-  /// 1 for any number of blocks but 0: a member without blocks reads not even its constants.
-  static Extent is_at_work(Extent blocks) {
-    constexpr std::int64_t kMoreThanAny = std::int64_t{1} << 40;
-    return blocks.is_number() ? Extent(blocks.is(0) ? 0 : 1) : ceil_div(blocks, kMoreThanAny);
   }
 
   Parameter& parameter(const Argument& argument, const std::string& name) {
@@ -308,7 +303,7 @@ class JoinedWriter {
     // Somebody must be there to be the last block, with or without work.
     const bool may_be_idle =
         phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));
-    if (may_be_idle) source_.grid = blocks + Extent(1) - is_at_work(blocks);
+    if (may_be_idle) source_.grid = blocks + Extent(1) - one_unless_zero(blocks);
     const auto calls = [&] {
       if (may_be_idle)
         out_.block(fmt::format("if (block < {})", text(blocks)),

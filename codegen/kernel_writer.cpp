@@ -139,6 +139,11 @@ void KernelWriter::add_scratch_arguments() {
   add(Argument::Kind::workspace, "unsigned char", "workspace");
 }
 
+Extent one_unless_zero(Extent size) {
+  constexpr std::int64_t kMoreThanAny = std::int64_t{1} << 40;
+  return size.is_number() ? Extent(size.is(0) ? 0 : 1) : ceil_div(size, kMoreThanAny);
+}
+
 std::string traffic_comment(const Traffic& traffic) {
   return fmt::format("// reads {}{} bytes, writes {}{}\n", traffic.is_bound ? "at most " : "",
                      to_string(traffic.bytes_read), traffic.writes_are_bound ? "at most " : "",

@@ -247,6 +247,9 @@ class KernelWriter {
 /// What reproduces the text of a kernel, as a comment.
 std::string reproduce_comment(const Program& program, const Kernel& kernel);
 /// The bytes that a kernel moves, as a comment.
+/// 1 for any size but 0.
+Extent one_unless_zero(Extent size);
+
 std::string traffic_comment(const Traffic& traffic);
 
 }  // namespace sinter

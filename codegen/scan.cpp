@@ -22,7 +22,9 @@ class ScanWriter {
   void write() {
     const Schedule& schedule = writer_.schedule;
     Source& source = writer_.source;
-    source.grid = ceil_div(body_.parallel_size(), schedule.rows_per_block);
+    // Rows of nothing have no results.
+    source.grid = ceil_div(body_.parallel_size() * one_unless_zero(body_.reduced_size()),
+                           schedule.rows_per_block);
     source.shared_bytes = std::int64_t{schedule.threads} * state_bytes(*scan_.node);
     source.has_barrier = true;
     declare_row();

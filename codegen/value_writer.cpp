@@ -21,7 +21,9 @@ void KernelWriter::find_moving_values() {
     bool moves = !step || !step->is(0);
     for (const Condition& condition : value.conditions)
       moves = moves || !is_same_along_vector(condition);
-    for (const int operand : value.operands) moves = moves || this->moves(operand);
+    // What is kept of a row is a vector, even of a value that stands still.
+    for (const int operand : value.operands)
+      moves = moves || this->moves(operand) || is_kept(operand);
     // What has been reduced over the vector axis is the same along it.
     if (value.kind == Value::Kind::reduced) moves = vector_axis != body.reduced_axis();
     moves_[i] = moves;

@@ -166,6 +166,8 @@ class Assembler {
         // Others than the one that stores read it too.
         if (!store.conditions.empty()) return false;
         if (load.at != at || load.varies != store.varies || load.stage > store.stage) return false;
+        // All along a row, a scan reads and stores what the row has one of.
+        if (answer.body.scan && !store.varies) return false;
         // A pass after the store would read the new contents.
         if (answer.body.passes() > store.stage + 1) return false;
       }

@@ -270,7 +270,10 @@ int BodyBuilder::load(const Node& node, int place) {
   value.may_repeat = may_repeat_;
   value.varies = varies(value.at);
   value.stage = stage(value.at);
-  for (const Condition& condition : conditions_) value.varies |= varies(condition.at);
+  for (const Condition& condition : conditions_) {
+    value.varies |= varies(condition.at);
+    value.stage = std::max(value.stage, stage(condition.at));
+  }
   if (const std::optional<int> known = read_with_neighbour(value)) return *known;
   return add(std::move(value));
 }
@@ -396,6 +399,7 @@ int BodyBuilder::select(const Node& node, std::span<const Index> at) {
     if (pieces.size() == 1) return evaluate(*node.operand(i), from);
     Condition condition{.at = body_.space.plain(at[axis]), .begin = piece.begin, .end = piece.end};
     value.varies |= varies(condition.at);
+    value.stage = std::max(value.stage, stage(condition.at));
     conditions_.push_back(condition);
     value.operands.push_back(evaluate(*node.operand(i), from));
     conditions_.pop_back();

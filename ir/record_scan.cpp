@@ -59,8 +59,12 @@ Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions optio
     const Node* number =
         constant(graph, info(op).name, identity_of(op, result.dtype()), result.dtype(), x.location);
     const Tensor begin = broadcast_to(tensor(graph, number), std::span<const Extent>(first));
-    const Tensor rest = slice(result, along, 0, extent - Extent(1));
-    result = extent.is(1) ? begin : concat({begin, rest}, along);
+    if (extent.is(1))
+      result = begin;
+    else if (extent.is_number())
+      result = concat({begin, slice(result, along, 0, extent - Extent(1))}, along);
+    else  // a symbol may be 0
+      result = slice(concat({begin, result}, along), along, 0, extent);
   }
   return options.reverse ? flip(result, {checked}) : result;
 }

@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "codegen/prelude.h"
-#include "runtime/host_compiler.h"
 #include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
 #include "sinter/error.h"
@@ -16,8 +15,9 @@ namespace sinter {
 namespace {
 
 constexpr std::int64_t kDefaultSharedBytes = 48 << 10;
-// A compiler run costs about as much as this many kernels, so fewer are not worth one of their own.
+// A compiler run costs about as much as a few kernels, so that few are not worth one of their own.
 constexpr std::size_t kKernelsPerRun = 16;
+constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 
 const HostCompiler& host_compiler() {
   static const HostCompiler compiler;
@@ -71,9 +71,10 @@ CompileCounters CompileService::counters() const {
 
 std::string CompileService::key_of(const CompileUnit& unit, const CompileSettings& settings) const {
   const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && why_no_nvrtc().empty());
-  std::string key =
-      fmt::format("{}\n{}\ncount {}\n", device_.is_host ? host_compiler().version() : "",
-                  by_nvrtc ? nvrtc_version() + " " + settings.arch : "", settings.count);
+  std::string key = fmt::format("{}\n{}\ncount {}, optimize {}\n",
+                                device_.is_host ? host_compiler().version() : "",
+                                by_nvrtc ? nvrtc_version() + " " + settings.arch : "",
+                                settings.host.count, settings.host.optimize);
   for (const Source& source : unit.sources)
     key += fmt::format("{} {} {} {}\n{}\n", source.entry, source.threads, source.shared_bytes,
                        source.has_barrier, source.text);
@@ -91,11 +92,12 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
       }
     });
   };
+  const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
   // The slowest runs first.
   for (std::size_t first = 0; device_.is_host && first < missing.size();) {
     std::size_t count = 0;
     std::size_t kernels = 0;
-    while (first + count < missing.size() && kernels < kKernelsPerRun)
+    while (first + count < missing.size() && kernels < most)
       kernels += missing[first + count++].unit->sources.size();
     add_run(missing.subspan(first, count), &Job::error,
             [this, &settings](std::span<Job> part) { compile_host(part, settings); });
@@ -130,7 +132,7 @@ void CompileService::compile_host(std::span<Job> jobs, const CompileSettings& se
                            .has_barrier = source.has_barrier});
   ++compiles_;
   const HostImage image =
-      host_compiler().compile(prelude_text(Prelude::host), kernels, settings.count);
+      host_compiler().compile(prelude_text(Prelude::host), kernels, settings.host);
   const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
   for (Job& job : jobs) {
     job.made->module = module;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/source.h"
+#include "runtime/host_compiler.h"
 #include "runtime/kernel_cache.h"
 
 namespace sinter {
@@ -20,7 +21,7 @@ struct CompileUnit {
 
 struct CompileSettings {
   std::string arch;         ///< for NVRTC: `sm_90`
-  bool count = false;       ///< host device: loads and stores count their bytes
+  HostBuild host;           ///< host device: how kernels are built
   bool also_nvrtc = false;  ///< host device: compile by NVRTC too
 };
 

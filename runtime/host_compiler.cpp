@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFlags[] = {
-    "-std=c++17", "-O2", "-fPIC", "-shared", "-w",
+    "-std=c++17", "-fPIC", "-shared", "-w",
     // What makes the host round as recorded, and overflow and alias as CUDA does.
     "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
     // Kernels are plain loops over plain data.
@@ -92,7 +92,7 @@ const char* machine_flag() {
     return "-march=x86-64-v3";
   return "-march=x86-64";
 #else
-  return "-O2";  // nothing to add
+  return "-fPIC";  // nothing to add
 #endif
 }
 
@@ -132,7 +132,7 @@ HostCompiler::HostCompiler(const Options& options)
 }
 
 HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
-                                bool count) const {
+                                const HostBuild& build) const {
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/kernels.cpp") << write_unit(prelude, kernels);
@@ -142,7 +142,8 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   const std::vector<std::string> library = library_flags();
   arguments.insert(arguments.end(), library.begin(), library.end());
   arguments.push_back(machine_flag());
-  if (count) arguments.push_back("-DSINTER_COUNT=1");
+  arguments.push_back(build.optimize ? "-O2" : "-O0");
+  if (build.count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
   const ProcessResult result = run_process(arguments, folder.path(), time_limit_);

@@ -18,6 +18,12 @@ struct HostKernel {
   bool has_barrier = false;  // calls block_barrier(), warp_xor() or what builds on them
 };
 
+/// How kernels are built.
+struct HostBuild {
+  bool count = false;    // loads and stores count their bytes
+  bool optimize = true;  // false is built sooner and runs slower
+};
+
 struct HostImage {
   std::vector<std::byte> image;  // a shared object, for cuModuleLoadData of the host driver
   double milliseconds = 0;
@@ -35,12 +41,12 @@ class HostCompiler {
   HostCompiler();
   explicit HostCompiler(const Options& options);
 
-  /// Compiles the prelude and all kernels as one translation unit; `count` makes loads and stores
-  /// count their bytes. Throws CompileError. Any number of threads may compile at once.
+  /// Compiles the prelude and all kernels as one translation unit. Throws CompileError. Any number
+  /// of threads may compile at once.
   HostImage compile(std::string_view prelude, std::span<const HostKernel> kernels,
-                    bool count = false) const;
+                    const HostBuild& build = {}) const;
 
-  /// All that decides, beside the source, what comes out: compiler, version, flags.
+  /// All that decides, beside source and HostBuild, what comes out: compiler, version, flags.
   const std::string& version() const { return version_; }
 
  private:

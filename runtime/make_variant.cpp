@@ -48,10 +48,7 @@ std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
-  const CompileSettings settings{.arch = std::string(from.target.arch),
-                                 .count = from.options.count,
-                                 .also_nvrtc = from.options.also_nvrtc};
-  return from.device.compile_service->compile(units, settings);
+  return from.device.compile_service->compile(units, compile_settings(from));
 }
 
 /// Everything that decides a tuning: the texts, the sizes, the pointers.
@@ -59,9 +56,10 @@ std::string tuning_key(const TuneRequest& request, Tune effort) {
   std::string key = fmt::format("{} {}", static_cast<int>(effort), request.alignment);
   for (const Source& source : request.sources) {
     key += fmt::format("\n{} {}", evaluate(source.grid, request.symbols), source.text);
-    for (const Argument& argument : source.arguments)
-      if (argument.kind == Argument::Kind::extent)
-        key += fmt::format(" {}", evaluate(argument.extent, request.symbols));
+    for (const std::vector<Argument>* list : {&source.arguments, &source.table})
+      for (const Argument& argument : *list)
+        if (argument.kind == Argument::Kind::extent)
+          key += fmt::format(" {}", evaluate(argument.extent, request.symbols));
   }
   return key;
 }
@@ -135,20 +133,33 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
   return emitted;
 }
 
+CompileSettings compile_settings(const VariantSource& from) {
+  return {.arch = std::string(from.target.arch),
+          .host = {.count = from.options.count, .optimize = from.options.optimize_host},
+          .also_nvrtc = from.options.also_nvrtc};
+}
+
+EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request) {
+  EmittedVariant emitted{.program = plan_for(from, request), .kernels = {}};
+  const bool is_choice_made = from.options.tune == Tune::off && from.options.force_candidate < 0;
+  for (const Kernel& kernel : emitted.program.kernels) {
+    emitted.kernels.push_back(
+        emit_candidates(emitted.program, kernel, is_choice_made ? 1 : SIZE_MAX));
+    for (const Source& source : emitted.kernels.back().sources)
+      from.dump.write("source", "cu", source.text);
+  }
+  return emitted;
+}
+
 std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request) {
   auto variant = std::make_shared<Variant>();
   auto start = std::chrono::steady_clock::now();
   variant->alignment = request.alignment;
   variant->left_out = request.left_out;
-  variant->program = plan_for(from, request);
+  EmittedVariant planned = plan_and_emit(from, request);
+  const std::vector<EmittedKernel>& emitted = planned.kernels;
+  variant->program = std::move(planned.program);
   const Program& program = variant->program;
-  std::vector<EmittedKernel> emitted;
-  const bool is_choice_made = from.options.tune == Tune::off && from.options.force_candidate < 0;
-  for (const Kernel& kernel : program.kernels) {
-    emitted.push_back(emit_candidates(program, kernel, is_choice_made ? 1 : SIZE_MAX));
-    for (const Source& source : emitted.back().sources)
-      from.dump.write("source", "cu", source.text);
-  }
   const double plan_ms = milliseconds_since(start);
 
   start = std::chrono::steady_clock::now();

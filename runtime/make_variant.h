@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "compiler/target.h"
+#include "runtime/compile_service.h"
 #include "runtime/dump.h"
 #include "runtime/executable_state.h"
 #include "runtime/variant.h"
@@ -22,9 +23,6 @@ struct VariantSource {
   Dump dump;
 };
 
-/// Throws UserError, CompileError or DriverError; then nothing has changed.
-std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
-
 /// One kernel under its candidate schedules, the default first; equal texts once.
 struct EmittedKernel {
   std::vector<Source> sources;
@@ -32,5 +30,16 @@ struct EmittedKernel {
 };
 EmittedKernel emit_candidates(const Program& program, const Kernel& kernel,
                               std::size_t most = SIZE_MAX);
+
+/// The first half of `make_variant`: a plan, and what of each of its kernels must be compiled.
+struct EmittedVariant {
+  Program program;
+  std::vector<EmittedKernel> kernels;
+};
+EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request);
+CompileSettings compile_settings(const VariantSource& from);
+
+/// Throws UserError, CompileError or DriverError; then nothing has changed.
+std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
 
 }  // namespace sinter

@@ -1,9 +1,13 @@
-// Random graphs through the whole of sinter: the oracle's bounds, the same bits in every form, the
-// predicted bytes. SINTER_FUZZ_ROUNDS=N in the environment asks for N times as many graphs.
-#include "tests/support/random_graph.h"
+// Random graphs through the whole of sinter. SINTER_FUZZ_ROUNDS=N in the environment asks for N
+// times as many graphs, SINTER_FUZZ_SEED=S for other ones: the first is that of seed S.
+#include "tests/support/fuzz.h"
+#include "tests/support/minimise.h"
 #include "tests/support/run.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,27 +16,96 @@
 namespace sinter::test {
 namespace {
 
-void run_seed(unsigned seed) {
-  const RandomGraph random = random_graph(seed, /*ops=*/4 + static_cast<int>(seed % 12));
-  std::vector<Size> sizes;
-  for (std::size_t i = 0; i < random.symbols.size(); ++i)
-    sizes.push_back({random.symbols[i], random.sizes[i]});
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  run_and_check(random.graph, sizes, {.seed = seed, .misaligned = seed % 4 == 0});
+constexpr unsigned kGraphs = 1000;
+constexpr unsigned kGraphsPerTest = 40;
+constexpr unsigned kThoroughGraphs = 24;
+
+unsigned from_environment(const char* name, unsigned otherwise) {
+  const char* const text = std::getenv(name);
+  return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : otherwise;
 }
 
-constexpr unsigned kSeeds = 32;
+FuzzCase fuzz_case(unsigned seed) {
+  return {.random = random_graph(seed, /*ops=*/3 + static_cast<int>(seed % 11)), .seed = seed};
+}
 
+/// The seeds of test `number` of those that take `per_test` each, in every round.
+std::vector<unsigned> seeds_of(unsigned number, unsigned per_test, unsigned per_round) {
+  const unsigned first = from_environment("SINTER_FUZZ_SEED", 0);
+  const unsigned rounds = from_environment("SINTER_FUZZ_ROUNDS", 1);
+  std::vector<unsigned> seeds;
+  for (unsigned round = 0; round < rounds; ++round)
+    for (unsigned i = 0; i < per_test; ++i)
+      seeds.push_back(first + round * per_round + number * per_test + i);
+  return seeds;
+}
+
+/// Fused and unfused: the same bits, within the oracle's bounds, with the predicted bytes.
 class KernelFuzz : public testing::TestWithParam<unsigned> {};
 
-TEST_P(KernelFuzz, RunsRight) {
-  const char* text = std::getenv("SINTER_FUZZ_ROUNDS");
-  const unsigned rounds = text ? static_cast<unsigned>(std::atoi(text)) : 1;
-  ASSERT_GE(rounds, 1U) << "SINTER_FUZZ_ROUNDS is " << text;
-  for (unsigned round = 0; round < rounds; ++round) run_seed(round * kSeeds + GetParam());
+TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
+  const std::vector<unsigned> seeds = seeds_of(GetParam(), kGraphsPerTest, kGraphs);
+  ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
+  RecordProperty("seeds", std::to_string(seeds.front()) + " to " + std::to_string(seeds.back()));
+  for (std::size_t first = 0; first < seeds.size(); first += kGraphsPerTest) {
+    std::vector<FuzzCase> cases;
+    for (std::size_t i = first; i < first + kGraphsPerTest; ++i)
+      cases.push_back(fuzz_case(seeds[i]));
+    compile_together(cases);
+    for (const FuzzCase& one : cases) {
+      const FuzzFailure failure = run_fuzz_case(one.random, one.seed);
+      if (!failure) continue;
+      const std::string name = "seed_" + std::to_string(one.seed);
+      ADD_FAILURE() << "seed " << one.seed << " (SINTER_FUZZ_SEED=" << one.seed
+                    << " begins with it)\n"
+                    << failure.text << "\nminimised: " << write_minimised(one, failure, name);
+    }
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, KernelFuzz, testing::Range(0U, kSeeds));
+INSTANTIATE_TEST_SUITE_P(Graphs, KernelFuzz, testing::Range(0U, kGraphs / kGraphsPerTest));
+
+/// A failure that goes away when anything is changed is written as it is.
+TEST(FuzzFailures, AreWrittenToAFile) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "sinter_fuzz_failures";
+  std::filesystem::remove_all(folder);
+  setenv("SINTER_FUZZ_OUT", folder.c_str(), 1);
+  const FuzzCase failing{.random = {.graph = parse("graph f(x: f32[n]) {\n"
+                                                   "  y = exp x\n"
+                                                   "  return y\n"
+                                                   "}\n"),
+                                    .symbols = {"n"},
+                                    .sizes = {2}},
+                         .seed = 7};
+  const std::filesystem::path path =
+      write_minimised(failing, {.check = "made up", .text = "made up: y[0] is wrong"}, "seed_7");
+  unsetenv("SINTER_FUZZ_OUT");
+  EXPECT_EQ(path, folder / "seed_7.sinter");
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+            "// made up: y[0] is wrong\n"
+            "// inputs of seed 7\n"
+            "// sizes: n = 2\n" +
+                print(failing.random.graph));
+  std::filesystem::remove_all(folder);
+}
+
+/// Every candidate, replays, odd pointers, and kernels as the C++ compiler optimises them.
+class ThoroughFuzz : public testing::TestWithParam<unsigned> {};
+
+TEST_P(ThoroughFuzz, EveryFormGivesTheSameBits) {
+  for (const unsigned seed : seeds_of(GetParam(), 1, kThoroughGraphs)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomGraph random = fuzz_case(seed).random;
+    std::vector<Size> sizes;
+    for (std::size_t i = 0; i < random.symbols.size(); ++i)
+      sizes.push_back({random.symbols[i], random.sizes[i]});
+    run_and_check(random.graph, sizes, {.seed = seed, .misaligned = seed % 4 == 0});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ThoroughFuzz, testing::Range(0U, kThoroughGraphs));
 
 }  // namespace
 }  // namespace sinter::test

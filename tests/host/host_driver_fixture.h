@@ -76,7 +76,7 @@ class HostDriverTest : public ::testing::Test {
   CUmodule load(const HostKernel& kernel, bool count = false) {
     static const HostCompiler compiler;
     const HostImage image =
-        compiler.compile(prelude_text(Prelude::host), std::vector{kernel}, count);
+        compiler.compile(prelude_text(Prelude::host), std::vector{kernel}, {.count = count});
     CUmodule module = nullptr;
     check(driver, driver.cuModuleLoadData(&module, image.image.data()), "cuModuleLoadData",
           "a test");

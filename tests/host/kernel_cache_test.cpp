@@ -62,9 +62,12 @@ TEST_F(CompileServiceTest, CompilesUnitsTogetherAndEqualOnesOnce) {
 TEST_F(CompileServiceTest, TellsSettingsApart) {
   const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
   const CompileResult plain = service.compile(units, {})[0];
-  const CompileResult counting = service.compile(units, {.count = true})[0];
+  const CompileResult counting = service.compile(units, {.host = {.count = true}})[0];
+  const CompileResult quick = service.compile(units, {.host = {.optimize = false}})[0];
   EXPECT_FALSE(counting.was_cached);
+  EXPECT_FALSE(quick.was_cached);
   EXPECT_NE(plain.unit, counting.unit);
+  EXPECT_NE(plain.unit, quick.unit);
 }
 
 TEST_F(CompileServiceTest, CompilesOnceForManyThreads) {

@@ -34,6 +34,29 @@ graph nothing(x: f32[4, 0], y: i32[0, 7]) {
 })");
 }
 
+TEST(Scans, OfRowsThatTurnOutEmpty) {
+  for (const std::int64_t n : {0, 3})
+    run_and_check(R"(
+graph empty_rows(x: f32[2, n], y: f32[2, 1]) {
+  a = cummax x {axis = 1}
+  b = ge a, y
+  return b
+})",
+                  {{"n", n}});
+}
+
+TEST(Scans, WithoutTheElementItselfOfASymbol) {
+  for (const std::int64_t n : {0, 1, 2, 7})
+    run_and_check(R"(
+graph exclusive(x: f32[2, n], y: i32[n, 3]) {
+  a = cumsum x {axis = 1, exclusive = true}
+  b = mul a, x
+  c = cummax y {axis = 0, exclusive = true, reverse = true}
+  return b, c
+})",
+                  {{"n", n}});
+}
+
 TEST(Scans, SpecialValues) {
   Graph graph("special");
   const Tensor x = graph.input("x", f32, {4, 6});

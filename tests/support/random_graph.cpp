@@ -4,6 +4,7 @@
 #include "ir/node.h"
 #include "ir/record.h"
 #include "sinter/ops.h"
+#include "sinter/views.h"
 
 #include <algorithm>
 #include <random>
@@ -19,6 +20,7 @@ class Recorder {
   Recorder(unsigned seed, int ops) : random_(seed) {
     for (int axis = 0; axis < 3; ++axis) axes_.push_back(new_axis(axis));
     for (int i = 0; i < 3; ++i) add_input();
+    if (chance(5)) add_list();
     for (int i = 0; i < ops; ++i) add_op();
     add_results();
     for (const ExtentAtom* symbol : result_.graph.data().extents->symbols())
@@ -46,7 +48,7 @@ class Recorder {
         axis == 0 ? pick<std::int64_t>({1, 2, 3, 7, 12})
                   : pick<std::int64_t>({1, 2, 3, 4, 5, 8, 16, 17, 24, 33, 64, 100, 130});
     if (!chance(25)) return size;
-    result_.sizes.push_back(chance(8) ? 0 : size);
+    result_.sizes.push_back(chance(12) ? 0 : size);
     return graph_.extent("n" + std::to_string(axis));
   }
 
@@ -91,14 +93,16 @@ class Recorder {
 
   void add_op() {
     const unsigned choice = static_cast<unsigned>(below(100));
-    if (choice < 50) return add_elementwise();
-    if (choice < 60)
+    if (choice < 44) return add_elementwise();
+    if (choice < 54)
       return keep(cast(pick(), pick<DType>({f32, f32, f16, bf16, i32, i64, boolean, i8, u16, u32,
                                             u64, f8e4m3, f8e5m2, f64})));
-    if (choice < 75) return add_reduction();
-    if (choice < 78) return add_crosswise_reductions();
-    if (choice < 95) return add_view();
-    if (choice < 98) return add_gather();
+    if (choice < 68) return add_reduction();
+    if (choice < 72) return add_crosswise_reductions();
+    if (choice < 76) return add_scan();
+    if (choice < 91) return add_view();
+    if (choice < 94) return add_pieces();
+    if (choice < 97) return add_gather();
     return add_input();
   }
 
@@ -214,6 +218,66 @@ class Recorder {
     keep(columns);
     if (chance(50)) keep(elements);
     if (crosswise_.size() < 2) crosswise_.push_back({rows, columns});
+  }
+
+  void add_scan() {
+    Tensor x = pick();
+    const int rank = x.node()->rank();
+    if (rank == 0) return;
+    const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
+    const ScanOptions options{.exclusive = chance(30), .reverse = chance(30)};
+    if (is_floating(x.node()->dtype) && chance(70)) x = into_domain(x, Inputs::Unit);
+    switch (below(x.node()->dtype == boolean ? 2 : 4)) {
+      case 0: return keep(cumsum(x, axis, options));
+      case 1: return keep(cumprod(x, axis, options));
+      case 2: return keep(cummax(x, axis, {.reverse = options.reverse}));
+      default: return keep(cummin(x, axis, {.reverse = options.reverse}));
+    }
+  }
+
+  /// Lists as optimizers have them: the same little work for each of many equal tensors, which are
+  /// updated in place.
+  void add_list() {
+    const std::size_t count = 8 + below(5);
+    const std::vector<Extent> shape = {pick<std::int64_t>({1, 5, 16, 33, 96})};
+    const DType dtype = pick<DType>({f32, f32, bf16, f16, f64});
+    const bool has_norm = chance(30);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = "p" + std::to_string(i);
+      const Tensor parameter = graph_.input(name, dtype, shape);
+      const Tensor gradient = graph_.input("g" + std::to_string(i), dtype, shape);
+      const Tensor step = has_norm ? gradient * cast(sum(gradient * gradient), dtype) : gradient;
+      if (i == 0) values_.push_back(step);
+      graph_.update(parameter, parameter - step * 0.125);
+    }
+  }
+
+  /// Pads, and parts of a value that are worked on apart and put together again.
+  void add_pieces() {
+    const Tensor x =
+        parameters_.empty() || chance(50) ? pick() : parameters_[below(parameters_.size())];
+    const std::span<const Extent> shape = x.node()->shape;
+    const int rank = x.node()->rank();
+    if (rank == 0 || x.node()->dtype == boolean) return;
+    const int axis = static_cast<int>(below(static_cast<std::size_t>(rank)));
+    if (chance(30)) {
+      std::vector<std::int64_t> low(static_cast<std::size_t>(rank));
+      std::vector<std::int64_t> high(low);
+      low[static_cast<std::size_t>(axis)] = pick<std::int64_t>({0, 1, 3});
+      high[static_cast<std::size_t>(axis)] = pick<std::int64_t>({0, 1, 2});
+      return fits_twice(shape) ? keep(pad(x, low, high, chance(50) ? 0 : 2)) : void();
+    }
+    const Extent extent = shape[static_cast<std::size_t>(axis)];
+    if (!extent.is_number() || extent.number() < 2) return;
+    const auto cut =
+        static_cast<std::int64_t>(1 + below(static_cast<std::size_t>(extent.number() - 1)));
+    const Tensor first = slice(x, axis, 0, cut);
+    const Tensor second = slice(x, axis, cut, extent);
+    if (chance(30)) return keep(slice_scatter(x, first * 2, axis, 0, cut));
+    // Turned round, as rotary embeddings do, or with the parts where they were.
+    const std::vector<Operand> turned = {second * 3, first};
+    const std::vector<Operand> straight = {first, maximum(second, 0)};
+    keep(concat(chance(50) ? turned : straight, axis));
   }
 
   void add_view() {

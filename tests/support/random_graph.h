@@ -16,9 +16,10 @@ struct RandomGraph {
   std::vector<std::int64_t> sizes;  ///< of the symbols, in their order
 };
 
-/// Records about `ops` ops: elementwise ones of every row, casts, reductions over any axes, views,
-/// gathers and updates, over inputs of every dtype, some of them strided or of symbolic extents.
-/// The same for the same seed.
+/// Records about `ops` ops: elementwise ones of every row, casts, reductions over any axes and over
+/// rows and columns of one value, scans, views, pieces put together, gathers, lists of equal
+/// tensors and updates, over inputs of every dtype, some of them strided, empty or of symbolic
+/// extents, with several results of other shapes. The same for the same seed.
 RandomGraph random_graph(unsigned seed, int ops);
 
 }  // namespace sinter::test

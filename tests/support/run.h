@@ -35,13 +35,15 @@ RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
 struct CheckSettings {
   std::uint64_t seed = 1;
   bool candidates = true;   ///< every candidate schedule of every kernel, one after the other
+  bool replay = true;       ///< also replayed
   bool misaligned = false;  ///< also with pointers that are aligned to one element only
   Options options = {};
 };
 
 /// Runs `graph` for `sizes` (`{{"rows", 64}}`) on the host device and fails the running test unless
 ///  - every output and update is within the oracle's bounds,
-///  - unfused, replayed and every candidate give the same bits as the default,
+///  - unfused, replayed and every candidate give the same bits as the default, whether or not the
+///    C++ compiler optimises the kernels,
 ///  - each launch touches the bytes that were predicted, and nothing outside its arrays.
 /// Failures show the graph, the kernels and the first bad index. Returns the fused run.
 RunResult run_and_check(const Graph& graph, std::vector<Size> sizes = {},

@@ -33,6 +33,9 @@ struct Options {
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
   bool count = false;       ///< host device: count the bytes that each launch touches
+  /// Host device: false leaves kernels as the C++ compiler first writes them, which takes it less
+  /// than half the time. They are slower; their bits are the same.
+  bool optimize_host = true;
   int force_candidate =
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
 };
