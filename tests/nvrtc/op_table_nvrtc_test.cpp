@@ -25,7 +25,8 @@ TEST_P(EveryOp, CompilesToACubin) {
   if (std::ranges::find(nvrtc().nvrtc->architectures(), number) ==
       nvrtc().nvrtc->architectures().end())
     GTEST_SKIP() << "this NVRTC does not know " << arch;
-  const Program program = plan(every_op(dtype, 600), *find_target("sm_90"), {}, {});
+  // Kernels by themselves: what compilers take for one grows faster than its length.
+  const Program program = plan(every_op(dtype, 600), *find_target("sm_90"), {}, {.skip = {"join"}});
   std::vector<Source> sources;
   for (const Kernel& kernel : program.kernels)
     sources.push_back(emit(program, kernel, kernel.schedule, kernel.name));
