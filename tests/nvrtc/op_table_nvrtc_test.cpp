@@ -28,8 +28,13 @@ TEST_P(EveryOp, CompilesToACubin) {
   // Kernels by themselves: what compilers take for one grows faster than its length.
   const Program program = plan(every_op(dtype, 600), *find_target("sm_90"), {}, {.skip = {"join"}});
   std::vector<Source> sources;
-  for (const Kernel& kernel : program.kernels)
-    sources.push_back(emit(program, kernel, kernel.schedule, kernel.name));
+  for (const Kernel& kernel : program.kernels) {
+    Schedule schedule = kernel.schedule;
+    // One architecture has the vectors that a user's kernels have; the others have the ops alone,
+    // which take compilers a fraction of the time.
+    if (number != 90 && kernel.kind == KernelKind::pointwise) schedule.vector = schedule.unroll = 1;
+    sources.push_back(emit(program, kernel, schedule, kernel.name));
+  }
   std::vector<SourcePart> parts;
   for (const Source& source : sources) parts.push_back({source.entry, source.text});
   const NvrtcOutput output = nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
