@@ -119,16 +119,22 @@ int find_lists(Program& program) {
   Groups by_ops;
   for (Kernel& kernel : program.kernels)
     by_ops[CodeKey(program, kernel).of_ops()].push_back(&kernel);
-  int lists = 0;
+  llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
   for (const auto& [ops, alike] : by_ops) {
     if (alike.size() < kFewest) continue;
     Groups by_shapes;
     for (Kernel* kernel : alike) by_shapes[CodeKey(program, *kernel).of_shapes()].push_back(kernel);
     for (const auto& [shapes, equal] : by_shapes) {
       if (equal.size() < kFewest) continue;
-      for (Kernel* kernel : equal) kernel->list = lists;
-      ++lists;
+      for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }
+  }
+  // In the order of the program: reports must not depend on where keys lie in memory.
+  int lists = 0;
+  for (Kernel& kernel : program.kernels) {
+    const Kernel* first = first_of.lookup(&kernel);
+    if (!first) continue;
+    kernel.list = first == &kernel ? lists++ : first->list;
   }
   return lists;
 }

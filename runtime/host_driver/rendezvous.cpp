@@ -64,8 +64,10 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
   runner_at_work = nullptr;
   if (failure_.code == CUDA_SUCCESS && work.may_start_early && !has_waited)
     return {CUDA_ERROR_LAUNCH_FAILED,
-            "the launch may start before the one in front of it has ended, but the kernel does not "
-            "wait for that"};
+            fmt::format("kernel {}: its launch may start before the one in front of it has ended, "
+                        "but the kernel does not wait for that; begin it with "
+                        "await_launches_before()",
+                        work.kernel->entry)};
   return std::move(failure_);
 }
 
