@@ -2,9 +2,10 @@
 
 #include <bit>
 #include <map>
-#include <utility>
+#include <vector>
 
 #include "compiler/kernel_body.h"
+#include "compiler/kernel_key.h"
 #include "ir/adt.h"
 
 namespace sinter {
@@ -16,14 +17,6 @@ constexpr std::size_t kFewest = 8;
 
 using Key = std::vector<std::uint64_t>;
 
-void append(Key& key, Extent extent) {
-  key.push_back(static_cast<std::uint64_t>(extent.number()));
-  key.push_back(reinterpret_cast<std::uintptr_t>(extent.expression()));
-}
-void append(Key& key, std::span<const Extent> extents) {
-  key.push_back(extents.size());
-  for (const Extent& extent : extents) append(key, extent);
-}
 void append(Key& key, const Literal& literal) {
   key.push_back(static_cast<std::uint64_t>(literal.kind));
   key.push_back(static_cast<std::uint64_t>(literal.integer));
@@ -43,93 +36,56 @@ void append_op(Key& key, const Node& node) {
   }
 }
 
-void append_shape(Key& key, const Node& node) {
-  append(key, node.shape);
-  for (const Attribute& attribute : node.attributes) {
-    append(key, attribute.extent);
-    append(key, attribute.extents);
-    key.push_back(attribute.integers.size());
-    for (const std::int64_t integer : attribute.integers)
-      key.push_back(static_cast<std::uint64_t>(integer));
-  }
-}
-
-/// The nodes of a kernel and what they are made of, by order of appearance.
-class CodeKey {
- public:
-  CodeKey(const Program& program, const Kernel& kernel) : program_(program), kernel_(kernel) {}
-
-  /// Equal for kernels that compute the same, whatever their shapes.
-  Key of_ops() {
-    Key key = {static_cast<std::uint64_t>(kernel_.kind), kernel_.nodes.size()};
-    for (const Node* node : kernel_.nodes) {
-      for (const Node* operand : node->operands) number(key, operand);
-      append_op(key, *node);
-      numbers_.try_emplace(node, numbers_.size());
-    }
-    for (const Store& store : kernel_.stores) number(key, store.node);
-    return key;
-  }
-
-  /// What `of_ops` leaves open.
-  Key of_shapes() const {
-    Key key;
-    if (kernel_.kind == KernelKind::pointwise) {
-      key.push_back(static_cast<std::uint64_t>(body_of(program_, kernel_).parallel_axes));
-      if (key[0] == 1) return key;
-    }
-    for (const Node* node : kernel_.nodes) {
-      append_shape(key, *node);
-      for (const Node* operand : node->operands) append_memory(key, operand);
-    }
-    for (const Store& store : kernel_.stores)
-      append(key, program_.buffers[static_cast<std::size_t>(store.buffer)].strides);
-    return key;
-  }
-
- private:
-  void number(Key& key, const Node* node) {
-    const auto [found, is_new] = numbers_.try_emplace(node, numbers_.size());
+/// Equal for kernels that compute the same, whatever their shapes: nodes and what they are made of,
+/// by order of appearance.
+Key key_of_ops(const Kernel& kernel) {
+  Key key = {static_cast<std::uint64_t>(kernel.kind), kernel.nodes.size()};
+  llvm::DenseMap<const Node*, std::size_t> numbers;
+  const auto append_number = [&](const Node* node) {
+    const auto [found, is_new] = numbers.try_emplace(node, numbers.size());
     key.push_back(found->second);
     if (!is_new) return;
     if (is_free(*node)) return append_op(key, *node);
     // An array or a run-time scalar, whichever it is.
     key.push_back(node->op == Op::scalar ? 1 : 0);
     key.push_back(static_cast<std::uint64_t>(node->dtype));
+  };
+  for (const Node* node : kernel.nodes) {
+    for (const Node* operand : node->operands) append_number(operand);
+    append_op(key, *node);
+    numbers.try_emplace(node, numbers.size());
   }
+  for (const Store& store : kernel.stores) append_number(store.node);
+  return key;
+}
 
-  void append_memory(Key& key, const Node* node) const {
-    append(key, node->shape);
-    const auto buffer = program_.buffer_of.find(node);
-    if (buffer != program_.buffer_of.end())
-      append(key, program_.buffers[static_cast<std::size_t>(buffer->second)].strides);
-  }
-
-  const Program& program_;
-  const Kernel& kernel_;
-  llvm::DenseMap<const Node*, std::size_t> numbers_;
-};
-
-using Groups = std::map<Key, std::vector<Kernel*>>;
+/// What the ops leave open: nothing where all axes have merged into one.
+KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys& keys) {
+  if (kernel.kind == KernelKind::pointwise && body_of(program, kernel).parallel_axes == 1)
+    return {};
+  const std::vector<StoreRequest> stores = stores_of(program, kernel);
+  return keys.of(request_of(program, kernel, stores));
+}
 
 }  // namespace
 
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
-  Groups by_ops;
-  for (Kernel& kernel : program.kernels)
-    by_ops[CodeKey(program, kernel).of_ops()].push_back(&kernel);
+  std::map<Key, std::vector<const Kernel*>> by_ops;
+  for (const Kernel& kernel : program.kernels) by_ops[key_of_ops(kernel)].push_back(&kernel);
+  KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
   for (const auto& [ops, alike] : by_ops) {
     if (alike.size() < kFewest) continue;
-    Groups by_shapes;
-    for (Kernel* kernel : alike) by_shapes[CodeKey(program, *kernel).of_shapes()].push_back(kernel);
+    std::map<KernelKey, std::vector<const Kernel*>> by_shapes;
+    for (const Kernel* kernel : alike)
+      by_shapes[key_of_shapes(program, *kernel, keys)].push_back(kernel);
     for (const auto& [shapes, equal] : by_shapes) {
       if (equal.size() < kFewest) continue;
       for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }
   }
-  // In the order of the program: reports must not depend on where keys lie in memory.
+  // Numbered in the order of the program.
   int lists = 0;
   for (Kernel& kernel : program.kernels) {
     const Kernel* first = first_of.lookup(&kernel);
