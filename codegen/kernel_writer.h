@@ -1,6 +1,7 @@
 // What the files of all kernel shapes share: parameters, names, and statements for values.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -25,6 +26,9 @@ struct Sinks {
   std::vector<int> columns = {};  ///< indices into Body::columns
   std::vector<int> stores;        ///< indices into Body::stores
   std::vector<int> kept;          ///< values saved in arrays over part and tile
+  /// Write what stands before and after the values of element `k`.
+  std::function<void()> before_each = {};
+  std::function<void()> after_each = {};
 };
 
 /// One vector of consecutive positions along the vector axis, as a thread works on it.
@@ -96,6 +100,8 @@ class KernelWriter {
   void write_in_scope(int root, const std::function<void(const std::string&)>& inside) {
     write_in_scope({&root, 1}, [&] { inside(operand_text(root)); });
   }
+  /// [value]: true for `roots` and all that they are made of and that has not been computed.
+  std::vector<bool> needed_for(std::span<const int> roots) const;
   /// From now on `value` is written as `text`.
   void set_text(int value, std::string text) {
     texts_[static_cast<std::size_t>(value)] = std::move(text);
@@ -184,7 +190,6 @@ class KernelWriter {
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   /// At element `k` of a vector, or at its first; empty where nothing has to be asked.
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
-  std::vector<bool> needed_for(std::span<const int> roots) const;
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   /// Vectors that are read under the same conditions are read in one block.

@@ -26,6 +26,7 @@ void KernelWriter::find_moving_values() {
       moves = moves || this->moves(operand) || is_kept(operand);
     // What has been reduced over the vector axis is the same along it.
     if (value.kind == Value::Kind::reduced) moves = vector_axis != body.reduced_axis();
+    if (value.kind == Value::Kind::scanned) moves = vector_axis == body.reduced_axis();
     moves_[i] = moves;
   }
 }
@@ -378,6 +379,7 @@ bool KernelWriter::is_only_stored(int value, const std::vector<bool>& values,
 /// What stands in the loop over a vector's elements.
 void KernelWriter::write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                                   std::span<const std::string> results) {
+  if (sinks.before_each) sinks.before_each();
   for (const int value : values) {
     if (is_kept(value))
       write_kept_element(value);
@@ -393,6 +395,7 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
                          operand_text(reduction.operand),
                          gives_index(reduction.node->op) ? tile.index : "0"));
   }
+  if (sinks.after_each) sinks.after_each();
   for (const int index : sinks.columns) {
     const BodyReduction& column = body.columns[static_cast<std::size_t>(index)];
     std::string guard = tile.count.empty() ? "" : fmt::format("k < {}", tile.count);
@@ -432,7 +435,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
                          schedule.vector, results.back()));
   }
   if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
-      !sinks.stores.empty()) {
+      !sinks.stores.empty() || sinks.after_each) {
     out.directive("#pragma unroll");
     out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector),
               [&] { write_elements(in_loop, sinks, tile, results); });

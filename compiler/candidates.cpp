@@ -9,6 +9,7 @@
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
 #include "compiler/row_column.h"
+#include "compiler/schedule_kernel.h"
 #include "compiler/tile_candidates.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
@@ -224,21 +225,38 @@ class RowCandidates {
 
 // --- scans --------------------------------------------------------------------------------------
 
-/// A thread for each chunk of a tile; short rows share a block.
+/// Rows: a thread for each chunk of a tile; short rows share a block. Rows that lie side by side:
+/// neighbouring threads have neighbouring rows, at least a sector of them, and several chunks each.
+/// Where rows are too few for all SMs, their tiles are dealt out to blocks.
 std::vector<Schedule> scans(const Body& body, const Target& target, const Facts& facts) {
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
-  const auto chunks = static_cast<int>(scan_chunks(evaluate(body.reduced_size(), facts.symbols)));
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  const auto chunks = static_cast<int>(scan_chunks(extent));
+  const bool is_across = lies_across_rows(body, facts);
+  const bool has_tiles = extent > chunks * kChunk;
+  const int sector = is_across ? 32 / sizes_along(body, body.parallel_axes - 1).largest : 1;
   CandidateList list;
-  for (const int threads : {256, 128, 512}) {
-    int side_by_side = std::max(threads / chunks, 1);
+  const auto add = [&](int threads, int each) {
+    const int lanes = std::max(chunks / each, 1);
+    int side_by_side = std::max(threads / lanes, sector);
     // Few rows spread over all SMs; whole warps all the same.
-    while (side_by_side > 1 && rows / side_by_side < target.sm_count && side_by_side * chunks > 32)
+    while (side_by_side > sector && rows / side_by_side < target.sm_count &&
+           side_by_side * lanes > 32)
       side_by_side /= 2;
-    side_by_side = std::max(side_by_side, (32 + chunks - 1) / chunks);
-    list.add({.threads = side_by_side * chunks,
-              .threads_per_row = chunks,
-              .rows_per_block = side_by_side});
-  }
+    side_by_side = std::max(side_by_side, (32 + lanes - 1) / lanes);
+    Schedule schedule{.threads = side_by_side * lanes,
+                      .vector = static_cast<int>(kChunk),
+                      .unroll = chunks / lanes,
+                      .threads_per_row = lanes,
+                      .rows_per_block = side_by_side};
+    const bool is_split = has_tiles && rows / side_by_side < target.sm_count;
+    for (const bool split : {is_split, !is_split}) {
+      schedule.split = split;
+      if (has_tiles || !split) list.add(schedule);
+    }
+  };
+  for (const int threads : {256, 128, 512})
+    for (const int each : is_across ? std::vector{8, 4} : std::vector{1, 4}) add(threads, each);
   return list.take();
 }
 

@@ -36,6 +36,8 @@ constexpr std::size_t kMostCandidates = 6;
 /// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
 std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
                                      const Target& target) {
+  // Tiles of a scan wait for one another in launches of their own only.
+  if (kernel.kind == KernelKind::scan) schedule.split = false;
   if (schedule.threads == threads) return schedule;
   switch (kernel.kind) {
     case KernelKind::pointwise:

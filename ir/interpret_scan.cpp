@@ -48,8 +48,9 @@ void scan_reals(Op op, const Line& line, DType accumulator) {
       totals.add(x, bound);
       line.store(i, sum_interval(totals, accumulator, steps_at(i)), accumulator);
     } else if (op == Op::cumprod) {
+      // Errors of factors add up whichever way they meet: there are as many as multiplications.
       factors.multiply(x, bound);
-      line.store(i, product_interval(factors, accumulator, steps_at(i)), accumulator);
+      line.store(i, product_interval(factors, accumulator, i), accumulator);
     } else {
       has_nan |= std::isnan(x) && std::isfinite(bound);
       has_undecided |= std::isinf(bound);

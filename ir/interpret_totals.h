@@ -55,7 +55,7 @@ struct Factors {
   void multiply(double x, double bound);
 };
 
-/// The product of `factors` after `steps` rounded multiplications on the longest way.
+/// The product of `factors` after `steps` rounded multiplications, in whatever order.
 Interval product_interval(const Factors& factors, DType accumulator, std::int64_t steps);
 
 }  // namespace sinter

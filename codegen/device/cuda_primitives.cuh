@@ -295,6 +295,30 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   return __syncthreads_or(is_last) != 0;
 }
 
+// ---- Blocks that wait for blocks which began before them ----
+
+// The number of this block among those of the launch, in the order in which they begin.
+__device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
+  unsigned* const taken = static_cast<unsigned*>(shared);
+  if (threadIdx.x == 0) *taken = atomicAdd(next, 1u);
+  __syncthreads();
+  const unsigned number = *taken;
+  __syncthreads();
+  return number;
+}
+// Whoever sees `what` in the flag sees what this block stored before the barrier in front of this.
+__device__ __forceinline__ void publish(unsigned* flag, unsigned what) {
+  __threadfence();
+  *static_cast<volatile unsigned*>(flag) = what;
+}
+__device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned least) {
+  const volatile unsigned* const now = flag;
+  unsigned what = *now;
+  while (what < least) what = *now;
+  __threadfence();
+  return what;
+}
+
 // ---- Blocks of a cooperative launch, in one dimension ----
 
 // What a block adds to the counter: with all of them the top bit flips and the rest is 0 again, so

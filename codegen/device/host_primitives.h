@@ -222,6 +222,30 @@ __device__ __forceinline__ bool last_block(unsigned* ticket, unsigned blocks) {
   return block->arrived_last;
 }
 
+// ---- Blocks that wait for blocks which began before them ----
+
+extern "C" int sched_yield();
+__device__ __forceinline__ unsigned take_number(unsigned* next, void* shared) {
+  unsigned* const taken = static_cast<unsigned*>(shared);
+  if (threadIdx.x == 0) *taken = __atomic_fetch_add(next, 1u, __ATOMIC_ACQ_REL);
+  block_barrier();
+  const unsigned number = *taken;
+  block_barrier();
+  return number;
+}
+__device__ __forceinline__ void publish(unsigned* flag, unsigned what) {
+  __atomic_store_n(flag, what, __ATOMIC_RELEASE);
+}
+// A worker runs one block from beginning to end, so those with smaller numbers go on beside it.
+__device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned least) {
+  unsigned what = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+  while (what < least) {
+    sched_yield();
+    what = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+  }
+  return what;
+}
+
 // ---- Blocks of a cooperative launch, in one dimension ----
 
 // The counter goes as on a GPU; who waits for whom is up to the driver.

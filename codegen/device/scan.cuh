@@ -1,30 +1,113 @@
-// Handing totals on along the threads of a row.
+// Handing totals on: along the threads of a row, and from tile to tile among blocks.
 #pragma once
 
-/// What the threads before this one have, and what all of a row have.
+/// Joins the states of the chunks of a tile in order (Hillis and Steele, Data Parallel Algorithms,
+/// 1986). A thread has `Each` of them, `Lanes` chunks apart; of each it gets what all chunks in
+/// front of it have. Returns what the whole tile has. The tile's places in shared memory are
+/// `row[chunk * Stride]`, and as many in a second half, `half` states further on.
+template <int Lanes, int Each, int Stride, class State>
+__device__ __forceinline__ State scan_lanes(State (&own)[Each], State* row, int half, int lane) {
+  constexpr int kChunks = Lanes * Each;
+  State joined[Each];
+#pragma unroll
+  for (int i = 0; i < Each; ++i) joined[i] = own[i];
+  State* now = row;
+  State* next = row + half;
+#pragma unroll
+  for (int apart = 1; apart < kChunks; apart *= 2) {
+#pragma unroll
+    for (int i = 0; i < Each; ++i) now[(i * Lanes + lane) * Stride] = joined[i];
+    block_barrier();
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      const int from = i * Lanes + lane - apart;
+      if (from >= 0) joined[i] = State::join(now[from * Stride], joined[i]);
+    }
+    // Whoever is ahead writes to the other half, which nobody reads any more.
+    State* const read = now;
+    now = next;
+    next = read;
+  }
+#pragma unroll
+  for (int i = 0; i < Each; ++i) now[(i * Lanes + lane) * Stride] = joined[i];
+  block_barrier();
+#pragma unroll
+  for (int i = 0; i < Each; ++i) {
+    const int from = i * Lanes + lane - 1;
+    own[i] = from >= 0 ? now[from * Stride] : State::identity();
+  }
+  const State all = now[(kChunks - 1) * Stride];
+  block_barrier();
+  return all;
+}
+
+// ---- Tiles of one row in blocks of their own ----
+
+// Blocks take numbers as they begin, so that whoever waits for a smaller number waits for a block
+// that runs. Behind the next number and the count of blocks that are done, each tile has a flag.
+constexpr unsigned kTileHasTotal = 1;
+constexpr unsigned kTileHasPrefix = 2;  // and what all tiles up to it have
+__device__ __forceinline__ unsigned* tile_flags(unsigned* tickets) { return tickets + 2; }
+
+/// What tiles tell those behind them: `Rows` states each.
 template <class State>
-struct Prefix {
-  State before;
-  State all;
+struct TileStates {
+  State* totals;
+  State* prefixes;
+  unsigned* flags;
 };
 
-/// Joins the states of `Lanes` neighbouring threads in order (Hillis and Steele, Data Parallel
-/// Algorithms, 1986). `states` has one place per thread of the block.
-template <int Lanes, class State>
-__device__ __forceinline__ Prefix<State> scan_lanes(State own, State* states, int lane) {
-  State* const row = states + (static_cast<int>(threadIdx.x) - lane);
-  State joined = own;
-#pragma unroll
-  for (int apart = 1; apart < Lanes; apart *= 2) {
-    row[lane] = joined;
+/// What all tiles of the row in front of tile `tile` have, joined from first to last, whenever they
+/// end: from the nearest one of the last `Lanes` tiles that knows what is before it, the totals of
+/// those behind it are added one by one (a decoupled look-back: Merrill and Garland, 2016, but in
+/// one order). `before` is the number of tiles of other rows in front of these.
+template <int Lanes, int Rows, int Stride, class State>
+__device__ __forceinline__ State look_back(const State& all, const TileStates<State>& tiles,
+                                           long long tile, long long before, int row_of_block,
+                                           State* row, int half, int lane) {
+  const auto place = [&](long long at) { return (before + at) * Rows + row_of_block; };
+  const auto publish_tile = [&](unsigned what) {
     block_barrier();
-    const State before = lane >= apart ? row[lane - apart] : State::identity();
-    block_barrier();
-    if (lane >= apart) joined = State::join(before, joined);
+    if (threadIdx.x == 0) publish(tiles.flags + before + tile, what);
+  };
+  if (tile == 0) {
+    if (lane == 0) store_workspace(tiles.prefixes, place(0), State::join(State::identity(), all));
+    publish_tile(kTileHasPrefix);
+    return State::identity();
   }
-  row[lane] = joined;
+  if (lane == 0) store_workspace(tiles.totals, place(tile), all);
+  publish_tile(kTileHasTotal);
+  // Each thread looks at one tile, the nearest first; the furthest has to have a prefix.
+  const auto known = [&](int i) -> unsigned& {
+    return *reinterpret_cast<unsigned*>(row + half + i * Stride);
+  };
+  const long long at = tile - 1 - lane;
+  if (at >= 0) {
+    const unsigned what =
+        await_flag(tiles.flags + before + at, lane == Lanes - 1 ? kTileHasPrefix : kTileHasTotal);
+    row[lane * Stride] =
+        load_workspace(what == kTileHasPrefix ? tiles.prefixes : tiles.totals, place(at));
+    known(lane) = what;
+  }
   block_barrier();
-  const Prefix<State> result = {lane > 0 ? row[lane - 1] : State::identity(), row[Lanes - 1]};
+  if (lane == 0) {
+    int nearest = 0;
+    while (known(nearest) != kTileHasPrefix) ++nearest;
+    State joined = row[nearest * Stride];
+#pragma unroll 8
+    for (int i = nearest - 1; i >= 0; --i) joined = State::join(joined, row[i * Stride]);
+    store_workspace(tiles.prefixes, place(tile), State::join(joined, all));
+    row[0] = joined;
+  }
+  publish_tile(kTileHasPrefix);
+  const State carry = row[0];
   block_barrier();
-  return result;
+  return carry;
+}
+
+/// To be called last by every block: the last one leaves all as it was.
+__device__ __forceinline__ void end_tiles(unsigned* tickets, unsigned blocks, int threads) {
+  if (!last_block(tickets + 1, blocks)) return;
+  for (unsigned i = threadIdx.x; i < blocks; i += threads) tile_flags(tickets)[i] = 0;
+  if (threadIdx.x == 0) tickets[0] = 0;
 }

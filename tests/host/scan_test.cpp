@@ -3,9 +3,10 @@
 #include "ir/interpret.h"
 #include "tests/support/run.h"
 
-#include <limits>
-
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace sinter::test {
 namespace {
@@ -22,6 +23,50 @@ graph sizes(x: f32[rows, n]) {
 })",
                   {{"rows", 5}, {"n", size}}, {.candidates = size < 600});
   }
+}
+
+/// Rows that are few have their tiles dealt out to blocks, which look back at each other: at more
+/// tiles than a block has threads for, too.
+TEST(Scans, OfLongRows) {
+  for (const std::int64_t size : {1028, 4099, 300'000}) {
+    SCOPED_TRACE(size);
+    run_and_check(R"(
+graph long_rows(x: f32[rows, n] {range = [-1, 1]}, b: f32[n]) {
+  y = mul x, 0.5
+  a = cumsum y {axis = 1}
+  c = mul a, x
+  z = add c, b
+  return z
+})",
+                  {{"rows", 2}, {"n", size}}, {.candidates = size < 10'000});
+  }
+}
+
+TEST(Scans, OfLongRowsInEveryDtype) {
+  for (const std::string_view dtype : {"f64", "bf16", "f16", "i32", "u8", "i64"})
+    run_and_check(fmt::format(R"(
+graph long_rows_of_{0}(x: {0}[3, 2500] {{range = [0, 3]}}) {{
+  a = cumsum x {{axis = 1}}
+  b = cummax x {{axis = 1}}
+  c = cummin x {{axis = 1, reverse = true}}
+  d = cumprod x {{axis = 1, exclusive = true}}
+  return a, b, c, d
+}})",
+                              dtype),
+                  {}, {.candidates = false});
+}
+
+TEST(Scans, OfLongColumns) {
+  for (const std::int64_t columns : {1, 3, 16, 21})
+    run_and_check(R"(
+graph long_columns(x: f32[rows, columns] {range = [-1, 1]}, m: i32[rows, columns] {range = [0, 9]}) {
+  a = cumsum x {axis = 0}
+  b = add a, x
+  c = cumsum m {axis = 0, reverse = true}
+  return b, c
+})",
+                  {{"rows", 40'000}, {"columns", columns}},
+                  {.candidates = columns == 3, .replay = columns == 3});
 }
 
 TEST(Scans, OfNothing) {
