@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "sinter/text.h"
@@ -20,10 +19,20 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// What stands behind `// KEY: ` in `text`, or "".
+/// What stands behind `// KEY: ` in `text`, or "". Every start of a test program asks: no regex.
 std::string head_line(const std::string& text, const std::string& key) {
-  std::smatch match;
-  return std::regex_search(text, match, std::regex("// " + key + ": (.*)")) ? match[1].str() : "";
+  const std::string head = "// " + key + ": ";
+  const std::size_t at = text.find(head);
+  if (at == text.npos) return "";
+  const std::size_t begin = at + head.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::string with_columns(std::string text, const std::string& columns) {
+  constexpr std::string_view kWord = "COLUMNS";
+  for (std::size_t at = text.find(kWord); at != text.npos; at = text.find(kWord, at))
+    text.replace(at, kWord.size(), columns);
+  return text;
 }
 
 std::vector<std::string> head_list(const std::string& text, const std::string& key) {
@@ -46,7 +55,7 @@ void add_patterns(const std::filesystem::path& file, std::vector<Pattern>& resul
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool has_extent = columns[i] != "-";
     result.push_back({.name = file.stem().string() + (has_extent ? " of " + columns[i] : ""),
-                      .text = std::regex_replace(text, std::regex("COLUMNS"), columns[i]),
+                      .text = with_columns(text, columns[i]),
                       .columns = columns[i],
                       .sizes = sizes.empty() ? GoldenSizes{} : sizes.front(),
                       .launches = std::stoul(head_line(text, "launches")),
