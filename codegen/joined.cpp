@@ -9,6 +9,7 @@
 #include "codegen/kernel_writer.h"
 #include "codegen/shapes.h"
 #include "compiler/kernel_body.h"
+#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -62,21 +63,26 @@ class JoinedWriter {
   }
 
  private:
-  /// The buffers that a member writes and another one touches.
+  /// The buffers that a member writes and another one touches, all their parts included.
   std::set<int> exchanged() const {
-    std::map<int, std::set<std::size_t>> touched_by;
-    std::set<int> written;
+    std::map<int, std::set<std::size_t>> touched_by;  // wholes
+    std::set<int> written;                            // likewise
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
       for (const Value& value : body_of(program_, kernel_.members[i]).values)
         if (value.kind == Value::Kind::load)
-          touched_by[program_.buffer_of.lookup(value.node)].insert(i);
+          touched_by[whole_of(program_, program_.buffer_of.lookup(value.node))].insert(i);
       for (const Store& store : kernel_.members[i].stores) {
-        touched_by[store.buffer].insert(i);
-        written.insert(store.buffer);
+        const int whole = whole_of(program_, store.buffer);
+        touched_by[whole].insert(i);
+        written.insert(whole);
       }
     }
     std::erase_if(written, [&](int buffer) { return touched_by.at(buffer).size() < 2; });
-    return written;
+    std::set<int> result;
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i)
+      if (written.contains(whole_of(program_, static_cast<int>(i))))
+        result.insert(static_cast<int>(i));
+    return result;
   }
 
   void write_member(std::size_t number, const std::set<int>& exchanged) {

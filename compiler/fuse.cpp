@@ -9,6 +9,7 @@
 #include "compiler/assemble.h"
 #include "compiler/group.h"
 #include "compiler/judge.h"
+#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -39,6 +40,7 @@ class Fuser {
  public:
   Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
       : groups(graph, work),
+        graph_(graph),
         facts_(facts),
         work_(work),
         judge_(graph, groups, target, facts),
@@ -53,6 +55,7 @@ class Fuser {
     merge_neighbours();
     merge_siblings();
     std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
+    place_concats();
   }
 
   /// Why `producer` and `consumer` are two kernels.
@@ -302,6 +305,13 @@ class Fuser {
     return finding.cost ? finding.cost->seconds : kImpossible;
   }
 
+  /// A kernel that only copies what others store is not needed where they can store it in its place.
+  void place_concats() {
+    for (int group = 0; group < groups.size(); ++group)
+      if (is_placeable_concat(graph_, groups, group, facts_)) groups.place(group);
+  }
+
+  const GraphData& graph_;
   const Facts& facts_;
   PlanWork& work_;
   Judge judge_;
