@@ -28,6 +28,12 @@ TEST(Foreach, OfHalfTypesAtOddAddresses) {
   EXPECT_EQ(run.launches, 1);
 }
 
+/// The gradients are read once for their norm and once for the step.
+TEST(Foreach, ClippingIsALaunchInFront) {
+  const RunResult run = run_and_check(clip_adamw_text(36));
+  EXPECT_EQ(run.launches, 2);
+}
+
 /// Sizes that are symbols, so that the table holds other sizes from run to run.
 TEST(Foreach, OfSymbolicSizes) {
   std::string sizes;

@@ -37,6 +37,16 @@ TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
   EXPECT_THAT(source.text, HasSubstr("members run this code; the first of them:"));
 }
 
+/// The norms of all gradients in the first, the last block of which makes one of them.
+TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
+  const Program program = planned(clip_adamw_text(1354));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  for (const Kernel& kernel : program.kernels)
+    EXPECT_LE(emit(program, kernel, kernel.schedule, "k").arguments.size(), 16U);
+}
+
 TEST(ForeachTest, FewKernelsNeedNoTable) {
   const Program program = planned(adamw_text(7));
   ASSERT_THAT(program.kernels, SizeIs(1));
