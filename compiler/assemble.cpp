@@ -302,9 +302,9 @@ class Assembler {
     const std::string& whole = groups_.name(groups_[placed].nodes.front());
     for (const int producer : groups_.producers(placed))
       if (!bounded_.contains({kernel_of(producer), consumer}))
-        add_boundary(kernel_of(producer), consumer,
-                     fmt::format("{} is known when all kernels have stored their parts of it",
-                                 whole));
+        add_boundary(
+            kernel_of(producer), consumer,
+            fmt::format("{} is known when all kernels have stored their parts of it", whole));
   }
 
   /// Kernels one after the other that read the same array, which one kernel would read once.

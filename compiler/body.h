@@ -67,8 +67,8 @@ struct BodyStore {
   std::vector<Condition> conditions = {};  ///< all must hold for it to happen
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
-  bool is_final = false;    ///< one element for the whole kernel
-  bool of_columns = false;  ///< final too, but one element per position on the reduced axis
+  bool is_final = false;       ///< one element for the whole kernel
+  bool of_columns = false;     ///< final too, but one element per position on the reduced axis
   int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
 };
 

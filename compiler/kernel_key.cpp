@@ -129,8 +129,8 @@ std::uint32_t KernelKeys::load_of(const Node& node, const BodyRequest& request) 
   append(words_, node.shape);
   append(words_,
          node.op == Op::input ? attribute(node, "strides").extents : request.strides(&node));
-  words_.push_back(static_cast<std::uint64_t>(request.aligned ? request.aligned(&node)
-                                                              : kWellAligned));
+  words_.push_back(
+      static_cast<std::uint64_t>(request.aligned ? request.aligned(&node) : kWellAligned));
   return known = number_of(words_);
 }
 

@@ -105,25 +105,58 @@ bool has_long_runs(const ConcatPart& part, const Facts& facts) {
          evaluate(axes.back().extent, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
 }
 
-}  // namespace
-
-bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
-                         const Facts& facts) {
-  const Group& own = groups[group];
-  if (!own.alive || own.nodes.size() != 1 || own.nodes.front()->op != Op::concat) return false;
-  const Node* node = own.nodes.front();
+/// True if other kernels can store all that `node`, a concat, is made of where it belongs.
+bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node,
+                  const Facts& facts) {
   // What is written in place has readers to wait for.
   if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
     return false;
   const auto can_be_stored = [&](const ConcatPart& part) {
-    // A scatter stores its rows once.
-    return part.node->op != Op::scatter && groups.home(part.node) >= 0 &&
-           !groups[groups.home(part.node)].is_placed && has_long_runs(part, facts);
+    // A scatter stores its rows once, and a part has no parts.
+    return part.node->op != Op::scatter && part.node->op != Op::concat &&
+           groups.home(part.node) >= 0 && has_long_runs(part, facts);
   };
   return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {
     const auto parts = parts_of(*node, strides);
     return parts && std::ranges::all_of(*parts, can_be_stored);
   });
+}
+
+/// Of each node, by id: whether it is what a reduction or scan gives, or elementwise made of that.
+std::vector<bool> follow_reductions(const GraphData& graph) {
+  std::vector<bool> result(graph.nodes.size());
+  for (const Node* node : graph.nodes) {
+    if (is_reduction(node->op) || is_scan(node->op))
+      result[node->id] = true;
+    else if (is_elementwise(node->op) || node->op == Op::cast || is_view(*node))
+      result[node->id] = std::ranges::any_of(
+          node->operands, [&](const Node* operand) { return result[operand->id]; });
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
+                         const Facts& facts) {
+  const Group& own = groups[group];
+  return own.alive && own.nodes.size() == 1 && own.nodes.front()->op == Op::concat &&
+         is_placeable(graph, groups, own.nodes.front(), facts);
+}
+
+std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,
+                                          const Facts& facts) {
+  std::vector<const Node*> result;
+  std::vector<bool> follows;
+  for (const Node* node : graph.nodes) {
+    if (node->op != Op::concat || groups.home(node) < 0) continue;
+    if (groups[groups.home(node)].is_placed || !is_placeable(graph, groups, node, facts)) continue;
+    if (follows.empty()) follows = follow_reductions(graph);
+    if (std::ranges::any_of(node->operands,
+                            [&](const Node* operand) { return follows[operand->id]; }))
+      result.push_back(node);
+  }
+  return result;
 }
 
 }  // namespace sinter

@@ -25,8 +25,8 @@ struct ConcatPart {
   Extent offset = 0;            ///< of its first element
 };
 
-/// One for each operand of `concat`, in memory with `strides`; nullopt if one of them is not a whole
-/// result in its own order.
+/// One for each operand of `concat`, in memory with `strides`; nullopt if one of them is not a
+/// whole result in its own order.
 std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
                                                 std::span<const Extent> strides);
 
@@ -34,5 +34,10 @@ std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
 /// can store them there: in runs of at least a sector.
 bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
                          const Facts& facts);
+
+/// The concats that are not placed, could be in groups of their own, and are made of what
+/// reductions or scans give: by elementwise ops, at most.
+std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,
+                                          const Facts& facts);
 
 }  // namespace sinter

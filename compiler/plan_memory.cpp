@@ -4,8 +4,8 @@
 #include "compiler/body.h"
 #include "compiler/parts.h"
 #include "compiler/plan.h"
-#include "sinter/error.h"
 #include "ir/structural.h"
+#include "sinter/error.h"
 
 #include <algorithm>
 #include <limits>
@@ -212,8 +212,8 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& part = program.buffers[i];
     if (part.whole < 0 || part.kind != Buffer::Kind::temporary) continue;
-    plan.offsets[i] = plan.offsets[static_cast<std::size_t>(part.whole)] +
-                      offset_bytes(part, symbols);
+    plan.offsets[i] =
+        plan.offsets[static_cast<std::size_t>(part.whole)] + offset_bytes(part, symbols);
   }
   return plan;
 }

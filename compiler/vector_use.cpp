@@ -13,13 +13,12 @@ Accesses accesses_along(const Body& body, int axis, int width, const Facts& fact
                        std::span<const Condition> conditions) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
     if (step && step->is(0)) return;
-    const bool is_wide =
-        aligned_vector(at, axis, width, facts) == width &&
-        std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype)) >=
-            std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
-        std::ranges::all_of(conditions, [&](const Condition& condition) {
-          return is_same_along(condition, axis, width, facts);
-        });
+    const bool is_wide = aligned_vector(at, axis, width, facts) == width &&
+                         std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype)) >=
+                             std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
+                         std::ranges::all_of(conditions, [&](const Condition& condition) {
+                           return is_same_along(condition, axis, width, facts);
+                         });
     ++(is_wide ? result.wide : result.narrow);
   };
   for (std::size_t i = 0; i < body.values.size(); ++i) {

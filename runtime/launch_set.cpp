@@ -146,8 +146,8 @@ void LaunchSet::set_part_offsets() {
   bool has_moved = false;
   for (Patch& patch : patches_) {
     if (patch.part < 0) continue;
-    const auto offset = static_cast<std::uint64_t>(offset_bytes(
-        variant_->program.buffers[static_cast<std::size_t>(patch.part)], symbols_));
+    const auto offset = static_cast<std::uint64_t>(
+        offset_bytes(variant_->program.buffers[static_cast<std::size_t>(patch.part)], symbols_));
     has_moved = std::exchange(patch.offset, offset) != offset || has_moved;
   }
   if (has_moved) std::ranges::fill(values_, 0);

@@ -61,8 +61,8 @@ class LaunchSet {
   struct Patch {
     std::uint32_t argument;
     std::uint32_t launch;
-    int part = -1;              ///< the buffer, where it is a part of what is bound
-    std::uint64_t offset = 0;   ///< of the part, in bytes
+    int part = -1;             ///< the buffer, where it is a part of what is bound
+    std::uint64_t offset = 0;  ///< of the part, in bytes
   };
 
   void put(Patch patch, std::uint64_t value) {

@@ -3,22 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace sinter::test {
 
 /// The shapes that lists of tensors go through in turn.
-inline constexpr std::string_view kListShapes[] = {
-    "64, 48", "48", "192, 48", "1", "33, 7", "48, 64", "57", "2, 3, 5", "96, 48"};
+inline constexpr std::string_view kListShapes[] = {"64, 48", "48", "192, 48", "1",     "33, 7",
+                                                   "48, 64", "57", "2, 3, 5", "96, 48"};
 
-/// The inputs of Adam's step over `tensors` tensors.
-inline std::string adamw_inputs(int tensors, std::string_view dtype) {
+/// Those of a model of some size.
+inline constexpr std::string_view kModelShapes[] = {
+    "768, 768", "768", "3072, 768", "3072", "768, 3072", "2304, 768", "2304", "50257, 768"};
+
+/// The inputs of Adam's step over `tensors` tensors, which go through `shapes` in turn.
+inline std::string adamw_inputs(int tensors, std::string_view dtype,
+                                std::span<const std::string_view> shapes = kListShapes) {
   std::string inputs;
   for (int i = 0; i < tensors; ++i)
     for (const char* array : {"w", "g", "m", "v"})
       inputs += fmt::format("{}_{}: {}[{}]{}, ", array, i, dtype,
-                            kListShapes[static_cast<std::size_t>(i) % std::size(kListShapes)],
+                            shapes[static_cast<std::size_t>(i) % shapes.size()],
                             array[0] == 'v' ? " {range = [0, 1]}" : "");
   return inputs;
 }
@@ -53,7 +59,8 @@ inline std::string adamw_text(int tensors, std::string_view dtype = "f32") {
 }
 
 /// The same with the gradients clipped to a norm over all of them.
-inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32") {
+inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32",
+                                   std::span<const std::string_view> shapes = kListShapes) {
   std::string body;
   std::string norms;
   for (int i = 0; i < tensors; ++i) {
@@ -70,9 +77,10 @@ inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32") 
 )",
                       norms);
   for (int i = 0; i < tensors; ++i)
-    body += fmt::format("  cg_{0} = mul g_{0}, clip{1}\n", i, adamw_step(i, fmt::format("cg_{}", i)));
+    body +=
+        fmt::format("  cg_{0} = mul g_{0}, clip{1}\n", i, adamw_step(i, fmt::format("cg_{}", i)));
   return fmt::format("graph clip_adamw({}lr: {}, max_norm: {}) {{\n{}}}\n",
-                     adamw_inputs(tensors, dtype), dtype, dtype, body);
+                     adamw_inputs(tensors, dtype, shapes), dtype, dtype, body);
 }
 
 /// `text` for each of 0 … count - 1, in place of each `#`.
