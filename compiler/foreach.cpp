@@ -14,8 +14,9 @@ namespace {
 
 /// With fewer kernels, parameters do as well, and no block has to search a table.
 constexpr std::size_t kFewest = 8;
-/// In a program of more kernels than this, each list leaves room in a launch for others.
-constexpr std::size_t kManyKernels = 24;
+/// Where as many compute the same on arrays of different shapes, each shape's share of them, so
+/// that a launch has room for all shapes.
+constexpr std::size_t kFewestOfAShape = 2;
 
 using Key = std::vector<std::uint64_t>;
 
@@ -73,18 +74,17 @@ KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys
 
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
-  const std::size_t fewest = program.kernels.size() > kManyKernels ? 2 : kFewest;
   std::map<Key, std::vector<const Kernel*>> by_ops;
   for (const Kernel& kernel : program.kernels) by_ops[key_of_ops(kernel)].push_back(&kernel);
   KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
   for (const auto& [ops, alike] : by_ops) {
-    if (alike.size() < fewest) continue;
+    if (alike.size() < kFewest) continue;
     std::map<KernelKey, std::vector<const Kernel*>> by_shapes;
     for (const Kernel* kernel : alike)
       by_shapes[key_of_shapes(program, *kernel, keys)].push_back(kernel);
     for (const auto& [shapes, equal] : by_shapes) {
-      if (equal.size() < fewest) continue;
+      if (equal.size() < kFewestOfAShape) continue;
       for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }
   }
