@@ -170,8 +170,10 @@ void KernelWriter::count_load(const Value& value) {
   if (!tiled_element(value).empty()) return;  // when the tile was filled
   const Touched touched = touched_elements(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
-  source.traffic.bytes_read =
-      source.traffic.bytes_read + touched.elements * Extent(size_of(value.dtype));
+  const Extent bytes = touched.elements * Extent(size_of(value.dtype));
+  source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+  Extent& read = source.read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  read = read + bytes;
 }
 
 /// One element, for a value that stands still along the vector axis, or at element k of it.
