@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "codegen/kernel_writer.h"
 #include "codegen/shapes.h"
 #include "compiler/kernel_body.h"
+#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -51,7 +53,10 @@ class JoinedWriter {
   Source write() {
     const std::set<int> between = exchanged();
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
-    for (const Source& member : sources_) unite(member);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      read_once(i);
+      unite(sources_[i]);
+    }
     source_.is_cooperative = phases(kernel_) > 1 && !kernel_.has_tail;
     if (phases(kernel_) > 1) declare_tickets();
     for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
@@ -62,21 +67,26 @@ class JoinedWriter {
   }
 
  private:
-  /// The buffers that a member writes and another one touches.
+  /// The buffers that a member writes and another one touches, all their parts included.
   std::set<int> exchanged() const {
-    std::map<int, std::set<std::size_t>> touched_by;
-    std::set<int> written;
+    std::map<int, std::set<std::size_t>> touched_by;  // wholes
+    std::set<int> written;                            // likewise
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
       for (const Value& value : body_of(program_, kernel_.members[i]).values)
         if (value.kind == Value::Kind::load)
-          touched_by[program_.buffer_of.lookup(value.node)].insert(i);
+          touched_by[whole_of(program_, program_.buffer_of.lookup(value.node))].insert(i);
       for (const Store& store : kernel_.members[i].stores) {
-        touched_by[store.buffer].insert(i);
-        written.insert(store.buffer);
+        const int whole = whole_of(program_, store.buffer);
+        touched_by[whole].insert(i);
+        written.insert(whole);
       }
     }
     std::erase_if(written, [&](int buffer) { return touched_by.at(buffer).size() < 2; });
-    return written;
+    std::set<int> result;
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i)
+      if (written.contains(whole_of(program_, static_cast<int>(i))))
+        result.insert(static_cast<int>(i));
+    return result;
   }
 
   void write_member(std::size_t number, const std::set<int>& exchanged) {
@@ -110,6 +120,25 @@ class JoinedWriter {
   }
 
   // --- parameters -------------------------------------------------------------------------------
+
+  /// What several members of a list read alike, in the same place of their code, is read by one of
+  /// them.
+  void read_once(std::size_t number) {
+    Source& member = sources_[number];
+    if (callees_[callee_of_[number]].members == 1) return;
+    for (std::size_t i = 0; i < member.arguments.size(); ++i) {
+      const Argument& argument = member.arguments[i];
+      const auto read = member.read_of.find(argument.index);
+      if (argument.kind != Argument::Kind::buffer || read == member.read_of.end()) continue;
+      const auto [known, is_first] =
+          read_by_list_.try_emplace({callee_of_[number], i, argument.index}, read->second);
+      if (is_first) continue;
+      if (known->second == read->second)
+        member.traffic.bytes_read = member.traffic.bytes_read - read->second;
+      else
+        member.traffic.is_bound = true;
+    }
+  }
 
   void unite(const Source& member) {
     source_.shared_bytes = std::max(source_.shared_bytes, member.shared_bytes);
@@ -396,6 +425,8 @@ class JoinedWriter {
   std::vector<std::size_t> callee_of_;  ///< of each member
   std::vector<Source> sources_;         ///< of each member; their texts are those of the callees
   std::map<std::string, std::size_t> callee_of_code_;
+  /// Bytes, by callee, place among its arguments, and buffer.
+  std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
   std::vector<Parameter> parameters_;
   std::string_view index_type_ = "int";
   SourceWriter out_{1};

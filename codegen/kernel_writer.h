@@ -217,7 +217,7 @@ class KernelWriter {
   enum class Does : std::uint8_t { load, store };
   /// Remembers that an element of `buffer`, or a whole vector of them, is accessed at once.
   void note_access(Does what, int buffer, bool is_vector);
-  bool is_wide_aligned(const Index& at, DType dtype, int buffer);
+  bool is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned);
   void count_load(const Value& value);
   void find_moving_values();
   std::string head_comment() const;

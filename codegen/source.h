@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,7 @@ struct Source {
   bool may_start_early = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer
   Traffic traffic;
+  std::map<int, Extent> read_of;  ///< what `traffic` reads of each buffer, scratch memory apart
 };
 
 /// The first statement of a kernel for `arch` and whether it lets a launch start early: from sm_90

@@ -59,8 +59,8 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
   const std::optional<Extent> step =
       vector_axis < 0 ? std::optional<Extent>(0)
                       : step_along(at, vector_axis, schedule.vector, program.facts);
-  const bool is_wide =
-      schedule.vector > 1 && step && step->is(1) && is_wide_aligned(at, store.node->dtype, buffer);
+  const bool is_wide = schedule.vector > 1 && step && step->is(1) &&
+                       is_wide_aligned(at, store.node->dtype, buffer, store.aligned);
   note_access(Does::store, buffer, is_wide);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));

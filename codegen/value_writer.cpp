@@ -93,9 +93,10 @@ std::string KernelWriter::custom_call(const Node& node, std::span<const std::str
 
 // --- loads --------------------------------------------------------------------------------------
 
-bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer) {
+bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned) {
   const int size = size_of(dtype);
   const int widest = std::min(schedule.vector * size, 16);
+  if (aligned * size < widest) return false;
   const bool is_bound =
       program.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::temporary;
   if (is_bound && program.facts.alignment < widest) return false;
@@ -124,7 +125,8 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
       step_along(value.at, vector_axis, schedule.vector, program.facts);
   if (!step || !is_same) return {Access::element, {}};
   const int buffer = program.buffer_of.lookup(value.node);
-  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer)) return {Access::vector, {}};
+  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer, value.aligned))
+    return {Access::vector, {}};
   return {Access::apart, text(*step)};
 }
 
@@ -169,8 +171,10 @@ void KernelWriter::count_load(const Value& value) {
   if (!tiled_element(value).empty()) return;  // when the tile was filled
   const Touched touched = touched_elements(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
-  source.traffic.bytes_read =
-      source.traffic.bytes_read + touched.elements * Extent(size_of(value.dtype));
+  const Extent bytes = touched.elements * Extent(size_of(value.dtype));
+  source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+  Extent& read = source.read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  read = read + bytes;
 }
 
 /// One element, for a value that stands still along the vector axis, or at element k of it.

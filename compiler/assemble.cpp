@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/access.h"
+#include "compiler/parts.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -21,7 +22,9 @@ class Assembler {
 
   void run(const std::function<std::string(int, int)>& reason) {
     add_bound_buffers();
+    add_parts();
     order_groups();
+    std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
     kernel_of_.assign(static_cast<std::size_t>(groups_.size()), -1);
     for (const int group : order_) {
       kernel_of_[static_cast<std::size_t>(group)] = static_cast<int>(program_.kernels.size());
@@ -66,6 +69,49 @@ class Assembler {
     }
   }
 
+  /// What placed concats are made of lies in their buffers.
+  void add_parts() {
+    for (int group = 0; group < groups_.size(); ++group) {
+      if (!groups_[group].alive || !groups_[group].is_placed) continue;
+      const Node* node = groups_[group].nodes.front();
+      const auto outputs = outputs_of_.find(node);
+      if (outputs == outputs_of_.end()) {
+        add_parts_of(add_temporary(node));
+      } else {
+        for (const int whole : outputs->second) add_parts_of(whole);
+      }
+    }
+  }
+
+  void add_parts_of(int whole) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    const auto parts = parts_of(*all.node, all.strides);
+    ensure(parts.has_value(), "a concat is placed that cannot be");
+    for (const ConcatPart& part : *parts)
+      parts_of_[part.node].push_back(add_buffer({.kind = all.kind,
+                                                 .index = all.index,
+                                                 .node = part.node,
+                                                 .dtype = part.node->dtype,
+                                                 .strides = part.strides,
+                                                 .elements = {},
+                                                 .name = groups_.name(part.node),
+                                                 .whole = whole,
+                                                 .offset = part.offset}));
+  }
+
+  /// Which `node` is read from.
+  int add_temporary(const Node* node) {
+    const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
+                                   .index = 0,
+                                   .node = node,
+                                   .dtype = node->dtype,
+                                   .strides = row_major_strides(node->shape),
+                                   .elements = {},
+                                   .name = groups_.name(node)});
+    program_.buffer_of[node] = buffer;
+    return buffer;
+  }
+
   /// Groups by Kahn's algorithm, always taking the one that was recorded first.
   void order_groups() {
     std::vector<int> waiting(static_cast<std::size_t>(groups_.size()), 0);
@@ -99,28 +145,38 @@ class Assembler {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
                   .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
     for (const Node* node : groups_[group].stores) {
-      if (const auto outputs = outputs_of_.find(node); outputs != outputs_of_.end()) {
-        for (const int buffer : outputs->second)
-          kernel.stores.push_back({.node = node, .buffer = buffer});
-        continue;
-      }
-      const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
-                                     .index = 0,
-                                     .node = node,
-                                     .dtype = node->dtype,
-                                     .strides = row_major_strides(node->shape),
-                                     .name = groups_.name(node)});
-      program_.buffer_of[node] = buffer;
-      kernel.stores.push_back({.node = node, .buffer = buffer});
+      llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
+      const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
+      if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
+      buffers.append(parts.begin(), parts.end());
+      if (buffers.empty()) buffers.push_back(add_temporary(node));
+      for (const int buffer : buffers) kernel.stores.push_back({.node = node, .buffer = buffer});
     }
     program_.kernels.push_back(std::move(kernel));
   }
 
   int kernel_of(int group) const { return kernel_of_[static_cast<std::size_t>(group)]; }
 
+  /// The groups whose kernels store what `group` reads. Who reads a placed concat reads what all of
+  /// its producers store.
+  std::vector<int> writers_for(int group) const {
+    std::vector<int> result;
+    for (const int producer : groups_.producers(group)) {
+      if (!groups_[producer].is_placed) {
+        result.push_back(producer);
+        continue;
+      }
+      const std::vector<int> behind = groups_.producers(producer);
+      result.insert(result.end(), behind.begin(), behind.end());
+    }
+    std::ranges::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
   void add_dependencies() {
     for (std::size_t i = 0; i < order_.size(); ++i)
-      for (const int producer : groups_.producers(order_[i]))
+      for (const int producer : writers_for(order_[i]))
         program_.kernels[i].depends_on.push_back(kernel_of(producer));
     for (Kernel& kernel : program_.kernels) std::ranges::sort(kernel.depends_on);
   }
@@ -198,7 +254,8 @@ class Assembler {
     const auto own = std::ranges::find(kernel.stores, update.value, &Store::node);
     ensure(own != kernel.stores.end(), "an updated value is not stored");
     const int old = own->buffer;
-    if (program_.buffers[static_cast<std::size_t>(old)].kind == Buffer::Kind::temporary) {
+    if (const Buffer& memory = program_.buffers[static_cast<std::size_t>(old)];
+        memory.kind == Buffer::Kind::temporary && memory.whole < 0) {
       // The temporary is not needed: everybody reads the parameter instead.
       own->buffer = target;
       program_.buffer_of[update.value] = target;
@@ -232,9 +289,22 @@ class Assembler {
 
   void add_boundaries(const std::function<std::string(int, int)>& reason) {
     for (std::size_t i = 0; i < order_.size(); ++i)
-      for (const int producer : groups_.producers(order_[i]))
-        add_boundary(kernel_of(producer), static_cast<int>(i), reason(producer, order_[i]));
+      for (const int producer : groups_.producers(order_[i])) {
+        if (groups_[producer].is_placed)
+          add_boundaries_across(producer, static_cast<int>(i));
+        else
+          add_boundary(kernel_of(producer), static_cast<int>(i), reason(producer, order_[i]));
+      }
     add_sibling_boundaries(reason);
+  }
+
+  void add_boundaries_across(int placed, int consumer) {
+    const std::string& whole = groups_.name(groups_[placed].nodes.front());
+    for (const int producer : groups_.producers(placed))
+      if (!bounded_.contains({kernel_of(producer), consumer}))
+        add_boundary(
+            kernel_of(producer), consumer,
+            fmt::format("{} is known when all kernels have stored their parts of it", whole));
   }
 
   /// Kernels one after the other that read the same array, which one kernel would read once.
@@ -266,6 +336,7 @@ class Assembler {
   std::vector<int> order_;                                             ///< kernel → group
   std::vector<int> kernel_of_;                                         ///< group → kernel
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
+  llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
   llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
   bool has_later_readers_ = false;               ///< a kernel waits for one with a larger number
   llvm::DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary

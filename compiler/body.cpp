@@ -268,6 +268,7 @@ int BodyBuilder::load(const Node& node, int place) {
   value.at = load_offset(node, place);
   value.conditions = conditions_;
   value.may_repeat = may_repeat_;
+  if (request_.aligned) value.aligned = request_.aligned(&node);
   value.varies = varies(value.at);
   value.stage = stage(value.at);
   for (const Condition& condition : conditions_) {

@@ -22,6 +22,10 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
+/// The elements that the beginning of an array is a multiple of, as far as that is asked: no vector
+/// has more. Parts of other arrays may begin anywhere.
+inline constexpr int kWellAligned = 16;
+
 /// One value of the body.
 struct Value {
   enum class Kind : std::uint8_t {
@@ -44,6 +48,7 @@ struct Value {
   int stage = 0;                      ///< passes over the reduced axis that must be done before it
   bool is_final = false;              ///< known only when every row is done
   bool may_repeat = false;            ///< load: several positions may read one element
+  int aligned = kWellAligned;         ///< load: elements that node's buffer begins at a multiple of
 };
 
 /// A reduction that the kernel carries out.
@@ -62,8 +67,9 @@ struct BodyStore {
   std::vector<Condition> conditions = {};  ///< all must hold for it to happen
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
-  bool is_final = false;    ///< one element for the whole kernel
-  bool of_columns = false;  ///< final too, but one element per position on the reduced axis
+  bool is_final = false;       ///< one element for the whole kernel
+  bool of_columns = false;     ///< final too, but one element per position on the reduced axis
+  int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
 };
 
 /// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
@@ -114,6 +120,7 @@ struct Body {
 struct StoreRequest {
   const Node* node = nullptr;
   std::span<const Extent> strides = {};
+  int aligned = kWellAligned;  ///< elements that the memory begins at a multiple of
 };
 
 /// What a body is asked to compute.
@@ -122,6 +129,8 @@ struct BodyRequest {
   std::span<const StoreRequest> stores;  ///< of them, or views of inputs
   /// The strides of what is read from memory; none: row-major. Not asked of inputs.
   std::function<std::span<const Extent>(const Node*)> strides;
+  /// Elements that what is read begins at a multiple of; without it, kWellAligned.
+  std::function<int(const Node*)> aligned = {};
 };
 
 /// A body, or the reason why there is none.

@@ -32,7 +32,8 @@ void BodyBuilder::add_scatter() {
   body_.stores.push_back({.node = scatter_,
                           .value = base,
                           .position = {row, column},
-                          .at = address(body_.space, at, strides_of(request_.stores[0]))});
+                          .at = address(body_.space, at, strides_of(request_.stores[0])),
+                          .aligned = request_.stores[0].aligned});
 }
 
 void BodyBuilder::add_stores() {
@@ -68,7 +69,8 @@ void BodyBuilder::add_store(std::size_t place) {
                                                 : address(body_.space, at, request.strides),
                   .varies = body_.has_reduced_axis && element_store(*node),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
-                  .is_final = body_.values[static_cast<std::size_t>(value)].is_final};
+                  .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
+                  .aligned = request.aligned};
   store.of_columns = store.is_final && product(node->shape) == body_.reduced_size() &&
                      !store.varies && is_of_columns(*node);
   if (store.is_final && !store.of_columns && !product(node->shape).is(1))
@@ -209,7 +211,8 @@ bool BodyBuilder::store_at(std::size_t place, Site site) {
                          .at = address(body_.space, covered->position, strides_of(request)),
                          .conditions = std::move(covered->conditions),
                          .varies = of_elements,
-                         .stage = value().stage};
+                         .stage = value().stage,
+                         .aligned = request.aligned};
   return true;
 }
 

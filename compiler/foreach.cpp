@@ -14,6 +14,9 @@ namespace {
 
 /// With fewer kernels, parameters do as well, and no block has to search a table.
 constexpr std::size_t kFewest = 8;
+/// Where as many compute the same on arrays of different shapes, each shape's share of them, so
+/// that a launch has room for all shapes.
+constexpr std::size_t kFewestOfAShape = 2;
 
 using Key = std::vector<std::uint64_t>;
 
@@ -81,7 +84,7 @@ int find_lists(Program& program) {
     for (const Kernel* kernel : alike)
       by_shapes[key_of_shapes(program, *kernel, keys)].push_back(kernel);
     for (const auto& [shapes, equal] : by_shapes) {
-      if (equal.size() < kFewest) continue;
+      if (equal.size() < kFewestOfAShape) continue;
       for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }
   }

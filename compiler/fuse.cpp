@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "compiler/assemble.h"
 #include "compiler/group.h"
 #include "compiler/judge.h"
+#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -39,13 +41,16 @@ class Fuser {
  public:
   Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
       : groups(graph, work),
+        graph_(graph),
         facts_(facts),
         work_(work),
         judge_(graph, groups, target, facts),
         bytes_(graph.nodes.size(), -1),
         seconds_(static_cast<std::size_t>(groups.size())) {}
 
-  void run() {
+  /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
+  void run(const std::vector<const Node*>& placed = {}) {
+    for (const Node* node : placed) groups.place(groups.home(node));
     merge_neighbours();
     recompute_cheap_values();
     merge_siblings();
@@ -53,6 +58,7 @@ class Fuser {
     merge_neighbours();
     merge_siblings();
     std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
+    place_concats();
   }
 
   /// Why `producer` and `consumer` are two kernels.
@@ -65,6 +71,14 @@ class Fuser {
              "the other";
     const std::string why_not = why_two(producer, consumer);
     return why_not.empty() ? "merging them later became possible only in another order" : why_not;
+  }
+
+  /// What all kernels take, one after the other.
+  double seconds() {
+    double result = 0;
+    for (int group = 0; group < groups.size(); ++group)
+      if (groups[group].alive && !groups[group].is_placed) result += seconds(group);
+    return result;
   }
 
   Groups groups;
@@ -161,6 +175,7 @@ class Fuser {
 
   void push(int a, int b) {
     if (a == b || !groups[a].alive || !groups[b].alive) return;
+    if (groups[a].is_placed || groups[b].is_placed) return;
     if (queue_.size() >= most_queued_) forget_stale();
     queue_.push_back({.saved = saved_bytes(a, b),
                       .a = a,
@@ -267,12 +282,13 @@ class Fuser {
   }
 
   void try_recompute(int group, const Node* node) {
-    if (groups.is_result(node)) return;
+    if (groups.is_result(node) || groups[group].is_placed) return;
     const std::vector<const Node*> nodes = cone(group, node);
     if (nodes.empty()) return;
     std::vector<int> touched = {group};
     for (const int consumer : groups.consumers(group)) {
       if (!std::ranges::binary_search(groups[consumer].loads, node->id, {}, &Node::id)) continue;
+      if (groups[consumer].is_placed) return;
       const auto added = std::ranges::count_if(
           nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
       if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return;
@@ -302,6 +318,14 @@ class Fuser {
     return finding.cost ? finding.cost->seconds : kImpossible;
   }
 
+  /// A kernel that only copies what others store is not needed where they can store it in its
+  /// place.
+  void place_concats() {
+    for (int group = 0; group < groups.size(); ++group)
+      if (is_placeable_concat(graph_, groups, group, facts_)) groups.place(group);
+  }
+
+  const GraphData& graph_;
   const Facts& facts_;
   PlanWork& work_;
   Judge judge_;
@@ -338,10 +362,19 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   for (OutputInfo& output : data.outputs)
     if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  Fuser fuser(data, target, facts, program.work);
-  if (options.fuse) fuser.run();
-  assemble(program, fuser.groups, [&](int producer, int consumer) -> std::string {
-    return options.fuse ? fuser.reason(producer, consumer) : "fusion is off";
+  auto fuser = std::make_unique<Fuser>(data, target, facts, program.work);
+  if (options.fuse) {
+    fuser->run();
+    // A concat that computes its pieces may keep them from the kernels of their reductions.
+    const std::vector<const Node*> placed = concats_to_place(data, fuser->groups, facts);
+    if (!placed.empty()) {
+      auto other = std::make_unique<Fuser>(data, target, facts, program.work);
+      other->run(placed);
+      if (other->seconds() < fuser->seconds()) fuser = std::move(other);
+    }
+  }
+  assemble(program, fuser->groups, [&](int producer, int consumer) -> std::string {
+    return options.fuse ? fuser->reason(producer, consumer) : "fusion is off";
   });
   return program;
 }

@@ -27,6 +27,8 @@ struct Group {
   bool alive = true;
   /// Elementwise ops over one shape, which read one another's elements at their own place.
   bool is_plain = false;
+  /// A concat whose pieces are stored in their places by the kernels that compute them: no kernel.
+  bool is_placed = false;
 };
 
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
@@ -76,6 +78,9 @@ class Groups {
   void drop_unused(int group);
   /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.
   void lose_reader(std::span<const Node* const> nodes);
+
+  /// `group` is a concat that needs no kernel.
+  void place(int group) { at(group).is_placed = true; }
 
   /// Some groups as they are, and where their nodes are.
   struct Snapshot {

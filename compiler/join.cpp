@@ -180,6 +180,7 @@ class Joiner {
     member_of_.resize(count, 0);
     touched_by_.resize(program_.buffers.size(), -1);
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
+    find_followers();
     for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
     for (Launch& launch : launches_) number_members(launch);
     explain_boundaries();
@@ -194,6 +195,26 @@ class Joiner {
   int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
   int latest() const { return static_cast<int>(launches_.size()) - 1; }
 
+  /// What comes right behind a kernel in its list: one of them alone is no reason for a launch, and
+  /// half of them save none.
+  void find_followers() {
+    followers_.resize(program_.kernels.size());
+    for (std::size_t i = program_.kernels.size(); i-- > 1;) {
+      const Kernel& next = program_.kernels[i];
+      if (next.list < 0 || next.list != program_.kernels[i - 1].list) continue;
+      followers_[i - 1] = {.seconds = followers_[i].seconds + next.seconds - target_.launch_seconds,
+                           .bytes = followers_[i].bytes + next.bytes};
+    }
+  }
+
+  /// `launch` with all that follows `added` in its list.
+  Launch with_followers(Launch launch, int added, int phase) const {
+    const Followers& followers = followers_[static_cast<std::size_t>(added)];
+    launch.seconds += followers.seconds;
+    if (phase > 0) launch.tail_bytes += followers.bytes;
+    return launch;
+  }
+
   /// Into the launch before, else into one of its own. Kernels only ever join the latest launch, so
   /// no launch can come to wait for a later one.
   void place(int number) {
@@ -202,7 +223,7 @@ class Joiner {
       const int phase = phase_in_latest(number);
       const Launch& before = launches_.back();
       Launch both = united(before, kernel(number), phase, touched);
-      std::string refusal = refusal_of(before, both, number);
+      std::string refusal = refusal_of(before, with_followers(both, number, phase), number);
       if (refusal.empty()) {
         both.kernels = std::move(launches_.back().kernels);
         launches_.back() = std::move(both);
@@ -401,8 +422,15 @@ class Joiner {
     program_.kernels = std::move(kernels);
   }
 
+  /// Of a kernel: those right behind it that are of its list.
+  struct Followers {
+    double seconds = 0;  ///< without what it takes to launch them
+    double bytes = 0;
+  };
+
   Program& program_;
   const Target& target_;
+  std::vector<Followers> followers_;  ///< by kernel
   std::vector<Launch> launches_;
   std::vector<std::string>
       refusals_;                     ///< why the first kernel of a launch is not in the one before

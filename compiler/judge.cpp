@@ -91,7 +91,7 @@ std::string Judge::split_refusal(const Body& body) const {
 
 /// The last block alone reduces the rows' values: not too many of them, and in row kernels only.
 std::string Judge::final_refusal(const Body& body) const {
-  constexpr std::int64_t kMostRows = 32768;
+  constexpr std::int64_t kMostRows = 65536;
   if (body.finals.empty()) return {};
   const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
   if (rows == 0) return "there is no row, and so no last block";

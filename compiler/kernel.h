@@ -29,6 +29,8 @@ struct Buffer {
   std::vector<Extent> strides;  ///< in elements, one per axis of the node
   Extent elements;  ///< from the first to the last one touched; without meaning where one axis is 0
   std::string name;
+  int whole = -1;     ///< the buffer that it is a part of, which is no part itself; -1: of none
+  Extent offset = 0;  ///< of a part: where it begins in the whole, in elements
 };
 /// How many elements of the buffer may be touched when the symbols have these values.
 std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> symbols);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -10,7 +11,8 @@ std::vector<StoreRequest> stores_of(const Program& program, const Kernel& kernel
   std::vector<StoreRequest> stores;
   for (const Store& store : kernel.stores)
     stores.push_back({.node = store.node,
-                      .strides = program.buffers[static_cast<std::size_t>(store.buffer)].strides});
+                      .strides = program.buffers[static_cast<std::size_t>(store.buffer)].strides,
+                      .aligned = aligned_elements(program, store.buffer)});
   return stores;
 }
 
@@ -21,7 +23,12 @@ BodyRequest request_of(const Program& program, const Kernel& kernel,
     if (buffer == program.buffer_of.end()) return {};
     return program.buffers[static_cast<std::size_t>(buffer->second)].strides;
   };
-  return {.nodes = kernel.nodes, .stores = stores, .strides = strides};
+  const auto aligned = [&program](const Node* node) {
+    const auto buffer = program.buffer_of.find(node);
+    return buffer == program.buffer_of.end() ? kWellAligned
+                                             : aligned_elements(program, buffer->second);
+  };
+  return {.nodes = kernel.nodes, .stores = stores, .strides = strides, .aligned = aligned};
 }
 
 Body body_of(const Program& program, const Kernel& kernel) {

@@ -76,7 +76,7 @@ const KernelKey& KernelKeys::of(const BodyRequest& request) {
   for (const Node* node : request.nodes) visit(*node, request);
   for (const StoreRequest& store : request.stores) {
     key_.push_back(static_cast<std::uint32_t>(places_[store.node->id].place));
-    words_ = {kStrides};
+    words_ = {kStrides, static_cast<std::uint64_t>(store.aligned)};
     append(words_, store.strides);
     key_.push_back(number_of(words_));
   }
@@ -129,6 +129,8 @@ std::uint32_t KernelKeys::load_of(const Node& node, const BodyRequest& request) 
   append(words_, node.shape);
   append(words_,
          node.op == Op::input ? attribute(node, "strides").extents : request.strides(&node));
+  words_.push_back(
+      static_cast<std::uint64_t>(request.aligned ? request.aligned(&node) : kWellAligned));
   return known = number_of(words_);
 }
 

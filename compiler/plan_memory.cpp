@@ -2,9 +2,10 @@
 // is done before the other is first written: kernels that no dependency orders may run side by
 // side.
 #include "compiler/body.h"
+#include "compiler/parts.h"
 #include "compiler/plan.h"
-#include "sinter/error.h"
 #include "ir/structural.h"
+#include "sinter/error.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,10 +20,12 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// The kernels that touch a temporary.
+/// The kernels that touch a temporary, or parts of it.
 struct Tenancy {
-  int writer = -1;  ///< the first one; -1: nobody
+  llvm::SmallVector<int, 2> writers;  ///< in their order; several where each writes a part
   llvm::SmallVector<int, 4> touches;
+
+  int first_writer() const { return writers.empty() ? -1 : writers.front(); }
 };
 
 /// Follows the operands of each kernel to the buffers that they are read from.
@@ -43,9 +46,9 @@ class Tenancies {
       for (const Node* operand : node->operands) add_read(operand, number);
     for (const Store& store : kernel.stores) {
       add_read(store.node, number);
-      Tenancy& tenancy = result[static_cast<std::size_t>(store.buffer)];
-      if (tenancy.writer < 0) tenancy.writer = number;
-      add_touch(tenancy, number);
+      Tenancy& tenancy = result[static_cast<std::size_t>(whole_of(program_, store.buffer))];
+      add_once(tenancy.writers, number);
+      add_once(tenancy.touches, number);
     }
   }
 
@@ -54,12 +57,12 @@ class Tenancies {
     if (is_free(*node) || inside_.contains(node)) return;
     const auto buffer = program_.buffer_of.find(node);
     ensure(buffer != program_.buffer_of.end(), "a kernel reads what nobody stores");
-    add_touch(result[static_cast<std::size_t>(buffer->second)], number);
+    add_once(result[static_cast<std::size_t>(whole_of(program_, buffer->second))].touches, number);
   }
 
-  static void add_touch(Tenancy& tenancy, int number) {
-    if (tenancy.touches.empty() || tenancy.touches.back() != number)
-      tenancy.touches.push_back(number);
+  template <class List>
+  static void add_once(List& kernels, int number) {
+    if (kernels.empty() || kernels.back() != number) kernels.push_back(number);
   }
 
   const Program& program_;
@@ -125,12 +128,12 @@ class Arena {
       : order_(order), tenancies_(tenancies) {}
 
   std::int64_t place(int buffer, std::int64_t bytes) {
-    const int writer = tenancies_[static_cast<std::size_t>(buffer)].writer;
+    const Tenancy& tenancy = tenancies_[static_cast<std::size_t>(buffer)];
     std::erase_if(tenants_, [&](const Tenant& tenant) {
       return tenancies_[static_cast<std::size_t>(tenant.buffer)].touches.back() <
-             order_.done_from(writer);
+             order_.done_from(tenancy.first_writer());
     });
-    const std::int64_t begin = find_gap(writer, bytes);
+    const std::int64_t begin = find_gap(tenancy.writers, bytes);
     const Tenant tenant{.begin = begin, .end = begin + bytes, .buffer = buffer};
     tenants_.insert(std::ranges::upper_bound(tenants_, begin, {}, &Tenant::begin), tenant);
     size_ = std::max(size_, tenant.end);
@@ -146,12 +149,15 @@ class Arena {
     int buffer;
   };
 
-  bool is_done_before(const Tenant& tenant, int writer) const {
-    return std::ranges::all_of(tenancies_[static_cast<std::size_t>(tenant.buffer)].touches,
-                               [&](int touch) { return order_.is_before(touch, writer); });
+  bool is_done_before(const Tenant& tenant, std::span<const int> writers) const {
+    const Tenancy& old = tenancies_[static_cast<std::size_t>(tenant.buffer)];
+    return std::ranges::all_of(writers, [&](int writer) {
+      return std::ranges::all_of(old.touches,
+                                 [&](int touch) { return order_.is_before(touch, writer); });
+    });
   }
 
-  std::int64_t find_gap(int writer, std::int64_t bytes) const {
+  std::int64_t find_gap(std::span<const int> writers, std::int64_t bytes) const {
     std::int64_t best = -1;
     std::int64_t best_size = std::numeric_limits<std::int64_t>::max();
     std::int64_t cursor = 0;
@@ -161,7 +167,7 @@ class Arena {
       best_size = end - cursor;
     };
     for (const Tenant& tenant : tenants_) {
-      if (is_done_before(tenant, writer)) continue;
+      if (is_done_before(tenant, writers)) continue;
       offer(tenant.begin);
       cursor = std::max(cursor, tenant.end);
     }
@@ -185,15 +191,15 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
   std::vector<int> temporaries;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
-    if (buffer.kind != Buffer::Kind::temporary) continue;
+    if (buffer.kind != Buffer::Kind::temporary || buffer.whole >= 0) continue;
     plan.offsets[i] = 0;
     bytes[i] = aligned(bytes_of(buffer, symbols));
-    if (tenancies[i].writer >= 0 && bytes[i] > 0) temporaries.push_back(static_cast<int>(i));
+    if (!tenancies[i].writers.empty() && bytes[i] > 0) temporaries.push_back(static_cast<int>(i));
   }
   std::ranges::stable_sort(temporaries, [&](int a, int b) {
     const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
-    if (tenancies[x].writer != tenancies[y].writer)
-      return tenancies[x].writer < tenancies[y].writer;
+    if (tenancies[x].first_writer() != tenancies[y].first_writer())
+      return tenancies[x].first_writer() < tenancies[y].first_writer();
     return bytes[x] > bytes[y];
   });
 
@@ -203,6 +209,12 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
     plan.offsets[static_cast<std::size_t>(buffer)] =
         arena.place(buffer, bytes[static_cast<std::size_t>(buffer)]);
   plan.arena_bytes = arena.size();
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& part = program.buffers[i];
+    if (part.whole < 0 || part.kind != Buffer::Kind::temporary) continue;
+    plan.offsets[i] =
+        plan.offsets[static_cast<std::size_t>(part.whole)] + offset_bytes(part, symbols);
+  }
   return plan;
 }
 

@@ -170,7 +170,8 @@ class Counter {
       if (has_indirect(access.at)) return;
       const bool is_wide =
           aligned_vector(access.at, last_, schedule_.vector, facts_) == schedule_.vector &&
-          facts_.alignment >= std::min(16, schedule_.vector * size_of(access.dtype));
+          std::min<std::int64_t>(facts_.alignment, access.aligned * size_of(access.dtype)) >=
+              std::min(16, schedule_.vector * size_of(access.dtype));
       count_access(access, lanes, last_, schedule_.vector, is_wide, times);
     };
     for (std::size_t i = 0; i < body_.values.size(); ++i)

@@ -84,12 +84,13 @@ TiledAccesses tiled_accesses(const Body& body, const Facts& facts) {
 
 TiledAccess load_of(const Body& body, int value) {
   const Value& load = body.values[static_cast<std::size_t>(value)];
-  return {.at = load.at, .dtype = load.dtype, .conditions = load.conditions};
+  return {
+      .at = load.at, .dtype = load.dtype, .conditions = load.conditions, .aligned = load.aligned};
 }
 
 TiledAccess store_of(const Body& body, int store) {
   const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
-  return {.at = to.at, .dtype = to.node->dtype, .conditions = to.conditions};
+  return {.at = to.at, .dtype = to.node->dtype, .conditions = to.conditions, .aligned = to.aligned};
 }
 
 std::vector<TiledAccess> all_of(const Body& body, const TiledAccesses& tiled) {
@@ -103,9 +104,10 @@ int tile_vector(const Body& body, int axis, const TiledAccess& access, const Sch
                 const Facts& facts) {
   const int size = size_of(access.dtype);
   // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
-  const std::int64_t limit = std::min<std::int64_t>(
-      {16 / size, facts.alignment / size, divisor_of(body.space.extent(axis), facts),
-       schedule.tile * schedule.tile / schedule.threads});
+  const std::int64_t limit =
+      std::min<std::int64_t>({16 / size, facts.alignment / size, access.aligned,
+                              divisor_of(body.space.extent(axis), facts),
+                              schedule.tile * schedule.tile / schedule.threads});
   int vector =
       aligned_vector(access.at, axis, static_cast<int>(std::max<std::int64_t>(limit, 1)), facts);
   const auto is_whole = [&](const Condition& condition) {

@@ -32,6 +32,7 @@ struct TiledAccess {
   const Index& at;
   DType dtype;
   std::span<const Condition> conditions;
+  int aligned = kWellAligned;  ///< elements that the array begins at a multiple of
 };
 TiledAccess load_of(const Body& body, int value);
 TiledAccess store_of(const Body& body, int store);

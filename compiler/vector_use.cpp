@@ -9,25 +9,26 @@ namespace sinter {
 Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
                         const TiledAccesses& tiled) {
   Accesses result;
-  const auto add = [&](const Index& at, DType dtype, std::span<const Condition> conditions) {
+  const auto add = [&](const Index& at, DType dtype, int aligned,
+                       std::span<const Condition> conditions) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
     if (step && step->is(0)) return;
-    const bool is_wide =
-        aligned_vector(at, axis, width, facts) == width &&
-        facts.alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
-        std::ranges::all_of(conditions, [&](const Condition& condition) {
-          return is_same_along(condition, axis, width, facts);
-        });
+    const bool is_wide = aligned_vector(at, axis, width, facts) == width &&
+                         std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype)) >=
+                             std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
+                         std::ranges::all_of(conditions, [&](const Condition& condition) {
+                           return is_same_along(condition, axis, width, facts);
+                         });
     ++(is_wide ? result.wide : result.narrow);
   };
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     if (value.kind == Value::Kind::load && !tiled.has_load(static_cast<int>(i)))
-      add(value.at, value.dtype, value.conditions);
+      add(value.at, value.dtype, value.aligned, value.conditions);
   }
   for (std::size_t i = 0; i < body.stores.size(); ++i)
     if (!tiled.has_store(static_cast<int>(i)))
-      add(body.stores[i].at, body.stores[i].node->dtype, {});
+      add(body.stores[i].at, body.stores[i].node->dtype, body.stores[i].aligned, {});
   return result;
 }
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
+#include "compiler/parts.h"
 #include "ir/extent.h"
 #include "runtime/launch_grid.h"
 #include "sinter/error.h"
@@ -75,8 +78,12 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
   std::size_t count = 0;
   for_each_argument([&](const Argument& argument, std::size_t, Patch patch) {
     ++count;
-    if (const int slot = slot_of(argument, variant_->program, interface); slot >= 0)
-      by_slot[static_cast<std::size_t>(slot)].push_back(patch);
+    const int slot = slot_of(argument, variant_->program, interface);
+    if (slot < 0) return;
+    if (argument.kind == Argument::Kind::buffer &&
+        variant_->program.buffers[static_cast<std::size_t>(argument.index)].whole >= 0)
+      patch.part = argument.index;
+    by_slot[static_cast<std::size_t>(slot)].push_back(patch);
   });
   for (const std::vector<Patch>& patches : by_slot) {
     first_patch_.push_back(static_cast<std::uint32_t>(patches_.size()));
@@ -111,6 +118,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
 void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   symbols_.assign(symbols.begin(), symbols.end());
   layout_ = lay_out(*variant_, symbols_);
+  set_part_offsets();
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     PreparedLaunch& launch = launches_[i];
     const VariantKernel& kernel = variant_->kernels[i];
@@ -131,6 +139,18 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
                     to_string(argument.extent), value, argument.c_type));
     put(patch, static_cast<std::uint64_t>(value));
   });
+}
+
+/// Parts of bound arrays begin elsewhere, so their pointers are filled in again.
+void LaunchSet::set_part_offsets() {
+  bool has_moved = false;
+  for (Patch& patch : patches_) {
+    if (patch.part < 0) continue;
+    const auto offset = static_cast<std::uint64_t>(
+        offset_bytes(variant_->program.buffers[static_cast<std::size_t>(patch.part)], symbols_));
+    has_moved = std::exchange(patch.offset, offset) != offset || has_moved;
+  }
+  if (has_moved) std::ranges::fill(values_, 0);
 }
 
 void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr tables) {
@@ -162,7 +182,7 @@ void LaunchSet::set_values(std::span<const std::uint64_t> values) {
     if (values_[slot] == values[slot]) continue;
     values_[slot] = values[slot];
     for (std::uint32_t i = first_patch_[slot]; i < first_patch_[slot + 1]; ++i)
-      put(patches_[i], values[slot]);
+      put(patches_[i], values[slot] + patches_[i].offset);
   }
 }
 

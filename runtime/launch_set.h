@@ -61,6 +61,8 @@ class LaunchSet {
   struct Patch {
     std::uint32_t argument;
     std::uint32_t launch;
+    int part = -1;             ///< the buffer, where it is a part of what is bound
+    std::uint64_t offset = 0;  ///< of the part, in bytes
   };
 
   void put(Patch patch, std::uint64_t value) {
@@ -72,6 +74,7 @@ class LaunchSet {
   }
   template <class Visit>
   void for_each_argument(Visit visit) const;
+  void set_part_offsets();
 
   std::shared_ptr<const Variant> variant_;
   CUlaunchAttribute cooperative_;  ///< what launches of cooperative kernels point to …

@@ -28,6 +28,23 @@ TEST(Foreach, OfHalfTypesAtOddAddresses) {
   EXPECT_EQ(run.launches, 1);
 }
 
+/// The gradients are read once for their norm and once for the step.
+TEST(Foreach, ClippingIsALaunchInFront) {
+  constexpr std::int64_t kElements =
+      4 * (64 * 48 + 48 + 192 * 48 + 1 + 33 * 7 + 48 * 64 + 57 + 2 * 3 * 5 + 96 * 48);
+  const RunResult run = run_and_check(clip_adamw_text(36));
+  EXPECT_EQ(run.launches, 1);
+  EXPECT_GE(run.bytes_read, kElements * (2 + 3) * 4);
+  EXPECT_LE(run.bytes_read, kElements * (2 + 3) * 4 * 101 / 100);
+  EXPECT_GE(run.bytes_written, kElements * 3 * 4);
+  EXPECT_LE(run.bytes_written, kElements * 3 * 4 * 101 / 100);
+}
+
+/// The same where the norm is known when its launch ends: without a barrier in between.
+TEST(Foreach, ClippingMayBeALaunchInFront) {
+  run_and_check(clip_adamw_text(12, "bf16"), {}, {.options = {.skip = {"join"}}});
+}
+
 /// Sizes that are symbols, so that the table holds other sizes from run to run.
 TEST(Foreach, OfSymbolicSizes) {
   std::string sizes;

@@ -3,27 +3,40 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace sinter::test {
 
-/// Adam's step with decoupled weight decay over `tensors` of nine shapes, updated in place.
-inline std::string adamw_text(int tensors, std::string_view dtype = "f32") {
-  constexpr std::string_view kShapes[] = {"64, 48", "48", "192, 48", "1",     "33, 7",
-                                          "48, 64", "57", "2, 3, 5", "96, 48"};
+/// The shapes that lists of tensors go through in turn.
+inline constexpr std::string_view kListShapes[] = {"64, 48", "48", "192, 48", "1",     "33, 7",
+                                                   "48, 64", "57", "2, 3, 5", "96, 48"};
+
+/// Those of a model of some size.
+inline constexpr std::string_view kModelShapes[] = {
+    "768, 768", "768", "3072, 768", "3072", "768, 3072", "2304, 768", "2304", "50257, 768"};
+
+/// The inputs of Adam's step over `tensors` tensors, which go through `shapes` in turn.
+inline std::string adamw_inputs(int tensors, std::string_view dtype,
+                                std::span<const std::string_view> shapes = kListShapes) {
   std::string inputs;
-  std::string body;
-  for (int i = 0; i < tensors; ++i) {
+  for (int i = 0; i < tensors; ++i)
     for (const char* array : {"w", "g", "m", "v"})
-      inputs += fmt::format("{}_{}: {}[{}]{}, ", array, i, dtype, kShapes[i % std::size(kShapes)],
+      inputs += fmt::format("{}_{}: {}[{}]{}, ", array, i, dtype,
+                            shapes[static_cast<std::size_t>(i) % shapes.size()],
                             array[0] == 'v' ? " {range = [0, 1]}" : "");
-    body += fmt::format(R"(
+  return inputs;
+}
+
+/// Adam's step with decoupled weight decay for tensor `i`, whose gradient is `gradient`.
+inline std::string adamw_step(int i, std::string_view gradient) {
+  return fmt::format(R"(
   a_{0} = mul m_{0}, 0.9
-  b_{0} = mul g_{0}, 0.1
+  b_{0} = mul {1}, 0.1
   mn_{0} = add a_{0}, b_{0}
   c_{0} = mul v_{0}, 0.999
-  gg_{0} = mul g_{0}, g_{0}
+  gg_{0} = mul {1}, {1}
   d_{0} = mul gg_{0}, 0.001
   vn_{0} = add c_{0}, d_{0}
   s_{0} = sqrt vn_{0}
@@ -35,9 +48,39 @@ inline std::string adamw_text(int tensors, std::string_view dtype = "f32") {
   update w_{0}, wn_{0}
   update m_{0}, mn_{0}
   update v_{0}, vn_{0})",
-                        i);
+                     i, gradient);
+}
+
+/// Adam's step with decoupled weight decay over `tensors` of nine shapes, updated in place.
+inline std::string adamw_text(int tensors, std::string_view dtype = "f32") {
+  std::string body;
+  for (int i = 0; i < tensors; ++i) body += adamw_step(i, fmt::format("g_{}", i));
+  return fmt::format("graph adamw({}lr: {}) {{{}\n}}\n", adamw_inputs(tensors, dtype), dtype, body);
+}
+
+/// The same with the gradients clipped to a norm over all of them.
+inline std::string clip_adamw_text(int tensors, std::string_view dtype = "f32",
+                                   std::span<const std::string_view> shapes = kListShapes) {
+  std::string body;
+  std::string norms;
+  for (int i = 0; i < tensors; ++i) {
+    body += fmt::format("  sq_{0} = mul g_{0}, g_{0}\n  ss_{0} = sum sq_{0}\n", i);
+    body += fmt::format("  n_{0} = reshape ss_{0} {{shape = [1]}}\n", i);
+    norms += fmt::format("{}n_{}", i == 0 ? "" : ", ", i);
   }
-  return fmt::format("graph adamw({}lr: {}) {{{}\n}}\n", inputs, dtype, body);
+  body += fmt::format(R"(  norms = concat {} {{axis = 0}}
+  total = sum norms
+  norm = sqrt total
+  longer = add norm, 1e-6
+  ratio = div max_norm, longer
+  clip = minimum ratio, 1.0
+)",
+                      norms);
+  for (int i = 0; i < tensors; ++i)
+    body +=
+        fmt::format("  cg_{0} = mul g_{0}, clip{1}\n", i, adamw_step(i, fmt::format("cg_{}", i)));
+  return fmt::format("graph clip_adamw({}lr: {}, max_norm: {}) {{\n{}}}\n",
+                     adamw_inputs(tensors, dtype, shapes), dtype, dtype, body);
 }
 
 /// `text` for each of 0 … count - 1, in place of each `#`.

@@ -37,6 +37,25 @@ TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
   EXPECT_THAT(source.text, HasSubstr("members run this code; the first of them:"));
 }
 
+/// The norms of all gradients in the first, the last block of which makes one of them.
+TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
+  const Program program = planned(clip_adamw_text(1354, "f32", kModelShapes));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_TRUE(program.kernels[0].has_tail);
+  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  for (const Kernel& kernel : program.kernels) {
+    const Source source = emit(program, kernel, kernel.schedule, "k");
+    EXPECT_LE(source.arguments.size(), 8U);
+    EXPECT_FALSE(source.is_cooperative);
+  }
+}
+
+/// What takes less time than a launch is worth waiting for inside one.
+TEST(ForeachTest, ClippingAndAnOptimiserOf1354SmallTensorsAreOneLaunch) {
+  EXPECT_THAT(planned(clip_adamw_text(1354)).kernels, SizeIs(1));
+}
+
 TEST(ForeachTest, FewKernelsNeedNoTable) {
   const Program program = planned(adamw_text(7));
   ASSERT_THAT(program.kernels, SizeIs(1));

@@ -1,0 +1,43 @@
+// Buffers that are parts of buffers: the pieces of a concat, stored where they belong by the
+// kernels that compute them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/group.h"
+#include "compiler/kernel.h"
+
+namespace sinter {
+
+/// The buffer that has memory of its own: what `buffer` is a part of, or itself.
+int whole_of(const Program& program, int buffer);
+/// Where a part begins in its whole, in bytes.
+std::int64_t offset_bytes(const Buffer& part, std::span<const std::int64_t> symbols);
+/// The elements that `buffer` begins at a multiple of, up to kWellAligned. A single element is well
+/// aligned anywhere.
+int aligned_elements(const Program& program, int buffer);
+
+/// What lies in a piece of a concat.
+struct ConcatPart {
+  const Node* node = nullptr;   ///< computed; the operand, or what that is a view of
+  std::vector<Extent> strides;  ///< per axis of the node, in elements
+  Extent offset = 0;            ///< of its first element
+};
+
+/// One for each operand of `concat`, in memory with `strides`; nullopt if one of them is not a
+/// whole result in its own order.
+std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
+                                                std::span<const Extent> strides);
+
+/// True if `group` does nothing but copy results that other kernels store into a concat, and they
+/// can store them there: in runs of at least a sector.
+bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
+                         const Facts& facts);
+
+/// The concats that are not placed, could be in groups of their own, and are made of what
+/// reductions or scans give: by elementwise ops, at most.
+std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,
+                                          const Facts& facts);
+
+}  // namespace sinter

@@ -1,0 +1,174 @@
+// Buffers that are parts of buffers: concats that no kernel computes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Program planned(const std::string& text, std::vector<std::int64_t> symbols = {}) {
+  return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)}, {});
+}
+
+/// Where the parts of `program`'s buffers begin, in elements.
+std::vector<std::string> offsets(const Program& program) {
+  std::vector<std::string> result;
+  for (const Buffer& buffer : program.buffers)
+    if (buffer.whole >= 0)
+      result.push_back(buffer.name + " at " + to_string(buffer.offset) + " of " +
+                       program.buffers[static_cast<std::size_t>(buffer.whole)].name);
+  return result;
+}
+
+std::int64_t bytes_written(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const Kernel& kernel : program.kernels)
+    bytes +=
+        evaluate(emit(program, kernel, kernel.schedule, kernel.name).traffic.bytes_written, {});
+  return bytes;
+}
+
+TEST(PartsTest, RowsAreStoredWhereTheConcatHasThem) {
+  const Program program = planned(R"(
+graph rows(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y"));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_EQ(bytes_written(program), 96 * 128 * 4);
+}
+
+TEST(PartsTest, PiecesOfRowsHaveTheStridesOfTheWhole) {
+  const Program program = planned(R"(
+graph heads(a: f32[64, 128], b: f32[64, 64]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 128 of y"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{192, 1}));
+  EXPECT_EQ(bytes_written(program), 64 * 192 * 4);
+}
+
+/// Single elements side by side would ask for a sector each.
+TEST(PartsTest, ColumnsSideBySideAreCopied) {
+  const Program program = planned(R"(
+graph columns(a: f32[64, 128], b: f32[64, 96]) {
+  p = sum a {axes = [1], keep = true}
+  q = sum b {axes = [1], keep = true}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+TEST(PartsTest, AxesOfOnePlaceMayComeAndGo) {
+  const Program program = planned(R"(
+graph stacked(a: f32[64, 128], b: f32[64, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 0}
+  pp = reshape p {shape = [64, 1, 128]}
+  qq = reshape q {shape = [64, 1, 128]}
+  y = concat pp, qq {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 128 of y"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{256, 1}));
+}
+
+TEST(PartsTest, AResultOfItsOwnIsStoredTwice) {
+  const Program program = planned(R"(
+graph both(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q, p {axis = 0}
+  return y, q
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y", "p at 12288 of y"));
+  EXPECT_EQ(bytes_written(program), (160 + 32) * 128 * 4);
+}
+
+/// An input, and what only the concat needs, are read and written by its own kernel.
+TEST(PartsTest, AConcatThatComputesIsAKernel) {
+  const Program program = planned(R"(
+graph mixed(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  y = concat p, b {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+/// Whoever still reads the old contents would have to be waited for.
+TEST(PartsTest, AnUpdateIsNotMadeOfParts) {
+  const Program program = planned(R"(
+graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  update state, y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+TEST(PartsTest, VectorsAreAsWideAsThePartIsAligned) {
+  const auto source = [](int first) {
+    const Program program =
+        planned(fmt::format("graph aligned(a: f32[{}, 128], b: f32[32, 124]) {{\n"
+                            "  p = sum a {{axes = [1]}}\n  q = softmax b {{axis = 1}}\n"
+                            "  f = reshape q {{shape = [3968]}}\n"
+                            "  y = concat p, f {{axis = 0}}\n  return y\n}}\n",
+                            first));
+    EXPECT_THAT(offsets(program), SizeIs(2));
+    const Kernel& kernel = program.kernels.front();
+    return emit(program, kernel, kernel.schedule, "k").text;
+  };
+  EXPECT_THAT(source(64), HasSubstr("store<4>("));
+  EXPECT_THAT(source(61), Not(HasSubstr("store<4>(")));
+}
+
+TEST(PartsTest, ReadersOfTheWholeWaitForAllItsWriters) {
+  const Program program = planned(R"(
+graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
+  p = sum a
+  q = sum b
+  pp = reshape p {shape = [1]}
+  qq = reshape q {shape = [1]}
+  n = concat pp, qq {axis = 0}
+  m = softmax n {axis = 0}
+  return m
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_GT(phases(program.kernels[0]), 1);
+  const std::string text = emit(program, program.kernels[0], program.kernels[0].schedule, "k").text;
+  EXPECT_THAT(text, Not(HasSubstr("float* __restrict__ n_in")));
+}
+
+TEST(PartsTest, OffsetsMayBeSymbols) {
+  const Program program = planned(R"(
+graph rows(a: f32[n, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  return y
+})",
+                                  {48});
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at n * 128 of y"));
+}
+
+}  // namespace
+}  // namespace sinter
