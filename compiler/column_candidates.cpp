@@ -65,7 +65,8 @@ class ColumnCandidates {
     }
     std::vector<Schedule> schedules = list_.take();
     if (model_.kept_bytes() > 0) add_resident(schedules);
-    if (leaves_memory_idle(schedules)) may_be_split_ ? add_split(schedules) : add_busy(schedules);
+    if (leaves_memory_idle(schedules)) add_busy(schedules);
+    if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
     std::ranges::stable_sort(schedules, {},
                              [&](const Schedule& schedule) { return model_.seconds(schedule); });
     constexpr std::size_t kMost = 12;
@@ -171,8 +172,7 @@ class ColumnCandidates {
     return result;
   }
 
-  /// Where blocks are too few, and several passes bind each column to one: as many loads as one
-  /// block can make.
+  /// Where blocks are too few: as many loads as one block can make.
   void add_busy(std::vector<Schedule>& schedules) const {
     std::vector<Schedule> more;
     for (const int threads : {512, 1024, 256})

@@ -155,6 +155,7 @@ double ColumnModel::seconds(const Schedule& schedule) const {
   constexpr double kStores = 3;            // times its share of them, of what one SM can store
   constexpr double kTicket = 1e-6;         // states are stored, and the last block sees them
   constexpr double kJoinBandwidth = 80e9;  // of one block
+  constexpr double kDoubt = 1.1;           // pieces must be worth more than the model's errors
   const double in_flight = bytes_in_flight(schedule);
   double result = read_bytes_ / reached(in_flight);
   if (!schedule.resident) {
@@ -166,8 +167,8 @@ double ColumnModel::seconds(const Schedule& schedule) const {
   result += stored_bytes_ / (target_.bandwidth * storing);
   if (schedule.pieces > 1) {
     const double states = bytes_of_pieces(schedule);
-    result += kTicket + 2 * states / target_.bandwidth +
-              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
+    result = kDoubt * result + kTicket + 2 * states / target_.bandwidth +
+             states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
   return result;
 }
