@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "codegen/column_kept.h"
+#include "codegen/column_pieces.h"
 #include "codegen/reduction_loops.h"
 #include "codegen/shapes.h"
+#include "compiler/column_pieces.h"
 
 namespace sinter {
 
@@ -16,12 +20,19 @@ class ColumnWriter {
       : writer_(writer),
         body_(writer.body),
         schedule_(writer.schedule),
-        plan_(plan_tree(writer, 1)) {}
+        plan_(plan_tree(writer, 1)),
+        piece_(piece_of(plan_.tree, schedule_.pieces)),
+        kept_(writer, plan_.tree) {
+    plan_.parts_per_group = static_cast<int>(piece_.parts) / schedule_.groups;
+    plan_.accumulators_per_thread = static_cast<int>(piece_.accumulators) / plan_.lanes;
+    plan_.tiles = (piece_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
+  }
 
   void write() {
     writer_.vector_axis = body_.parallel_axes - 1;
     declare_shape();
     declare_columns();
+    kept_.declare();
     const int passes = body_.passes();
     for (int pass = 0; pass < passes; ++pass) {
       writer_.write_row_values(pass);
@@ -39,11 +50,10 @@ class ColumnWriter {
 
   void declare_shape() {
     writer_.out.line(fmt::format("using Shape = ColumnShape<{}, {}, {}, {}, {}>;", columns(),
-                                 plan_.lanes, schedule_.groups, plan_.tree.accumulators,
+                                 plan_.lanes, schedule_.groups, piece_.accumulators,
                                  schedule_.vector));
     writer_.source.has_barrier = true;
-    declare_exchange(writer_,
-                     std::int64_t{schedule_.threads} * schedule_.vector * widest_state(writer_));
+    declare_exchange(writer_, exchange_places(schedule_) * widest_state(writer_));
     if (!plan_.is_fixed)
       writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
                                                             plan_.tree.parts)));
@@ -60,6 +70,12 @@ class ColumnWriter {
     writer_.source.grid = outer_size * across;
 
     std::string block = writer_.block();
+    if (schedule_.pieces > 1) {
+      pieces_.emplace(writer_, writer_.source.grid);
+      pieces_->declare();
+      block = "column_tile";
+      declare_rows_of_piece();
+    }
     if (!outer.empty()) {
       const std::string blocks = atomic(writer_.text(across));
       writer_.declare_axes(writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)),
@@ -82,12 +98,22 @@ class ColumnWriter {
         writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
   }
 
+  /// Which rows a piece has: its part, and its residue among the accumulators of that part.
+  void declare_rows_of_piece() {
+    if (piece_.residues > 1)
+      writer_.declare_index(
+          "residue", plan_.tree.parts == 1 ? "piece" : fmt::format("piece / {}", plan_.tree.parts));
+    if (piece_.parts > 1 || plan_.tree.parts == 1) return;
+    const std::string part =
+        piece_.residues > 1 ? fmt::format("piece % {}", plan_.tree.parts) : "piece";
+    writer_.declare_index("first_chunk", fmt::format("{} * {}", part, chunks_text(plan_)));
+  }
+
   void write_pass(int pass) {
-    const std::vector<std::vector<bool>> needed = plan_passes(body_).needed;
     const Sinks sinks{
         .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
         .stores = stores_of_pass(body_, pass),
-        .kept = {}};
+        .kept = kept_.kept_by(pass)};
     if (sinks.reductions.empty() && sinks.stores.empty()) return;
     writer_.store_condition = sinks.stores.empty() ? "" : live_;
     const auto finish = [&](std::string_view what, const std::string& arguments) {
@@ -95,7 +121,7 @@ class ColumnWriter {
         writer_.out.line(fmt::format("{}.finish_{}({});", tree_name(reduction), what, arguments));
     };
     const auto part = [&](const std::string& number) {
-      write_accumulators([&] { write_chunk(needed[static_cast<std::size_t>(pass)], sinks); },
+      write_accumulators([&] { write_chunk(pass, sinks); },
                          [&](const std::string& own) { finish("accumulator", own); });
       finish("part", number + ", exchange");
     };
@@ -108,7 +134,7 @@ class ColumnWriter {
         part("number");
       });
     writer_.store_condition.clear();
-    for (const int index : sinks.reductions) finish_reduction(index);
+    finish_reductions(sinks.reductions);
   }
 
   void write_far_first(std::string_view variable, int count, const std::function<void()>& body) {
@@ -124,7 +150,7 @@ class ColumnWriter {
     const int own = plan_.accumulators_per_thread;
     const std::string tiles = plan_.is_fixed
                                   ? std::to_string(plan_.tiles)
-                                  : fmt::format("(chunks + {}) / {}", plan_.lanes - 1, plan_.lanes);
+                                  : fmt::format("(chunks + {}) / {}", stride() - 1, stride());
     const auto tiles_from = [&](const std::string& first) {
       out.directive(fmt::format("#pragma unroll {}", schedule_.unroll));
       out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
@@ -150,16 +176,36 @@ class ColumnWriter {
     });
   }
 
-  void write_chunk(const std::vector<bool>& values, const Sinks& sinks) {
-    const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+  /// Chunks of a part from each of a thread's chunks to the next one.
+  std::int64_t stride() const { return plan_.lanes * piece_.residues; }
+
+  /// The first chunk of the part that is being read, as an expression.
+  std::string start_of_part() {
+    if (schedule_.pieces == 1)
+      return part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+    if (plan_.tree.parts == 1) return "0";
+    if (piece_.parts == 1) return "first_chunk";
+    std::string number = plan_.parts_per_group == 1 ? "Shape::group()" : "part";
+    if (plan_.parts_per_group > 1 && schedule_.groups > 1)
+      number = fmt::format("(part * {} + Shape::group())", schedule_.groups);
+    return fmt::format("({} * {} + piece) * {}", number, schedule_.pieces, chunks_text(plan_));
+  }
+
+  void write_chunk(int pass, const Sinks& sinks) {
+    const std::string start = start_of_part();
+    const std::string in_part =
+        piece_.residues == 1 ? "Shape::chunk(tile)"
+                             : fmt::format("(residue + {} * Shape::chunk(tile))", piece_.residues);
+    const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
     const auto rows = [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
-        const std::string chunk =
-            start == "0" ? "Shape::chunk(tile)" : fmt::format("({} + Shape::chunk(tile))", start);
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
             "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
         const auto row = [&] {
-          writer_.write_tile(values, sinks, {.count = {}, .accumulator = {}, .index = "along"});
+          kept_.write_before(pass, chunk);
+          writer_.write_tile(kept_.passes().needed[static_cast<std::size_t>(pass)], sinks,
+                             {.count = {}, .accumulator = {}, .index = "along"});
+          kept_.write_after(pass, chunk);
         };
         if (plan_.whole_extent)
           row();
@@ -169,25 +215,37 @@ class ColumnWriter {
       });
     };
     // Rounds of all threads end with whole ones only if they fit the part.
-    const bool is_whole = plan_.is_fixed && plan_.tiles * plan_.lanes == plan_.tree.chunks_per_part;
+    const bool is_whole = plan_.is_fixed && plan_.tiles * stride() == plan_.tree.chunks_per_part;
     if (is_whole)
       rows();
     else
-      writer_.out.block(fmt::format("if (Shape::chunk(tile) < {})", chunks_text(plan_)), rows);
+      writer_.out.block(fmt::format("if ({} < {})", in_part, chunks_text(plan_)), rows);
   }
 
   std::string tree_name(int index) const {
     return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
   }
 
-  void finish_reduction(int index) {
+  void finish_reductions(const std::vector<int>& reductions) {
+    std::vector<const Node*> nodes;
+    std::vector<std::string> states;
+    for (const int index : reductions) {
+      const std::string tree = tree_name(index);
+      nodes.push_back(body_.reductions[static_cast<std::size_t>(index)].node);
+      states.push_back(tree + "_states");
+      writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
+                                   schedule_.vector));
+      writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
+      if (!pieces_) declare_result(index, states.back());
+    }
+    if (!pieces_) return;
+    pieces_->write_join(nodes, states);
+    for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
+  }
+
+  void declare_result(int index, const std::string& states) {
     const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
     const std::string name = writer_.name_for(reduction.node);
-    const std::string tree = tree_name(index);
-    const std::string states = tree + "_states";
-    writer_.out.line(
-        fmt::format("{} {}[{}];", writer_.state_type(*reduction.node), states, schedule_.vector));
-    writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states));
     writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
                                  schedule_.vector, name));
     writer_.out.directive("#pragma unroll");
@@ -201,6 +259,9 @@ class ColumnWriter {
   const Body& body_;
   const Schedule& schedule_;
   TreePlan plan_;
+  ColumnPiece piece_;  ///< of this block
+  KeptColumns kept_;
+  std::optional<ColumnPieces> pieces_;
   std::string live_;
 };
 

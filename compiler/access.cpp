@@ -124,6 +124,20 @@ class KeepInstead {
 
 }  // namespace
 
+namespace {
+
+bool is_same_in_columns(const Body& body, const Value& value) {
+  if (has_indirect(value.at)) return false;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) {
+    if (depends_on(value.at, axis)) return false;
+    for (const Condition& condition : value.conditions)
+      if (depends_on(condition.at, axis)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
   const KeepInstead keep(body);
@@ -136,6 +150,15 @@ PassPlan plan_resident_passes(const Body& body) {
         plan.kept.push_back(leaf);
   }
   std::ranges::sort(plan.kept);
+  return PassPlanner(body).plan(plan);
+}
+
+PassPlan plan_column_passes(const Body& body) {
+  PassPlan plan = plan_resident_passes(body);
+  std::erase_if(plan.kept, [&](int kept) {
+    const Value& value = body.values[static_cast<std::size_t>(kept)];
+    return value.kind == Value::Kind::load && is_same_in_columns(body, value);
+  });
   return PassPlanner(body).plan(plan);
 }
 

@@ -21,6 +21,9 @@ PassPlan plan_passes(const Body& body);
 /// The passes of a kernel that keeps its rows: values that an earlier pass computed are kept where
 /// a later one uses them directly. Loads are kept rather than what a cast makes of them.
 PassPlan plan_resident_passes(const Body& body);
+/// The same for kernels of columns: what is the same for all columns is read again rather than kept
+/// for each of them.
+PassPlan plan_column_passes(const Body& body);
 /// The same where each row is loaded before anything is done with it: all its loads are kept.
 PassPlan plan_loaded_passes(const Body& body);
 /// True for a load whose elements are the same in every row.

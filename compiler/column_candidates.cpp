@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <iterator>
+#include <optional>
 
 #include "compiler/access.h"
 #include "compiler/candidate_list.h"
+#include "compiler/column_model.h"
+#include "compiler/column_pieces.h"
 #include "compiler/cost.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
@@ -13,14 +16,6 @@
 namespace sinter {
 
 namespace {
-
-/// Bytes of an element of everything that is loaded row by row.
-std::int64_t loaded_bytes(const Body& body) {
-  std::int64_t bytes = 0;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::load && value.varies) bytes += size_of(value.dtype);
-  return bytes;
-}
 
 /// A loop over so much work per element is not unrolled: its text would outgrow what it gains.
 constexpr int kMostUnrolledInstructions = 16;
@@ -34,34 +29,24 @@ bool is_cheap(const Body& body) {
   return instructions <= kMostUnrolledInstructions;
 }
 
-/// Registers of a thread, roughly: what waits in the trees of the reductions (one state for each of
-/// `levels`, and those that are joined), the `rows` of every load that are under way, and the rest
-/// of the loop.
-std::int64_t registers_of(const Body& body, int vector, std::int64_t levels, std::int64_t rows) {
-  std::int64_t states = 0;
-  bool is_heavy = false;
-  for (const BodyReduction& reduction : body.reductions) {
-    states += state_bytes(*reduction.node);
-    is_heavy = is_heavy || reduction.node->op == Op::logsumexp;
-  }
-  return (is_heavy ? 48 : 32) + vector * (states * (levels + 2) + rows * loaded_bytes(body)) / 4;
-}
-
 /// Columns side by side in a block, and threads along the rows: enough of them, over all blocks, to
 /// keep the memory busy.
 class ColumnCandidates {
  public:
   ColumnCandidates(const Body& body, const Target& target, const Facts& facts)
-      : body_(body),
-        target_(target),
-        sizes_(sizes_along(body, body.parallel_axes - 1)),
+      : target_(target),
+        model_(body, target, facts),
+        tree_(model_.tree()),
+        bytes_(model_.sizes().largest),
         is_cheap_(is_cheap(body)),
-        tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
-        inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
-        outer_(evaluate(body.parallel_size(), facts.symbols) / std::max<std::int64_t>(inner_, 1)) {
+        may_be_split_(body.passes() == 1 && !body.reductions.empty()) {
     const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
-    const int limit = static_cast<int>(std::min<std::int64_t>(16 / sizes_.largest, divisor));
+    const int limit = static_cast<int>(std::min<std::int64_t>(16 / bytes_, divisor));
     widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
+    // What is one of a column may take several accesses, what is one of a row may not.
+    const int row_limit =
+        static_cast<int>(std::min<std::int64_t>(std::max(16 / model_.widest(), 1), divisor));
+    widest_of_rows_ = useful_vector(body, body.parallel_axes - 1, row_limit, facts);
   }
 
   std::vector<Schedule> make() {
@@ -79,125 +64,170 @@ class ColumnCandidates {
       add(1, own, std::max(1, 32 / own), list_.schedules().empty());
     }
     std::vector<Schedule> schedules = list_.take();
-    std::ranges::stable_sort(schedules, std::ranges::greater(),
-                             [&](const Schedule& schedule) { return bytes_in_flight(schedule); });
-    for (Schedule& schedule : schedules) schedule.blocks_per_sm = planned_blocks(schedule);
+    if (model_.kept_bytes() > 0) add_resident(schedules);
+    if (leaves_memory_idle(schedules)) add_busy(schedules);
+    if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
+    std::ranges::stable_sort(schedules, {},
+                             [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    constexpr std::size_t kMost = 12;
+    if (schedules.size() > kMost) schedules.resize(kMost);
+    for (Schedule& schedule : schedules) schedule.blocks_per_sm = model_.planned_blocks(schedule);
     return schedules;
   }
 
  private:
+  int columns_there(int vector) const {
+    return static_cast<int>(std::bit_ceil(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(model_.inner() / vector, 1))));
+  }
+  /// Short columns have few threads each: more of them, so that blocks are not tiny.
+  int least_side_by_side() const { return std::max(1, static_cast<int>(32 / tree_.accumulators)); }
+
   /// 128 bytes of a row, fewer where blocks would be too few for all SMs, but never less than the
   /// 32 that come together anyway.
   int side_by_side(int vector) const {
-    const int bytes = vector * sizes_.largest;
-    const auto there = static_cast<int>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(inner_ / vector, 1))));
-    // Short columns have few threads each: more of them, so that blocks are not tiny.
-    const int least = std::max(1, static_cast<int>(32 / tree_.accumulators));
-    const int good = std::max(128 / bytes, static_cast<int>(128 / tree_.accumulators));
-    int wide = std::max(std::min({good, there, 128}), least);
-    while (wide > least && wide * bytes > 32 &&
-           outer_ * inner_ / (std::int64_t{wide} * vector) < target_.sm_count)
+    const int bytes = vector * bytes_;
+    int wide = unshared_side_by_side(vector);
+    while (wide > least_side_by_side() && wide * bytes > 32 &&
+           model_.outer() * model_.inner() / (std::int64_t{wide} * vector) < target_.sm_count)
       wide /= 2;
     return wide;
+  }
+  int unshared_side_by_side(int vector) const {
+    const int good = std::max(128 / (vector * bytes_), static_cast<int>(128 / tree_.accumulators));
+    return std::max(std::min({good, columns_there(vector), 128}), least_side_by_side());
   }
 
   /// Each thread has four rows of every stream on their way.
   int lanes_for(int vector, int wide) const {
     const std::int64_t bytes =
-        kChunk * vector * sizes_.largest * std::max<std::int64_t>(sizes_.streams, 1);
+        kChunk * vector * bytes_ * std::max<std::int64_t>(model_.sizes().streams, 1);
     const std::int64_t threads = target_.sm_count * target_.bytes_in_flight / bytes;
-    const std::int64_t columns = std::max<std::int64_t>(outer_ * inner_ / vector, 1);
+    const std::int64_t columns =
+        std::max<std::int64_t>(model_.outer() * model_.inner() / vector, 1);
     const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(threads / columns, 1));
     return static_cast<int>(std::clamp<std::int64_t>(
         static_cast<std::int64_t>(std::bit_ceil(wanted)), 16, std::max(1024 / wide, 16)));
   }
 
-  void add(int vector, int lanes, int side_by_side, bool is_last_resort = false) {
-    if (lanes < 1 || side_by_side < 1) return;
-    lanes = static_cast<int>(std::min<std::int64_t>(lanes, tree_.accumulators));
+  /// `lanes` threads, or as many as there are accumulators, for each of so many vectors of columns;
+  /// short of threads along the rows, parts are dealt out too. None: blocks have no good size.
+  std::optional<Schedule> schedule_of(int vector, int lanes, int side_by_side,
+                                      std::int64_t pieces = 1) const {
+    const ColumnPiece piece = piece_of(tree_, pieces);
+    if (lanes < 1 || side_by_side < 1) return std::nullopt;
+    lanes = static_cast<int>(std::min<std::int64_t>(lanes, piece.accumulators));
     int groups = 1;
-    // Short of threads along the rows, parts are dealt out too.
-    while (groups * 2 <= tree_.parts && lanes == tree_.accumulators &&
+    while (groups * 2 <= piece.parts && lanes == piece.accumulators &&
            lanes * side_by_side * groups * 2 <= 256)
       groups *= 2;
     const int threads = lanes * side_by_side * groups;
-    if (threads > 1024 || threads < 32) return;
+    if (threads > 1024 || threads < 32) return std::nullopt;
     Schedule schedule{.threads = threads,
                       .vector = vector,
                       .threads_per_row = lanes * groups,
                       .rows_per_block = side_by_side,
-                      .groups = groups};
+                      .groups = groups,
+                      .pieces = static_cast<int>(pieces)};
     // Two chunks of an accumulator at once, where it has more than one.
     if (is_cheap_ && tree_.chunks_per_part > tree_.accumulators) schedule.unroll = 2;
-    if (shared_bytes(schedule) > target_.shared_per_block_opt_in) return;
-    const bool fits = registers(schedule) <= most_registers(threads);
-    if (fits || is_last_resort) list_.add(schedule);
+    return schedule;
   }
 
-  std::int64_t most_registers(int threads) const {
-    return std::min<std::int64_t>(target_.registers_per_sm / threads,
-                                  target_.max_registers_per_thread);
+  void add(int vector, int lanes, int side_by_side, bool is_last_resort = false) {
+    const std::optional<Schedule> schedule = schedule_of(vector, lanes, side_by_side);
+    if (!schedule || !model_.fits_shared(*schedule)) return;
+    if (model_.fits(*schedule) || is_last_resort) list_.add(*schedule);
   }
 
-  std::int64_t registers(const Schedule& schedule) const {
-    const int lanes = schedule.threads_per_row / schedule.groups;
-    const auto levels = static_cast<std::int64_t>(
-        std::bit_width(static_cast<std::uint64_t>(tree_.accumulators / lanes)) +
-        std::bit_width(static_cast<std::uint64_t>(tree_.parts / schedule.groups)));
-    return registers_of(body_, schedule.vector, levels, kChunk * schedule.unroll);
+  /// Blocks that keep all rows of few columns: 64 bytes of each row, 32 where that is too much for
+  /// one block or leaves blocks too few, 128 where rows are few.
+  void add_resident(std::vector<Schedule>& schedules) const {
+    std::vector<Schedule> more;
+    for (const int bytes : {64, 32, 128})
+      for (int vector = widest_of_rows_; vector >= 1 && vector * 4 > widest_of_rows_; vector /= 2)
+        for (const int threads : {256, 512, 128, 1024, 64})
+          if (auto schedule = over_bytes_of_rows(bytes, vector, threads)) {
+            schedule->resident = schedule->in_shared = true;
+            std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(more));
+          }
+    append(schedules, std::move(more));
   }
 
-  std::int64_t shared_bytes(const Schedule& schedule) const {
-    return 2 * std::int64_t{schedule.threads} * schedule.vector * widest_state(body_);
+  /// `threads` with vectors as wide as rows allow, over `bytes` of each row.
+  std::optional<Schedule> over_bytes_of_rows(int bytes, int vector, int threads) const {
+    const int wide =
+        std::max(std::min(bytes / (vector * model_.narrowest()), columns_there(vector)),
+                 least_side_by_side());
+    return schedule_of(vector, threads / wide, wide);
+  }
+  /// Two chunks of an accumulator at once, where it has several, however much there is to do: what
+  /// a block loads at once is all that is in flight on its SM.
+  std::vector<Schedule> with_more_ahead(Schedule schedule) const {
+    std::vector<Schedule> result;
+    for (const int unroll : {2, 1}) {
+      schedule.unroll = tree_.chunks_per_part > tree_.accumulators ? unroll : 1;
+      if (model_.fits(schedule)) result.push_back(schedule);
+    }
+    return result;
   }
 
-  /// Blocks for each SM, whether they fit or not.
-  double blocks(const Schedule& schedule) const {
-    const std::int64_t columns = std::int64_t{schedule.rows_per_block} * schedule.vector;
-    return static_cast<double>(outer_ * ((inner_ + columns - 1) / columns)) / target_.sm_count;
+  /// Where blocks are too few: as many loads as one block can make.
+  void add_busy(std::vector<Schedule>& schedules) const {
+    std::vector<Schedule> more;
+    for (const int threads : {512, 1024, 256})
+      if (const auto schedule = over_bytes_of_rows(32, widest_of_rows_, threads))
+        std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(more));
+    append(schedules, std::move(more));
   }
 
-  int blocks_that_fit(const Schedule& schedule) const {
-    const auto needed =
-        static_cast<int>(std::min(registers(schedule), most_registers(schedule.threads)));
-    return blocks_per_sm(target_, schedule.threads, needed, shared_bytes(schedule));
+  bool leaves_memory_idle(std::span<const Schedule> schedules) const {
+    return std::ranges::none_of(schedules, [&](const Schedule& schedule) {
+      return model_.bytes_in_flight(schedule) >= static_cast<double>(target_.bytes_in_flight);
+    });
   }
 
-  double bytes_per_block(const Schedule& schedule) const {
-    return static_cast<double>(std::int64_t{schedule.threads} * schedule.vector * schedule.unroll *
-                               kChunk * loaded_bytes(body_));
+  /// Several blocks for each tile of columns, as many as keep all SMs busy.
+  void add_split(std::vector<Schedule>& schedules) const {
+    std::vector<Schedule> more;
+    for (const int scale : {2, 1, 4, 8})
+      for (const int threads : {256, 512}) {
+        const int wide = unshared_side_by_side(widest_);
+        const std::optional<Schedule> whole = schedule_of(widest_, threads / wide, wide);
+        if (!whole) continue;
+        const std::int64_t lanes = whole->threads_per_row / whole->groups;
+        const std::int64_t most = tree_.parts * tree_.accumulators / lanes;
+        const std::int64_t tiles = std::max<std::int64_t>(model_.tiles(*whole), 1);
+        const auto wanted =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(target_.sm_count * scale / tiles, 1));
+        const auto pieces = std::min(static_cast<std::int64_t>(std::bit_ceil(wanted)), most);
+        if (pieces == 1) continue;
+        const std::optional<Schedule> schedule =
+            schedule_of(widest_, static_cast<int>(lanes), wide, pieces);
+        if (schedule && model_.fits(*schedule)) more.push_back(*schedule);
+      }
+    append(schedules, std::move(more));
   }
 
-  /// Of loads per SM, as far as the memory can make use of them.
-  double bytes_in_flight(const Schedule& schedule) const {
-    const double resident =
-        std::min(blocks(schedule), static_cast<double>(blocks_that_fit(schedule)));
-    const double bytes = resident * bytes_per_block(schedule);
-    // Of a sector of 32 bytes all is moved, whatever a block makes use of.
-    const int wide = schedule.rows_per_block * schedule.vector * sizes_.largest;
-    return std::min(bytes * std::min(wide, 32) / 32, static_cast<double>(target_.bytes_in_flight));
+  /// The best of `more`, in their order where they are as good as one another.
+  void append(std::vector<Schedule>& schedules, std::vector<Schedule> more) const {
+    constexpr std::size_t kMost = 6;
+    std::ranges::stable_sort(more, {},
+                             [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    const std::size_t most = schedules.size() + kMost;
+    for (const Schedule& schedule : more)
+      if (schedules.size() < most && std::ranges::find(schedules, schedule) == schedules.end())
+        schedules.push_back(schedule);
   }
 
-  /// The blocks that the compiler is to leave registers for; without being told it would rather
-  /// spill than have fewer blocks, even if there are no more. 0: as it likes, since they may not
-  /// fit.
-  int planned_blocks(const Schedule& schedule) const {
-    const double enough = std::ceil(static_cast<double>(target_.bytes_in_flight) /
-                                    std::max(bytes_per_block(schedule), 1.0));
-    const auto planned =
-        static_cast<int>(std::max(std::min(std::ceil(blocks(schedule)), enough), 1.0));
-    return planned <= blocks_that_fit(schedule) ? planned : 0;
-  }
-
-  const Body& body_;
   const Target& target_;
-  Sizes sizes_;
-  bool is_cheap_;
+  ColumnModel model_;
   Tree tree_;
-  std::int64_t inner_;
-  std::int64_t outer_;
-  int widest_ = 1;
+  int bytes_;  ///< of the largest element along the columns
+  bool is_cheap_;
+  bool may_be_split_;
+  int widest_ = 1;          ///< vector that all accesses along the columns may have
+  int widest_of_rows_ = 1;  ///< the same of those that are made row by row
   CandidateList list_;
 };
 

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "compiler/access.h"
+#include "compiler/column_model.h"
 #include "compiler/row_column.h"
+#include "compiler/schedule_kernel.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 
@@ -143,9 +145,12 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   Cost cost;
-  const bool resident = fits_resident(body, target) || !body.columns.empty();
-  std::vector<std::vector<bool>> needed;
-  if (!resident) needed = plan_passes(body).needed;
+  const bool is_columns = reduces_columns(body, facts);
+  ColumnPrediction columns;
+  if (is_columns) columns = predict_columns(body, target, facts);
+  const bool resident = !is_columns && (fits_resident(body, target) || !body.columns.empty());
+  PassPlan plan;
+  if (!resident) plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
   const std::vector<double> shares = shares_of_vectors(body, facts);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
@@ -155,8 +160,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     if (value.is_final)
       times = 1;
     else if (value.varies && !resident)
-      times = static_cast<int>(
-          std::ranges::count_if(needed, [&](const std::vector<bool>& pass) { return pass[i]; }));
+      times = loads_of(plan, i);
     if (value.kind == Value::Kind::load)
       cost.bytes_read +=
           times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
@@ -177,6 +181,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     cost.bytes_written += bytes;
     cost.bytes_read += bytes;
   }
+  cost.bytes_written += columns.bytes_of_pieces;
+  cost.bytes_read += columns.bytes_of_pieces;
   const double busy = add_columns(cost, body, target, facts);
   for (const Extent extent : body.at_least_one)
     if (evaluate(extent, facts.symbols) == 0) {
@@ -186,10 +192,9 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
   constexpr double kLanesPerSm = 128;
   const double issue_rate = target.sm_count * kLanesPerSm * kClock;
-  cost.seconds =
-      target.launch_seconds + std::max((cost.bytes_read + cost.bytes_written) / target.bandwidth,
-                                       cost.instructions / issue_rate) /
-                                  busy;
+  const double moving =
+      is_columns ? columns.seconds : (cost.bytes_read + cost.bytes_written) / target.bandwidth;
+  cost.seconds = target.launch_seconds + std::max(moving, cost.instructions / issue_rate) / busy;
   return cost;
 }
 

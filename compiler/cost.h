@@ -15,6 +15,7 @@ struct Cost {
   double seconds = 0;       ///< launch + max(bytes / bandwidth, instructions / issue rate)
 };
 
+/// Needs: collapsed axes, where `body` reduces columns.
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to

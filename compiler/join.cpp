@@ -27,6 +27,9 @@ constexpr std::size_t kMostArrays = 64;
 /// Blocks that stay and take up one piece of work after another keep the memory a little less busy
 /// than blocks that come and go: an assumption, to be measured.
 constexpr double kLossOfStaying = 0.01;
+/// Blocks that keep rows or columns in shared memory leave SMs no place for many others, and these
+/// have less in flight: a guess, since how much they keep is not known here.
+constexpr double kLossBesideShared = 0.25;
 /// What one block alone may read and write while the others have gone: some 40 GB/s are left.
 constexpr double kMostTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
@@ -159,12 +162,15 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
 struct Launch {
   std::vector<int> kernels;
   int phases = 1;
-  std::size_t codes = 0;   ///< kernels, those of a list being one
-  std::size_t ops = 0;     ///< of these
-  std::size_t arrays = 0;  ///< but those of lists
-  unsigned sizes = 0;      ///< of blocks that suit all, of `kSizes`
-  double seconds = 0;      ///< of all, without what it takes to launch them
-  double tail_bytes = 0;   ///< of the phases behind the first
+  std::size_t codes = 0;    ///< kernels, those of a list being one
+  std::size_t ops = 0;      ///< of these
+  std::size_t arrays = 0;   ///< but those of lists
+  unsigned sizes = 0;       ///< of blocks that suit all, of `kSizes`
+  double seconds = 0;       ///< of all, without what it takes to launch them
+  double moving = 0;        ///< of these, what keeps the memory busy
+  double beside = 0;        ///< of these, what keeps nothing in shared memory
+  bool has_shared = false;  ///< some keep so much there that SMs have place for a block or two
+  double tail_bytes = 0;    ///< of the phases behind the first
   bool has_tail() const { return phases > 1 && tail_bytes <= kMostTailBytes; }
   bool is_cooperative() const { return phases > 1 && !has_tail(); }
 };
@@ -261,6 +267,7 @@ class Joiner {
   Launch united(const Launch& launch, const Kernel& added, int phase,
                 std::span<const int> touched) const {
     const int own = launch.kernels.empty() ? -2 : latest();
+    const double seconds = added.seconds - target_.launch_seconds;
     const bool is_new_code =
         added.list < 0 || launch_of_list_[static_cast<std::size_t>(added.list)] != own;
     Launch both{.kernels = {},
@@ -269,7 +276,10 @@ class Joiner {
                 .ops = launch.ops + (is_new_code ? added.nodes.size() : 0),
                 .arrays = launch.arrays,
                 .sizes = launch.sizes & suited_sizes(added, target_),
-                .seconds = launch.seconds + (added.seconds - target_.launch_seconds),
+                .seconds = launch.seconds + seconds,
+                .moving = launch.moving + std::min(seconds, added.bytes / target_.bandwidth),
+                .beside = launch.beside + (added.schedule.in_shared ? 0 : seconds),
+                .has_shared = launch.has_shared || added.schedule.in_shared,
                 .tail_bytes = launch.tail_bytes + (phase > 0 ? added.bytes : 0)};
     for (const int buffer : touched)
       both.arrays += touched_by_[static_cast<std::size_t>(buffer)] != own ? 1 : 0;
@@ -299,12 +309,14 @@ class Joiner {
     const double waits = both.has_tail() ? (both.tail_bytes - before.tail_bytes) / kTailBandwidth
                                          : target_.barrier_seconds * (both.phases - before.phases);
     const double saved = target_.stream_launch_seconds - waits;
-    const double lost = both.is_cooperative() ? kLossOfStaying * both.seconds : 0;
+    const double beside = both.has_shared ? kLossBesideShared * both.beside : 0;
+    const double lost = (both.is_cooperative() ? kLossOfStaying * both.moving : 0) + beside;
     if (lost > saved)
       return fmt::format(
           "one launch would save {:.1f} us and lose {:.1f} of {:.0f} us to blocks "
-          "that wait for one another",
-          saved * 1e6, lost * 1e6, both.seconds * 1e6);
+          "that {}",
+          saved * 1e6, lost * 1e6, both.seconds * 1e6,
+          beside > 0 ? "have an SM almost for themselves" : "wait for one another");
     if (both.sizes == 0 && !suits_heaviest(before, added)) return "no size of a block suits both";
     return {};
   }

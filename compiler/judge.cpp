@@ -25,6 +25,11 @@ std::size_t arguments_of(const Body& body) {
   return body.stores.size() + loaded.size();
 }
 
+Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
+  if (reduces_columns(body, facts)) return cost_of(collapse_axes(std::move(body)), target, facts);
+  return cost_of(body, target, facts);
+}
+
 }  // namespace
 
 std::string arguments_refusal(std::size_t arguments) {
@@ -58,14 +63,13 @@ const Judge::Finding& Judge::of(const Groups::Whole& whole) {
 Cost Judge::cost(const Groups::Whole& whole) {
   const Finding& finding = of(whole);
   if (finding.cost) return *finding.cost;
-  const BodyAnswer answer =
-      groups_.body(whole, [&](const Node* node) { return groups_.name(node); });
+  BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return groups_.name(node); });
   ensure(static_cast<bool>(answer), "a group has no body: " + answer.why_not);
-  return cost_of(answer.body, target_, facts_);
+  return cost_of_built(std::move(answer.body), target_, facts_);
 }
 
 Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
-  const BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return place_text(node); });
+  BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return place_text(node); });
   if (!answer)
     return {.has_body = false, .why_not = answer.why_not, .why_not_shapes = {}, .cost = {}};
   const Body& body = answer.body;
@@ -75,7 +79,7 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
   if (result.why_not.empty()) result.why_not = split_refusal(body);
   if (result.why_not.empty()) result.why_not = final_refusal(body);
   if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
-  if (result.why_not.empty()) result.cost = cost_of(body, target_, facts_);
+  if (result.why_not.empty()) result.cost = cost_of_built(std::move(answer.body), target_, facts_);
   return result;
 }
 

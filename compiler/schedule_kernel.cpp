@@ -190,6 +190,11 @@ bool lies_across_rows(const Body& body, const Facts& facts) {
   return directions.along_columns > directions.along_rows;
 }
 
+bool reduces_columns(const Body& body, const Facts& facts) {
+  return body.has_reduced_axis && !body.scatter && !body.scan && body.columns.empty() &&
+         body.finals.empty() && lies_across_rows(body, facts);
+}
+
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (body.scatter) return KernelKind::scatter;
   if (body.scan) return KernelKind::scan;

@@ -17,6 +17,9 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 /// rows.
 bool lies_across_rows(const Body& body, const Facts& facts);
 
+/// True if `body` is one of a kernel that reduces columns and nothing else.
+bool reduces_columns(const Body& body, const Facts& facts);
+
 /// The largest 32-bit index that kernels compute with, which leaves room for the last block's
 /// threads.
 inline constexpr std::int64_t kLargestIndex = (std::int64_t{1} << 31) - (1 << 20);

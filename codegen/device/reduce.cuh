@@ -150,6 +150,8 @@ struct ColumnShape {
   static constexpr int kVector = Vector;
   static constexpr int kPerThread = Accumulators / Lanes;
   static_assert(kPerThread * Lanes == Accumulators, "accumulators are dealt out evenly");
+  /// Places of a group and column in the exchange.
+  static constexpr int kSlots = Lanes > 1 ? Lanes / 2 : 1;
 
   static __device__ __forceinline__ int column() { return static_cast<int>(threadIdx.x) % Columns; }
   static __device__ __forceinline__ int along() { return static_cast<int>(threadIdx.x) / Columns; }
@@ -237,16 +239,30 @@ struct ColumnReduction {
 
   __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
     State* shared = exchange.next<State>();
+    const int own = Shape::group() * Shape::kSlots + Shape::lane();
+    // The far half of the lanes hands over what it has, so that there is place for half of it only.
+    if (Shape::lane() >= Shape::kLanes / 2)
 #pragma unroll
-    for (int j = 0; j < Shape::kVector; ++j) *place(shared, Shape::along(), j) = current[j];
+      for (int j = 0; j < Shape::kVector; ++j)
+        *place(shared, own - Shape::kLanes / 2, j) = current[j];
     block_barrier();
+    if (Shape::kLanes > 1) {
+      if (Shape::lane() < Shape::kLanes / 2) {
+#pragma unroll
+        for (int j = 0; j < Shape::kVector; ++j) {
+          State* far = place(shared, own, j);
+          *far = State::join(current[j], *far);
+        }
+      }
+      block_barrier();
+    }
 #pragma unroll 1
-    for (int half = Shape::kLanes / 2; half > 0; half /= 2) {
+    for (int half = Shape::kLanes / 4; half > 0; half /= 2) {
       if (Shape::lane() < half) {
 #pragma unroll
         for (int j = 0; j < Shape::kVector; ++j) {
-          State* own = place(shared, Shape::along(), j);
-          *own = State::join(*own, *place(shared, Shape::along() + half, j));
+          State* near = place(shared, own, j);
+          *near = State::join(*near, *place(shared, own + half, j));
         }
       }
       block_barrier();
@@ -254,7 +270,7 @@ struct ColumnReduction {
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) {
       const State joined =
-          parts[j].take(number, *place(shared, Shape::group() * Shape::kLanes, j));
+          parts[j].take(number, *place(shared, Shape::group() * Shape::kSlots, j));
       current[j] = number == Parts - 1 ? joined : State::identity();
     }
   }

@@ -45,7 +45,7 @@ channel_stats_0_1(const float* sum_1_in,
                   float* m_out,
                   const int block) {
   using Shape = ColumnShape<16, 8, 1, 8, 1>;
-  Exchange exchange = {shared_memory(), 512, 0};
+  Exchange exchange = {shared_memory(), 256, 0};
   const int column = block * 16 + Shape::column() * 1;
   ColumnReduction<Sum<float>, Shape, 1> v_sum_tree;
 #pragma unroll 1
@@ -119,7 +119,7 @@ channel_stats_0_3(const float* sum_7_in,
                   float* __restrict__ v_out,
                   const int block) {
   using Shape = ColumnShape<16, 8, 1, 8, 1>;
-  Exchange exchange = {shared_memory(), 512, 0};
+  Exchange exchange = {shared_memory(), 256, 0};
   const int column = block * 16 + Shape::column() * 1;
   ColumnReduction<Sum<float>, Shape, 1> v_squares_tree;
 #pragma unroll 1
@@ -175,4 +175,4 @@ channel_stats_0(unsigned* tickets,
   }
   grid_depart(tickets);
 }
-// grid 512, shared 1024, reads 12861696, writes 16896
+// grid 512, shared 512, reads 12861696, writes 16896

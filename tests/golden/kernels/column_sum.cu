@@ -9,7 +9,7 @@ column_sum_0(const bf16* __restrict__ g_in,
              float* __restrict__ s_out) {
   await_launches_before();
   using Shape = ColumnShape<4, 256, 1, 512, 4>;
-  Exchange exchange = {shared_memory(), 16384, 0};
+  Exchange exchange = {shared_memory(), 8192, 0};
   const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> s_tree;
 #pragma unroll 1
@@ -40,4 +40,4 @@ column_sum_0(const bf16* __restrict__ g_in,
     store<4>(s_out, column, s_2);
   }
 }
-// grid 192, shared 32768, reads 12582912, writes 12288
+// grid 192, shared 16384, reads 12582912, writes 12288

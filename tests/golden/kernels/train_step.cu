@@ -170,7 +170,7 @@ train_step_0_2(const float* __restrict__ x_in,
                const float lr,
                const int block) {
   using Shape = ColumnShape<2, 64, 1, 64, 4>;
-  Exchange exchange = {shared_memory(), 2048, 0};
+  Exchange exchange = {shared_memory(), 1024, 0};
   const int outer = block / 8;
   const int column = (block % 8) * 8 + Shape::column() * 4;
   const Vector<float, 4> w = load<4>(w_io, outer * 64 + column);
@@ -253,4 +253,4 @@ train_step_0(unsigned* tickets,
     block_barrier();
   }
 }
-// grid 160, shared 4096, reads 162816, writes 24068
+// grid 160, shared 2048, reads 162816, writes 24068

@@ -1,0 +1,56 @@
+// Pieces of columns: blocks that have some rows of the same columns leave their states in the
+// workspace, and the last of them joins these far first.
+#pragma once
+
+/// Where state `k` of this thread's columns lies among those of one tile of columns.
+template <class Shape>
+__device__ __forceinline__ int place_in_tile(int piece, int k) {
+  return (piece * Shape::kVector + k) * Shape::kColumns + Shape::column();
+}
+
+/// Leaves the states of this block's columns, which all threads of a column know.
+template <class Shape, class State>
+__device__ __forceinline__ void store_piece(State* tile, int piece,
+                                            const State (&states)[Shape::kVector]) {
+  if (Shape::along() != 0) return;
+#pragma unroll
+  for (int k = 0; k < Shape::kVector; ++k)
+    store_workspace(tile, place_in_tile<Shape>(piece, k), states[k]);
+}
+
+/// Joins all `Pieces` states of each column of this block; every thread of it gets the result.
+template <int Pieces, class Shape, class State>
+__device__ __forceinline__ void join_pieces(const State* tile, State (&states)[Shape::kVector],
+                                            Exchange& exchange) {
+  constexpr int kPlaces = Shape::kSlots * Shape::kGroups;
+  constexpr int kJoining = Pieces < kPlaces ? Pieces : kPlaces;
+  constexpr int kOwn = Pieces / kJoining;
+  State* shared = exchange.next<State>();
+  if (Shape::along() < kJoining) {
+    FarFirst<State, kOwn> own[Shape::kVector];
+#pragma unroll 4
+    for (int i = 0; i < kOwn; ++i) {
+      const int piece = far_first<kOwn>(i) * kJoining + Shape::along();
+#pragma unroll
+      for (int k = 0; k < Shape::kVector; ++k)
+        states[k] = own[k].take(i, load_workspace(tile, place_in_tile<Shape>(piece, k)));
+    }
+#pragma unroll
+    for (int k = 0; k < Shape::kVector; ++k)
+      shared[place_in_tile<Shape>(Shape::along(), k)] = states[k];
+  }
+  block_barrier();
+#pragma unroll 1
+  for (int half = kJoining / 2; half > 0; half /= 2) {
+    if (Shape::along() < half) {
+#pragma unroll
+      for (int k = 0; k < Shape::kVector; ++k) {
+        State& near = shared[place_in_tile<Shape>(Shape::along(), k)];
+        near = State::join(near, shared[place_in_tile<Shape>(Shape::along() + half, k)]);
+      }
+    }
+    block_barrier();
+  }
+#pragma unroll
+  for (int k = 0; k < Shape::kVector; ++k) states[k] = shared[place_in_tile<Shape>(0, k)];
+}

@@ -1,0 +1,138 @@
+
+// sinter kernel batch_norm_nhwc_0 · column_reduce · threads 512, vector 8, unroll 2, 256 per row, 2 rows per block, resident in shared memory, 1 block per SM
+//   h = cast x {to = f32} : f32[32, 14, 14, 256]
+//   v_sum = sum h {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 256]
+//   m = div v_sum, 6272.0 : f32[1, 1, 1, 256]
+//   c = sub h, m : f32[32, 14, 14, 256]
+//   mul_5 = mul c, c : f32[32, 14, 14, 256]
+//   v_squares = sum mul_5 {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 256]
+//   v = div v_squares, 6272.0 : f32[1, 1, 1, 256]
+//   e = add v, 1e-05 : f32[1, 1, 1, 256]
+//   r = rsqrt e : f32[1, 1, 1, 256]
+//   n = mul c, r : f32[32, 14, 14, 256]
+//   s = mul n, weight : f32[32, 14, 14, 256]
+//   y = cast s {to = bf16} : bf16[32, 14, 14, 256]
+// reads 3212288 bytes, writes 3212288
+// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel batch_norm_nhwc_0
+extern "C" __global__ void __launch_bounds__(512, 1)
+batch_norm_nhwc_0(const bf16* __restrict__ x_in,
+                  const float* __restrict__ weight_in,
+                  bf16* __restrict__ y_out,
+                  float* __restrict__ m_out) {
+  await_launches_before();
+  using Shape = ColumnShape<2, 256, 1, 512, 8>;
+  Exchange exchange = {shared_memory(), 8192, 0};
+  const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 8;
+  Vector<bf16, 8>* const x_kept = reinterpret_cast<Vector<bf16, 8>*>(shared_memory() + 16384) + Shape::column();
+  const Vector<float, 8> weight = load<8>(weight_in, column);
+  ColumnReduction<Sum<float>, Shape, 1> v_sum_tree;
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll 2
+    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+      if (Shape::chunk(tile) < 1568) {
+#pragma unroll
+        for (int within = 0; within < 4; ++within) {
+          const int along = 4 * Shape::chunk(tile) + within;
+          Vector<bf16, 8> x;
+          x = load<8>(x_in, column + along * 256);
+#pragma unroll
+          for (int k = 0; k < 8; ++k) {
+            const float h = to_float(x[k]);
+            v_sum_tree.add(k, h, 0);
+          }
+          x_kept[(within * 1568 + Shape::chunk(tile)) * 2] = x;
+        }
+      }
+    }
+    v_sum_tree.finish_accumulator(i);
+  }
+  v_sum_tree.finish_part(0, exchange);
+  Sum<float> v_sum_tree_states[8];
+  v_sum_tree.finish(v_sum_tree_states, exchange);
+  Vector<float, 8> v_sum;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) v_sum[k] = v_sum_tree_states[k].result();
+  Vector<float, 8> m;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const float m_2 = v_sum[k] / 6272.0f;
+    m[k] = m_2;
+  }
+  ColumnReduction<Sum<float>, Shape, 1> v_squares_tree;
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll 2
+    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+      if (Shape::chunk(tile) < 1568) {
+#pragma unroll
+        for (int within = 0; within < 4; ++within) {
+          const int along = 4 * Shape::chunk(tile) + within;
+          const Vector<bf16, 8> x = x_kept[(within * 1568 + Shape::chunk(tile)) * 2];
+#pragma unroll
+          for (int k = 0; k < 8; ++k) {
+            const float h = to_float(x[k]);
+            const float c = h - m[k];
+            const float mul_5 = c * c;
+            v_squares_tree.add(k, mul_5, 0);
+          }
+        }
+      }
+    }
+    v_squares_tree.finish_accumulator(i);
+  }
+  v_squares_tree.finish_part(0, exchange);
+  Sum<float> v_squares_tree_states[8];
+  v_squares_tree.finish(v_squares_tree_states, exchange);
+  Vector<float, 8> v_squares;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) v_squares[k] = v_squares_tree_states[k].result();
+  Vector<float, 8> v;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const float v_2 = v_squares[k] / 6272.0f;
+    v[k] = v_2;
+  }
+  Vector<float, 8> e;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const float e_2 = v[k] + 1.e-05f;
+    e[k] = e_2;
+  }
+  Vector<float, 8> r;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    const float r_2 = rsqrtf(e[k]);
+    r[k] = r_2;
+  }
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll 2
+    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+      if (Shape::chunk(tile) < 1568) {
+#pragma unroll
+        for (int within = 0; within < 4; ++within) {
+          const int along = 4 * Shape::chunk(tile) + within;
+          const Vector<bf16, 8> x = x_kept[(within * 1568 + Shape::chunk(tile)) * 2];
+          Vector<bf16, 8> y;
+#pragma unroll
+          for (int k = 0; k < 8; ++k) {
+            const float h = to_float(x[k]);
+            const float c = h - m[k];
+            const float n = c * r[k];
+            const float s = n * weight[k];
+            y[k] = to_memory<bf16>(rounded<bf16>(s));
+          }
+          store<8>(y_out, column + along * 256, y);
+        }
+      }
+    }
+  }
+  if (Shape::along() == 0) {
+    Vector<float, 8> m_3;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) m_3[k] = m[k];
+    store<8>(m_out, column, m_3);
+  }
+}
+// grid 16, shared 217088, reads 3212288, writes 3212288
