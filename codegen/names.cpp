@@ -55,7 +55,8 @@ bool is_reserved_word(std::string_view name) {
       "TreeLevels", "far_first", "number", "block", "grid_arrival", "grid_barrier", "grid_depart",
       "Scratch", "ColumnStates", "Neighbours", "neighbours", "join_column", "reversed",
       "accumulator", "ahead", "first_chunk", "group", "next", "piece", "row_chunks", "turn", "Tile",
-      "TilePlace", "top"};
+      "TilePlace", "top", "cluster", "cluster_rank", "cluster_arrive", "cluster_wait",
+      "cluster_map", "blocks", "own"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");
