@@ -74,6 +74,8 @@ int ladder(std::int64_t extent) {
 /// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
+/// How many of these are for the accumulators of a pass.
+constexpr std::int64_t kAccumulatorWords = 16;
 /// And for vectors that may end early, each with conditions of its own.
 constexpr std::int64_t kGuardRegisters = 40;
 constexpr std::uint64_t kMostThreadsThatKeep = 512;
@@ -98,6 +100,10 @@ class RowCandidates {
     kept_bytes_ = kept_bytes_per_element(body, plan);
     const std::vector<int> slots = kept_slots(body, plan).bytes;
     slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    std::vector<std::int64_t> words_of_pass(static_cast<std::size_t>(body.passes()));
+    for (const BodyReduction& reduction : body.reductions)
+      words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
+    state_words_ = std::ranges::max(words_of_pass);
   }
 
   std::vector<Schedule> make() {
@@ -109,7 +115,10 @@ class RowCandidates {
     add(first, 4, default_threads());
     for (int cluster = filling_cluster() / 2; cluster > 1; cluster /= 2)
       add_if_kept(wide, cluster, false);
-    if (!list_.schedules().empty()) add_large_cluster(wide);
+    if (!list_.schedules().empty()) {
+      add_clusters_behind(wide);
+      add_large_cluster(wide);
+    }
     for (const int vector : {wide, 4})
       for (const int scale : {2, 4})
         for (const bool more : {true, false})
@@ -157,8 +166,7 @@ class RowCandidates {
   }
 
   /// Where rows are few, clusters that put more SMs to work. Where no block keeps a row by itself,
-  /// the smallest that have it in registers first,
-  /// then those that have it in shared memory.
+  /// the smallest that have it in registers first, then those that have it in shared memory.
   void add_clusters(int wide) {
     if (most_blocks() == 1) return;
     if (const int filling = filling_cluster(); filling > 1) {
@@ -175,6 +183,14 @@ class RowCandidates {
         for (int cluster = 2; cluster <= most_blocks(); cluster *= 2)
           add_if_kept(vector, cluster, in_shared);
     if (!list_.schedules().empty()) add_if_kept(wide, list_.schedules().front().cluster, true, 2);
+  }
+
+  /// A block that has a row in shared memory is alone on its SM: tuning may find that several with
+  /// shares in registers are faster.
+  void add_clusters_behind(int wide) {
+    const Schedule first = list_.schedules().front();
+    if (!first.in_shared || first.cluster > 1) return;
+    for (int cluster = 2; cluster <= most_blocks(); cluster *= 2) add_if_kept(wide, cluster, false);
   }
 
   /// Where the largest cluster that every GPU runs does not keep a row, or just so: twice as many
@@ -251,8 +267,12 @@ class RowCandidates {
   /// A thread's share of the kept values fits in its registers beside what else it needs.
   bool fits(const Schedule& schedule) const {
     if (!may_keep_) return false;
+    const std::int64_t accumulators =
+        state_words_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
+    const std::int64_t others =
+        kOtherRegisters + std::max<std::int64_t>(accumulators - kAccumulatorWords, 0);
     const std::int64_t words = std::min<std::int64_t>(
-        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters -
+        kKeptWords, target_.registers_per_sm / schedule.threads - others -
                         (extent_ % schedule.vector == 0 ? 0 : kGuardRegisters));
     return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4;
   }
@@ -288,6 +308,7 @@ class RowCandidates {
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;
+  std::int64_t state_words_ = 0;  ///< of one accumulator of each reduction of a pass, at most
   CandidateList list_;
 };
 

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
@@ -111,6 +113,47 @@ graph followed(x: bf16[9, 131072]) {
   ASSERT_EQ(run.report.kernels.size(), 1U);
   EXPECT_EQ(run.report.kernels[0].kind, "joined");
   EXPECT_EQ(run.report.kernels[0].cluster, 8);
+}
+
+/// The numbers of rows change from run to run; with none, the last block has nothing in front of
+/// it.
+TEST(RowsOfClusters, OtherNumbersOfRowsHaveTheSameKernel) {
+  const Device device = host_device();
+  const Executable executable = compile(parse(R"(
+graph followed(x: f32[rows, 65536]) {
+  m = max x {axes = [1], keep = true}
+  d = sub x, m
+  s = min d {axes = [1]}
+  c = cummax s {axis = 0}
+  return s, c
+})"),
+                                        device, {.tune = Tune::off, .optimize_host = false});
+  Context context = executable.context();
+  const Stream stream = device.stream();
+  for (const std::int64_t rows : {9, 0, 12}) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < rows * 65536; ++i)
+      values.push_back(static_cast<float>(i % 65536 == 40000 ? -5 - i / 65536 : 1));
+    const Array x = device.empty(f32, {rows, 65536});
+    device.upload(x, values, stream);
+    for (const bool as_graph : {false, true}) {
+      const Array s = device.empty(f32, {rows});
+      const Array c = device.empty(f32, {rows});
+      if (as_graph)
+        context.replay(stream, {{"x", x}}, {{"s", s}, {"c", c}});
+      else
+        context.run(stream, {{"x", x}}, {{"s", s}, {"c", c}});
+      std::vector<float> least;
+      for (std::int64_t row = 0; row < rows; ++row) least.push_back(static_cast<float>(-6 - row));
+      EXPECT_EQ(device.download<float>(s, stream), least);
+      EXPECT_EQ(device.download<float>(c, stream),
+                std::vector<float>(static_cast<std::size_t>(rows), -6));
+    }
+  }
+  const Report report = executable.report();
+  ASSERT_EQ(report.variants.size(), 1U);
+  EXPECT_EQ(report.kernels.at(0).kind, "joined");
+  EXPECT_GT(report.kernels.at(0).cluster, 1);
 }
 
 TEST(RowsOfClusters, OfSixteenBlocksAreTriedWhereTheDeviceHasRoom) {

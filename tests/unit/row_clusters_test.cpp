@@ -108,6 +108,14 @@ TEST(RowClusters, SixteenBlocksAreNeverTheFirstChoice) {
   EXPECT_THAT(consumer.candidates.list(), Each(Field(&Schedule::cluster, 1)));
 }
 
+TEST(RowClusters, AreOfferedBehindABlockThatNeedsItsSharedMemory) {
+  const Kernel kernel = planned(softmax("f32", 4096, 49152)).kernels.at(0);
+  EXPECT_EQ(kernel.schedule.cluster, 1);
+  EXPECT_TRUE(kernel.schedule.in_shared);
+  EXPECT_THAT(kernel.candidates.list(),
+              Contains(AllOf(Field(&Schedule::cluster, 2), Field(&Schedule::in_shared, false))));
+}
+
 TEST(RowClusters, TargetsBeforeSm90HaveNone) {
   for (const std::int64_t columns : {16384, 65536, 262144}) {
     const Program program = planned(softmax("f32", 128, columns), "a100");
