@@ -69,6 +69,15 @@ std::uint64_t block_count(const KernelLaunch& launch) {
   return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
 }
 
+/// How many OS threads may run clusters at once: each thread of a block has a stack with a guard
+/// page, and Linux gives a process some 65,000 mappings.
+std::uint64_t most_clusters(const BlockWork& work) {
+  constexpr std::uint64_t kMostFibers = 8192;
+  if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
+  const std::uint64_t threads = std::uint64_t{work.block.x} * work.block.y * work.block.z;
+  return std::max<std::uint64_t>(kMostFibers / (threads * work.cluster), 1);
+}
+
 /// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
 class Pool {
  public:
@@ -87,7 +96,8 @@ class Pool {
     std::unique_lock lock(mutex_);
     while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
     work_ = &work;
-    helpers_ = static_cast<int>(std::min<std::uint64_t>(wanted(), chunks));
+    const std::uint64_t at_once = std::min<std::uint64_t>(wanted(), most_clusters(work.blocks));
+    helpers_ = static_cast<int>(std::min(at_once, chunks));
     busy_ = helpers_;
     ++generation_;
     for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();

@@ -93,6 +93,16 @@ TEST_F(HostDriverClusterTest, BlocksReachTheSharedMemoryOfTheOthers) {
     }
 }
 
+TEST_F(HostDriverClusterTest, ManyWorkersDoNotRunOutOfStacks) {
+  host::configure({.workers = 16});
+  const CUfunction kernel = function(push_on_kernel());
+  const CUdeviceptr out = allocate(128 * 512 * 4);
+  const Shape shape{.blocks = 128, .threads = 512, .shared_bytes = 8};
+  ASSERT_EQ(launch_clusters(8, kernel, shape, out, 8, 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS) << host::last_error();
+  host::configure({});
+}
+
 TEST_F(HostDriverClusterTest, TheCountersTellTheirSize) {
   const CUfunction kernel = function(push_on_kernel());
   const CUdeviceptr out = allocate(8 * 32 * 4);
