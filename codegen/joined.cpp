@@ -143,6 +143,7 @@ class JoinedWriter {
   void unite(const Source& member) {
     source_.shared_bytes = std::max(source_.shared_bytes, member.shared_bytes);
     source_.vector_bytes = std::max(source_.vector_bytes, member.vector_bytes);
+    source_.cluster = std::max(source_.cluster, member.cluster);
     source_.has_barrier |= member.has_barrier;
     add(shown_, member.traffic, 1);
     // A member without blocks reads not even its constants.
@@ -329,10 +330,13 @@ class JoinedWriter {
       blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
-    // Somebody must be there to be the last block, with or without work.
+    ensure(source_.cluster == 1 || (kernel_.has_tail && (phase > 0 || runs.size() == 1)),
+           "a kernel with clusters shares its phase, or has blocks that wait for one another");
+    // Somebody must be there to be the last block, with or without work; a whole cluster at least.
     const bool may_be_idle =
         phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));
-    if (may_be_idle) source_.grid = blocks + Extent(1) - one_unless_zero(blocks);
+    if (may_be_idle)
+      source_.grid = blocks + (Extent(1) - one_unless_zero(blocks)) * Extent(source_.cluster);
     const auto calls = [&] {
       if (may_be_idle)
         out_.block(fmt::format("if (block < {})", text(blocks)),

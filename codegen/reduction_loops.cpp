@@ -15,7 +15,7 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
-  plan.parts_per_group = static_cast<int>(plan.tree.parts) / schedule.groups;
+  plan.parts_per_group = static_cast<int>(plan.tree.parts) / (schedule.groups * schedule.cluster);
   plan.accumulators_per_thread =
       static_cast<int>(plan.tree.accumulators) / (plan.lanes * vector_chunks);
   plan.is_fixed = extent.is_number();
@@ -65,12 +65,14 @@ std::string chunks_text(const TreePlan& plan) {
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
-  const int groups = writer.schedule.groups;
+  const int groups = writer.schedule.groups * writer.schedule.cluster;
   if (plan.tree.parts == 1) return "0";
+  const std::string_view group =
+      writer.schedule.cluster == 1 ? "Shape::group()" : "Shape::group_of_cluster()";
   std::string number = groups == 1 ? part
                        : part.empty() || part == "0"
-                           ? "Shape::group()"
-                           : fmt::format("({} * {} + Shape::group())", part, groups);
+                           ? std::string(group)
+                           : fmt::format("({} * {} + {})", part, groups, group);
   return fmt::format("{} * {}", number, chunks_text(plan));
 }
 

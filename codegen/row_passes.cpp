@@ -13,21 +13,38 @@ RowPasses::RowPasses(KernelWriter& writer)
       plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
 
 std::string RowPasses::first_of_row() const {
+  if (schedule_.cluster > 1) return "cluster_rank() == 0 && Shape::thread() == 0";
   return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
 }
 
 void RowPasses::declare_shape(std::int64_t exchange_bytes) {
-  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}>;", schedule_.threads_per_row,
-                               schedule_.groups, plan_.tree.accumulators, schedule_.vector));
+  const bool has_cluster = schedule_.cluster > 1;
+  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}{}>;",
+                               schedule_.threads_per_row, schedule_.groups, plan_.tree.accumulators,
+                               schedule_.vector,
+                               has_cluster ? fmt::format(", {}", schedule_.cluster) : ""));
   writer_.source.has_barrier = true;
   const bool across = plan_.lanes > 32 || schedule_.groups > 1;
   const std::int64_t bytes =
       across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
   declare_exchange(writer_, std::max(bytes, exchange_bytes));
+  if (has_cluster) declare_cluster();
   if (!plan_.is_fixed) {
     const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
     writer_.declare_index("chunks", writer_.text(chunks));
   }
+}
+
+/// Where the blocks of a cluster leave their results for one another: apart from what threads of a
+/// block exchange, since blocks are not at the same place between two of their barriers.
+void RowPasses::declare_cluster() {
+  writer_.source.cluster = schedule_.cluster;
+  const std::int64_t bytes = std::int64_t{schedule_.cluster} * widest_state(writer_);
+  const std::int64_t half = (bytes + 15) / 16 * 16;
+  writer_.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
+                               writer_.source.shared_bytes, half));
+  writer_.out.line("cluster_arrive();  // this block has started");
+  writer_.source.shared_bytes += 2 * half;
 }
 
 void RowPasses::declare_kept(std::span<const int> values, int rows) {
@@ -220,6 +237,8 @@ void RowPasses::write_pass(int pass, bool loads_done) {
             accumulator);
       },
       finish_part);
+  if (schedule_.cluster > 1 && pass == 0)
+    writer_.out.line("cluster_wait();  // all blocks of the cluster have started");
   for (const int index : sinks.reductions) finish_reduction(index);
 }
 
@@ -263,9 +282,11 @@ std::string RowPasses::tree_name(int index) const {
 void RowPasses::finish_reduction(int index) {
   const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
   const std::string name = writer_.name_for(reduction.node);
-  const std::string result = plan_.tree.extent == 0
-                                 ? empty_result(reduction)
-                                 : fmt::format("{}.finish(exchange).result()", tree_name(index));
+  const std::string result =
+      plan_.tree.extent == 0
+          ? empty_result(reduction)
+          : fmt::format("{}.finish({}).result()", tree_name(index),
+                        schedule_.cluster > 1 ? "exchange, cluster" : "exchange");
   const std::string_view type = compute_c_type(reduction.node->dtype);
   writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
   writer_.set_result(reduction, name);

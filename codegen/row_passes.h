@@ -50,6 +50,7 @@ class RowPasses {
   std::vector<int> columns_of_pass(int pass) const;
   /// Values that `pass` needs and an earlier one left.
   std::vector<int> kept_before(int pass) const;
+  void declare_cluster();
   void declare_kept(std::span<const int> values, int rows);
   void declare_shared_values();
   std::string shared_place(std::size_t kept) const;

@@ -16,14 +16,16 @@ void declare_row(KernelWriter& writer, RowPasses& passes) {
   const Body& body = writer.body;
   const Extent rows = body.parallel_size();
   const int per_block = writer.schedule.rows_per_block;
-  writer.source.grid = ceil_div(rows, per_block);
+  const int cluster = writer.schedule.cluster;
+  writer.source.grid = ceil_div(rows, per_block) * Extent(cluster);
   std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
   std::iota(axes.begin(), axes.end(), 0);
   const std::string block = writer.block();
   const std::string own =
-      per_block == 1 ? block
-                     : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
-                                   block, per_block);
+      cluster > 1      ? fmt::format("{} / {}", block, cluster)
+      : per_block == 1 ? block
+                       : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
+                                     block, per_block);
   const bool may_be_outside = !rows.is_number() || rows.number() % per_block != 0;
   if (per_block == 1 || !may_be_outside) {
     if (!axes.empty()) writer.declare_axes(writer.declare_index("row", own), axes, "row");

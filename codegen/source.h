@@ -55,6 +55,7 @@ struct Source {
   /// Blocks wait for one another, so that all of a launch must be on the device at once: it has no
   /// more than fit, whatever `grid` says, and they stride over the rest.
   bool is_cooperative = false;
+  int cluster = 1;  ///< neighbouring blocks that must run at once and divide the grid
   /// The kernel itself waits for what was launched before: a launch may begin while that ends.
   bool may_start_early = false;
   int vector_bytes = 0;  ///< of the widest load or store of a buffer

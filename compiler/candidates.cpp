@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 
 #include "compiler/access.h"
 #include "compiler/candidate_list.h"
@@ -74,9 +75,15 @@ int ladder(std::int64_t extent) {
 /// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
+/// How many of these are for the accumulators of a pass.
+constexpr std::int64_t kAccumulatorWords = 16;
 /// And for vectors that may end early, each with conditions of its own.
 constexpr std::int64_t kGuardRegisters = 40;
 constexpr std::uint64_t kMostThreadsThatKeep = 512;
+/// A block of a cluster: with fewer threads there would be more barriers than work …
+constexpr int kLeastThreadsOfCluster = 256;
+/// … and with fewer bytes of a row, where it could be kept by fewer blocks.
+constexpr std::int64_t kLeastShareOfCluster = 16 << 10;
 
 class RowCandidates {
  public:
@@ -94,14 +101,25 @@ class RowCandidates {
     kept_bytes_ = kept_bytes_per_element(body, plan);
     const std::vector<int> slots = kept_slots(body, plan).bytes;
     slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    std::vector<std::int64_t> words_of_pass(static_cast<std::size_t>(body.passes()));
+    for (const BodyReduction& reduction : body.reductions)
+      words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
+    state_words_ = std::ranges::max(words_of_pass);
   }
 
   std::vector<Schedule> make() {
     const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
     const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
-    const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep());
+    add_clusters(wide);
+    const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep(1));
     add(first, wide, default_threads());
     add(first, 4, default_threads());
+    for (int cluster = filling_cluster() / 2; cluster > 1; cluster /= 2)
+      add_if_kept(wide, cluster, false);
+    if (!list_.schedules().empty()) {
+      add_clusters_behind(wide);
+      add_large_cluster(wide);
+    }
     for (const int vector : {wide, 4})
       for (const int scale : {2, 4})
         for (const bool more : {true, false})
@@ -123,33 +141,99 @@ class RowCandidates {
     return instructions(4) < instructions(8);
   }
 
-  /// How many threads keep a row in their registers; as many as a block with shared memory to
-  /// itself should have if none do.
-  int threads_to_keep() const {
+  /// How many threads of each of `cluster` blocks keep a row in their registers; as many as a block
+  /// with shared memory to itself should have if none do.
+  int threads_to_keep(int cluster) const {
     if (!may_keep_) return 1;
     const std::int64_t bytes = extent_ * kept_bytes_;
-    const auto threads =
-        static_cast<std::uint64_t>((bytes + kKeptWords * 4 - 1) / (kKeptWords * 4));
+    const std::int64_t of_thread = kKeptWords * 4 * cluster;
+    const auto threads = static_cast<std::uint64_t>((bytes + of_thread - 1) / of_thread);
     // A row that nothing can keep is read again, by as many threads as any other.
-    if (threads > kMostThreadsThatKeep && !fits_resident(body_, target_)) return 1;
+    if (threads > kMostThreadsThatKeep && !fits_resident(body_, target_, cluster)) return 1;
     return static_cast<int>(
         std::bit_ceil(std::clamp<std::uint64_t>(threads, 1, kMostThreadsThatKeep)));
   }
 
+  /// The blocks that clusters may have for these rows: as many as there are parts.
+  int most_blocks() const {
+    if (split_ || !may_keep_) return 1;
+    return static_cast<int>(std::min<std::int64_t>(target_.max_cluster, tree_.parts));
+  }
+
+  void add_if_kept(int vector, int cluster, bool may_be_in_shared, int scale = 1) {
+    const int threads = std::max(threads_to_keep(cluster), kLeastThreadsOfCluster) * scale;
+    const std::optional<Schedule> made = schedule_of(threads, vector, threads, cluster);
+    if (made && made->resident && (may_be_in_shared || !made->in_shared)) list_.add(*made);
+  }
+
+  /// Where rows are few, clusters that put more SMs to work. Where no block keeps a row by itself,
+  /// the smallest that have it in registers first, then those that have it in shared memory.
+  void add_clusters(int wide) {
+    if (most_blocks() == 1) return;
+    if (const int filling = filling_cluster(); filling > 1) {
+      add_if_kept(wide, filling, true);
+      add_if_kept(4, filling, true);
+    }
+    const int alone = std::max(ladder(extent_), threads_to_keep(1));
+    for (const int vector : {wide, 4})
+      if (const auto made = schedule_of(alone, vector, default_threads(), 1);
+          made && made->resident)
+        return;
+    for (const bool in_shared : {false, true})
+      for (const int vector : {wide, 4})
+        for (int cluster = 2; cluster <= most_blocks(); cluster *= 2)
+          add_if_kept(vector, cluster, in_shared);
+    if (!list_.schedules().empty()) add_if_kept(wide, list_.schedules().front().cluster, true, 2);
+  }
+
+  /// A block that has a row in shared memory is alone on its SM: tuning may find that several with
+  /// shares in registers are faster.
+  void add_clusters_behind(int wide) {
+    const Schedule first = list_.schedules().front();
+    if (!first.in_shared || first.cluster > 1) return;
+    for (int cluster = 2; cluster <= most_blocks(); cluster *= 2) add_if_kept(wide, cluster, false);
+  }
+
+  /// Where the largest cluster that every GPU runs does not keep a row, or just so: twice as many
+  /// blocks. Never the first choice, for the device has to be asked whether they fit.
+  void add_large_cluster(int wide) {
+    const Schedule& first = list_.schedules().front();
+    const bool has_large = target_.compute_capability == 90 || target_.compute_capability == 100;
+    const int cluster = 2 * target_.max_cluster;
+    if (!may_keep_ || split_ || !has_large || tree_.parts < cluster) return;
+    if (!first.resident || first.cluster == target_.max_cluster) add_if_kept(wide, cluster, true);
+  }
+
+  /// Of few long rows: the largest cluster whose blocks all find an SM of their own and have enough
+  /// to do.
+  int filling_cluster() const {
+    int cluster = 1;
+    while (2 * cluster <= most_blocks() && rows_ * 2 * cluster <= target_.sm_count &&
+           extent_ * kept_bytes_ >= 2 * cluster * kLeastShareOfCluster)
+      cluster *= 2;
+    return cluster;
+  }
+
   void add(int threads_per_row, int vector, int threads) {
+    if (const auto made = schedule_of(threads_per_row, vector, threads, 1)) list_.add(*made);
+  }
+
+  /// None if the tree cannot be dealt out so.
+  std::optional<Schedule> schedule_of(int threads_per_row, int vector, int threads,
+                                      int cluster) const {
     const int chunks = vector / static_cast<int>(kChunk);
-    if (tree_.accumulators < chunks) return;
+    if (tree_.accumulators < chunks) return std::nullopt;
     // A vector must not straddle two parts; with symbols their length may be odd.
     if (chunks > 1 && tree_.parts > 1 &&
         (!body_.reduced_size().is_number() || tree_.chunks_per_part % chunks != 0))
-      return;
-    Schedule schedule{.vector = vector, .split = split_};
+      return std::nullopt;
+    Schedule schedule{.vector = vector, .cluster = cluster, .split = split_};
     int per_row = std::clamp(threads_per_row, 1, 1024);
     if (split_) {
       schedule.groups = 1;
     } else {
-      schedule.groups =
-          static_cast<int>(std::min<std::int64_t>(tree_.parts, std::max(1, per_row / 32)));
+      schedule.groups = static_cast<int>(
+          std::min<std::int64_t>(tree_.parts / cluster, std::max(1, per_row / 32)));
     }
     // More threads than accumulators would stand idle.
     const auto most = static_cast<int>(tree_.accumulators / chunks) * schedule.groups;
@@ -160,32 +244,36 @@ class RowCandidates {
     while (schedule.rows_per_block > 1 && rows_ / schedule.rows_per_block < target_.sm_count &&
            schedule.rows_per_block * per_row > 32)
       schedule.rows_per_block /= 2;
-    if (split_) schedule.rows_per_block = 1;
+    if (split_ || cluster > 1) schedule.rows_per_block = 1;
     schedule.threads = schedule.rows_per_block * per_row;
     if (schedule.threads < 32) {
-      if (split_) return;
+      if (split_ || cluster > 1) return std::nullopt;
       schedule.rows_per_block = 32 / per_row;
       schedule.threads = 32;
     }
-    if (schedule.threads > 1024) return;
+    if (schedule.threads > 1024) return std::nullopt;
     schedule.resident = fits(schedule);
     schedule.in_shared = !schedule.resident && fits_shared(schedule);
     schedule.resident = schedule.resident || schedule.in_shared;
-    list_.add(schedule);
+    return schedule;
   }
 
   std::int64_t vectors_of(const Schedule& schedule) const {
     const std::int64_t per_part =
         std::int64_t{schedule.threads_per_row / schedule.groups} * (schedule.vector / kChunk);
     const std::int64_t tiles = (tree_.chunks_per_part + per_part - 1) / per_part;
-    return tiles * (tree_.parts / schedule.groups);
+    return tiles * (tree_.parts / (schedule.groups * schedule.cluster));
   }
 
   /// A thread's share of the kept values fits in its registers beside what else it needs.
   bool fits(const Schedule& schedule) const {
     if (!may_keep_) return false;
+    const std::int64_t accumulators =
+        state_words_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
+    const std::int64_t others =
+        kOtherRegisters + std::max<std::int64_t>(accumulators - kAccumulatorWords, 0);
     const std::int64_t words = std::min<std::int64_t>(
-        kKeptWords, target_.registers_per_sm / schedule.threads - kOtherRegisters -
+        kKeptWords, target_.registers_per_sm / schedule.threads - others -
                         (extent_ % schedule.vector == 0 ? 0 : kGuardRegisters));
     return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4;
   }
@@ -193,8 +281,9 @@ class RowCandidates {
   /// The block's shared memory holds the kept values of its rows.
   bool fits_shared(const Schedule& schedule) const {
     if (split_ || !may_keep_) return false;
-    const std::int64_t exchange =
-        2 * std::int64_t{schedule.threads} * (schedule.vector / kChunk) * widest_state(body_);
+    const std::int64_t exchange = 2 * widest_state(body_) *
+                                  (std::int64_t{schedule.threads} * (schedule.vector / kChunk) +
+                                   (schedule.cluster > 1 ? schedule.cluster : 0));
     return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_ <=
            target_.shared_per_block_opt_in;
   }
@@ -220,6 +309,7 @@ class RowCandidates {
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;
+  std::int64_t state_words_ = 0;  ///< of one accumulator of each reduction of a pass, at most
   CandidateList list_;
 };
 

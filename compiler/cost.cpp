@@ -94,14 +94,19 @@ int instructions_of(Op op) {
 }
 
 bool fits_resident(const Body& body, const Target& target) {
+  return fits_resident(body, target, target.max_cluster);
+}
+
+bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
     return false;
   const std::int64_t extent = body.reduced_size().number();
   const PassPlan plan = plan_resident_passes(body);
-  if (extent * kept_bytes_per_element(body, plan) <= kResidentBytes) return true;
+  const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
+  if (extent * kept_bytes_per_element(body, plan) <= blocks * kResidentBytes) return true;
   const std::vector<int> slots = kept_slots(body, plan).bytes;
   const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
-  return extent * bytes <= target.shared_per_block_opt_in - kExchangeBytes;
+  return extent * bytes <= blocks * (target.shared_per_block_opt_in - kExchangeBytes);
 }
 
 int state_bytes(const Node& reduction) {
@@ -119,7 +124,10 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
-  return tree.parts > 1 && rows * 2 <= target.sm_count;
+  const bool has_clusters = body.passes() > 1 && fits_resident(body, target);
+  const std::int64_t blocks =
+      has_clusters ? std::min<std::int64_t>(target.max_cluster, tree.parts) : 1;
+  return tree.parts > 1 && rows * blocks * 2 <= target.sm_count;
 }
 
 namespace {

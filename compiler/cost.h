@@ -19,11 +19,13 @@ struct Cost {
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
-/// many blocks for the memory to be kept busy.
+/// many blocks for the memory to be kept busy: to more than those of a cluster, where one keeps it.
 bool wants_split(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row may stay in registers or shared memory between passes: then it is read once.
 bool fits_resident(const Body& body, const Target& target);
+/// The same of clusters of no more than `most_blocks`.
+bool fits_resident(const Body& body, const Target& target, int most_blocks);
 
 /// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
 /// taking one element in.

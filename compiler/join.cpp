@@ -41,7 +41,11 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
                                      const Target& target) {
   // Tiles of a scan wait for one another in launches of their own only.
   if (kernel.kind == KernelKind::scan) schedule.split = false;
+  // Where a row needs a cluster, only schedules that have one read it once.
+  const bool has_cluster = kernel.schedule.cluster > 1;
+  if (has_cluster != (schedule.cluster > 1)) return std::nullopt;
   if (schedule.threads == threads) return schedule;
+  if (has_cluster) return std::nullopt;
   switch (kernel.kind) {
     case KernelKind::pointwise:
       if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
@@ -296,7 +300,25 @@ class Joiner {
       launch_of_list_[static_cast<std::size_t>(list)] = latest();
   }
 
+  /// Clusters are neighbouring blocks of one kernel: the first phase must be its own, and others
+  /// follow in the last block alone.
+  std::string cluster_refusal(const Launch& before, const Launch& both, int added) const {
+    const Kernel& first = kernel(before.kernels.front());
+    if (first.schedule.cluster > 1 && phase_in_latest(added) > 0 && both.has_tail() &&
+        kernel(added).schedule.cluster == 1)
+      return {};
+    for (const Kernel* one : {&first, &kernel(added)})
+      if (const int cluster = one->schedule.cluster; cluster > 1)
+        return fmt::format(
+            "rows of {} are kept by clusters of {} blocks, which only a last block can follow in "
+            "one launch",
+            one->name, cluster);
+    return {};
+  }
+
   std::string refusal_of(const Launch& before, const Launch& both, int added) const {
+    if (std::string refusal = cluster_refusal(before, both, added); !refusal.empty())
+      return refusal;
     if (both.codes > kMostMembers)
       return fmt::format("a launch has no more than {} different kernels", kMostMembers);
     if (both.phases > kMostPhases)

@@ -22,6 +22,9 @@ struct Schedule {
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
   bool resident = false;    ///< the row is read once and kept in registers …
   bool in_shared = false;   ///< … or, if it is too long for them, in shared memory
+  /// Rows: blocks that share one row, each with its own parts, and run at once; a cluster. They
+  /// have distributed shared memory, in which they hand results over.
+  int cluster = 1;
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
   int pieces = 1;
   int blocks_per_sm = 0;  ///< that the compiler must leave registers for; 0: as it likes

@@ -14,6 +14,9 @@ constexpr int kMaxThreadsPerBlock = 1024;
 constexpr int kParts = 4;
 constexpr int kRegisterGranularity = 256;  ///< of one warp
 
+/// Blocks of a cluster that any GPU with clusters can run (CUDA C++ Programming Guide).
+constexpr int kPortableCluster = 8;
+
 /// A device copy in one CUDA Graph node, beside its bytes (PERFORMANCE: `gpu-small-kernels`, H200).
 constexpr double kLaunch = 1.3e-6;
 /// The same in a stream, and a barrier of a whole grid (same source).
@@ -28,16 +31,16 @@ constexpr double kReached = 4.43 / 4.8;
 // clang-format off
 constexpr Target kTargets[] = {
     {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "h100", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "h100_pcie", .arch = "sm_90", .compute_capability = 90, .sm_count = 114, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "gh200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 50 * kMiB, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "a100", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
      .l2_bytes = 40 * kMiB, .bandwidth = kReached * 2.039e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
@@ -46,11 +49,11 @@ constexpr Target kTargets[] = {
      .l2_bytes = 40 * kMiB, .bandwidth = kReached * 1.555e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "b200", .arch = "sm_100", .compute_capability = 100, .sm_count = 148, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
-     .l2_bytes = 126 * kMiB, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 126 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "rtx_5090", .arch = "sm_120", .compute_capability = 120, .sm_count = 170, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
-     .l2_bytes = 96 * kMiB, .bandwidth = kReached * 1.792e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .l2_bytes = 96 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 1.792e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
     {.name = "rtx_4090", .arch = "sm_89", .compute_capability = 89, .sm_count = 128, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
      .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,

@@ -20,7 +20,8 @@ struct Target {
   std::int64_t shared_per_sm = 0;            ///< bytes
   std::int64_t shared_per_block_opt_in = 0;  ///< bytes
   std::int64_t l2_bytes = 0;
-  double bandwidth = 0;              ///< bytes per second that long streams reach
+  int max_cluster = 1;   ///< blocks of a cluster that every GPU with clusters can run; 1: none
+  double bandwidth = 0;  ///< bytes per second that long streams reach
   std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach that
   double launch_seconds = 0;         ///< fixed cost of one kernel in a CUDA Graph
   double stream_launch_seconds = 0;  ///< the same in a stream

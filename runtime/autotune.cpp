@@ -102,6 +102,7 @@ class Tuner {
     if (!result_.summary.empty()) return;
     const Stream stream = Device(&device_).stream();
     TuningData data(device_, data_request, effort.sets, stream.state()->handle);
+    drop_those_that_do_not_fit();
     drop_those_that_differ(data, stream.state()->handle);
     time(data, effort, stream.state()->handle);
   }
@@ -122,15 +123,25 @@ class Tuner {
   void drop_those_that_differ(TuningData& data, CUstream stream) {
     std::vector<std::byte> expected;
     for (std::size_t i = 0; i < request_.sources.size(); ++i) {
+      if (!takes_part(i)) continue;
       data.restore(/*set=*/0);
       launch_once(device_, kernel(i), data, /*set=*/0, stream);
       std::vector<std::byte> results = data.results(/*set=*/0);
       if (i == 0)
         expected = std::move(results);
-      else if (!data.equal(expected, results))
+      else if (!data.equal(expected, results)) {
         result_.candidates[i].problem =
             "its result differs from the default's: a bug in sinter, please report it";
+        result_.candidates[i].differs = true;
+      }
     }
+  }
+
+  /// Not every device has room for clusters of all sizes; those of the default, it has.
+  void drop_those_that_do_not_fit() {
+    for (std::size_t i = 1; i < request_.sources.size(); ++i)
+      result_.candidates[i].problem =
+          why_no_cluster(device_, request_.sources[i], request_.unit.functions[i].handle);
   }
 
   void time(TuningData& data, const Effort& effort, CUstream stream) {

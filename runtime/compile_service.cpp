@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "codegen/prelude.h"
+#include "runtime/launch_grid.h"
 #include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
 #include "sinter/error.h"
@@ -187,6 +188,13 @@ CompiledFunction CompileService::load_function(const Module& module, const Sourc
         "cuFuncSetAttribute", [&] {
           return fmt::format("{} bytes of shared memory for {}", source.shared_bytes, source.entry);
         });
+  if (has_large_cluster(source))
+    check(driver,
+          driver.cuFuncSetAttribute(function.handle,
+                                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+          "cuFuncSetAttribute", [&] {
+            return fmt::format("clusters of {} blocks for {}", source.cluster, source.entry);
+          });
   return function;
 }
 

@@ -21,6 +21,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
                       .bytes_written = evaluate(source.traffic.bytes_written, symbols_),
                       .threads = source.threads,
                       .grid = grid,
+                      .cluster = source.cluster,
                       .vector_bytes = source.vector_bytes,
                       .shared_bytes = source.shared_bytes,
                       .notes = kernel.notes};

@@ -38,18 +38,62 @@ std::int64_t launched_blocks(const Source& source, std::int64_t resident,
   return resident > 0 ? std::min(blocks, resident) : blocks;
 }
 
-CUlaunchAttribute cooperative_attribute() {
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-  attribute.value.cooperative = 1;
+bool has_large_cluster(const Source& source) {
+  constexpr int kPortable = 8;
+  return source.cluster > kPortable;
+}
+
+std::string why_no_cluster(const DeviceState& device, const Source& source, CUfunction function) {
+  if (!has_large_cluster(source)) return {};
+  const Driver& driver = device.driver;
+  if (!driver.cuOccupancyMaxActiveClusters)
+    return fmt::format("the driver does not say whether clusters of {} blocks fit", source.cluster);
+  const CurrentContext current(device);
+  LaunchAttributes attributes = node_attributes(source);
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(source.cluster);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(source.threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(source.shared_bytes);
+  config.attrs = attributes.list.data();
+  config.numAttrs = attributes.count;
+  int clusters = 0;
+  check(driver, driver.cuOccupancyMaxActiveClusters(&clusters, function, &config),
+        "cuOccupancyMaxActiveClusters", [&] { return "the clusters of kernel " + source.entry; });
+  if (clusters > 0) return {};
+  return fmt::format("{} has no room for a cluster of {} blocks of {} threads", device.name,
+                     source.cluster, source.threads);
+}
+
+namespace {
+
+CUlaunchAttribute& add(LaunchAttributes& attributes, CUlaunchAttributeID id) {
+  CUlaunchAttribute& attribute = attributes.list[attributes.count++];
+  attribute = {};
+  attribute.id = id;
   return attribute;
 }
 
-CUlaunchAttribute early_start_attribute() {
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  attribute.value.programmaticStreamSerializationAllowed = 1;
-  return attribute;
+}  // namespace
+
+LaunchAttributes node_attributes(const Source& source) {
+  LaunchAttributes attributes;
+  ensure(source.cluster == 1 || !source.is_cooperative,
+         "kernel " + source.entry + " has clusters, but waits for all blocks");
+  if (source.is_cooperative) add(attributes, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+  if (source.cluster > 1)
+    add(attributes, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {
+        .x = static_cast<unsigned>(source.cluster), .y = 1, .z = 1};
+  return attributes;
+}
+
+LaunchAttributes stream_attributes(const Source& source) {
+  LaunchAttributes attributes = node_attributes(source);
+  if (source.may_start_early)
+    add(attributes, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        .value.programmaticStreamSerializationAllowed = 1;
+  return attributes;
 }
 
 }  // namespace sinter

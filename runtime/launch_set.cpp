@@ -9,7 +9,6 @@
 
 #include "compiler/parts.h"
 #include "ir/extent.h"
-#include "runtime/launch_grid.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -70,10 +69,7 @@ void LaunchSet::for_each_argument(Visit visit) const {
 }
 
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
-    : variant_(std::move(variant)),
-      cooperative_(cooperative_attribute()),
-      early_start_(early_start_attribute()),
-      launches_(variant_->kernels.size()) {
+    : variant_(std::move(variant)), launches_(variant_->kernels.size()) {
   std::vector<std::vector<Patch>> by_slot(interface.slots.size());
   std::size_t count = 0;
   for_each_argument([&](const Argument& argument, std::size_t, Patch patch) {
@@ -105,10 +101,9 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     launch.config.blockDimX = static_cast<unsigned>(kernel.source.threads);
     launch.config.blockDimY = launch.config.blockDimZ = 1;
     launch.config.sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes);
-    if (kernel.source.is_cooperative || kernel.source.may_start_early) {
-      launch.config.attrs = kernel.source.is_cooperative ? &cooperative_ : &early_start_;
-      launch.config.numAttrs = 1;
-    }
+    launch.attributes = stream_attributes(kernel.source);
+    launch.config.attrs = launch.attributes.list.data();
+    launch.config.numAttrs = launch.attributes.count;
     first += kernel.source.arguments.size();
     launch.table = std::span(arguments_).subspan(first, kernel.source.table.size());
     first += kernel.source.table.size();

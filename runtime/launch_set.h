@@ -7,6 +7,7 @@
 
 #include "runtime/binding.h"
 #include "runtime/driver.h"
+#include "runtime/launch_grid.h"
 #include "runtime/variant.h"
 
 namespace sinter {
@@ -14,6 +15,7 @@ namespace sinter {
 /// One kernel launch whose parameters stay where they are; only values change.
 struct PreparedLaunch {
   CUlaunchConfig config{};
+  LaunchAttributes attributes;  ///< what `config` points to
   CUfunction function = nullptr;
   void** parameters = nullptr;
   bool is_empty = false;                 ///< no blocks: nothing to launch
@@ -77,8 +79,6 @@ class LaunchSet {
   void set_part_offsets();
 
   std::shared_ptr<const Variant> variant_;
-  CUlaunchAttribute cooperative_;  ///< what launches of cooperative kernels point to …
-  CUlaunchAttribute early_start_;  ///< … and those of kernels that may start early
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;

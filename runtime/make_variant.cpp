@@ -71,7 +71,7 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
     const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
                                          candidate.schedule, candidate.problem);
     log(options, line);
-    if (!options.log) std::fprintf(stderr, "sinter: %s\n", line.c_str());
+    if (!options.log && candidate.differs) std::fprintf(stderr, "sinter: %s\n", line.c_str());
   }
 }
 

@@ -27,7 +27,7 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningDat
                  CUstream stream) {
   std::vector<std::uint64_t> values = data.arguments(kernel.source, set);
   std::vector<void*> parameters = addresses_of(values);
-  CUlaunchAttribute cooperative = cooperative_attribute();
+  LaunchAttributes attributes = node_attributes(kernel.source);
   const CUlaunchConfig config{.gridDimX = static_cast<unsigned>(kernel.grid),
                               .gridDimY = 1,
                               .gridDimZ = 1,
@@ -36,8 +36,8 @@ void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningDat
                               .blockDimZ = 1,
                               .sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes),
                               .hStream = stream,
-                              .attrs = &cooperative,
-                              .numAttrs = kernel.source.is_cooperative ? 1U : 0U};
+                              .attrs = attributes.list.data(),
+                              .numAttrs = attributes.count};
   check(device.driver,
         device.driver.cuLaunchKernelEx(&config, kernel.function, parameters.data(),
                                        /*extra=*/nullptr),
@@ -50,7 +50,7 @@ RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kerne
   const Driver& driver = device.driver;
   const auto context = [&] { return "tuning of kernel " + kernel.source.entry; };
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate", context);
-  const CUlaunchAttribute cooperative = cooperative_attribute();
+  const LaunchAttributes attributes = node_attributes(kernel.source);
   CUgraphNode last = nullptr;
   for (int i = 0; i < launches; ++i) {
     std::vector<std::uint64_t> values = data.arguments(kernel.source, i % data.sets());
@@ -71,8 +71,8 @@ RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kerne
     const CUgraphNode before = last;
     check(driver, driver.cuGraphAddKernelNode(&last, graph_, &before, i == 0 ? 0 : 1, &node),
           "cuGraphAddKernelNode", context);
-    if (kernel.source.is_cooperative)
-      check(driver, driver.cuGraphKernelNodeSetAttribute(last, cooperative.id, &cooperative.value),
+    for (const CUlaunchAttribute& attribute : attributes.view())
+      check(driver, driver.cuGraphKernelNodeSetAttribute(last, attribute.id, &attribute.value),
             "cuGraphKernelNodeSetAttribute", context);
   }
   check(driver, driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),

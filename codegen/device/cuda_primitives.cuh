@@ -319,6 +319,43 @@ __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned le
   return what;
 }
 
+// ---- Blocks of a cluster, in one dimension ----
+
+// Before sm_90 every block is a cluster of its own.
+__device__ __forceinline__ int cluster_rank() {
+  unsigned rank = 0;
+#if __CUDA_ARCH__ >= 900
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return static_cast<int>(rank);
+}
+// Every thread of every block arrives, then waits for all the others: what any of them stored
+// before it arrived, in whichever shared memory, all of them load after they waited.
+__device__ __forceinline__ void cluster_arrive() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void cluster_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
+// Where block `rank` of the cluster has what this block has at `shared`. That block must have begun
+// and not ended: a barrier of the cluster in front of the access, and one behind it.
+template <class T>
+__device__ __forceinline__ T* cluster_map(T* shared, int rank) {
+#if __CUDA_ARCH__ >= 900
+  T* theirs;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(shared), "r"(rank));
+  return theirs;
+#else
+  return shared;
+#endif
+}
+
 // ---- Blocks of a cooperative launch, in one dimension ----
 
 // What a block adds to the counter: with all of them the top bit flips and the rest is 0 again, so

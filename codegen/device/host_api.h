@@ -4,7 +4,7 @@
 
 namespace sinter::device_abi {
 
-inline constexpr unsigned kVersion = 2;
+inline constexpr unsigned kVersion = 3;
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kExchangeBytes = 32;  // the largest value a lane may hand to another
 
@@ -25,7 +25,8 @@ struct Warp {
 /// The block that a worker of the host device runs at the moment.
 struct Block {
   Index3 index, size, grid;
-  unsigned char* shared;  // dynamic shared memory; its end is guarded
+  unsigned cluster_size, cluster_rank;  // blocks in a row along x that run together; which it is
+  unsigned char* shared;                // dynamic shared memory; its end is guarded
   Warp* warps;
   bool arrived_last;  // set by last_block()
   bool has_waited;    // set by await_launches_before()
@@ -44,6 +45,10 @@ struct Services {
   void (*block_barrier)(Block*);
   void (*warp_meet)(Block*);  // after it every lane of the warp has left its value
   void (*grid_barrier)(Block*, const unsigned* arrivals);
+  void (*cluster_arrive)(Block*);
+  void (*cluster_wait)(Block*);
+  // Where another block of the cluster has what this block has at `shared`.
+  void* (*cluster_map)(Block*, const void* shared, unsigned rank);
   void (*touch)(Block*, const void* address, unsigned bytes, int site, bool is_store);
 };
 

@@ -246,6 +246,25 @@ __device__ __forceinline__ unsigned await_flag(const unsigned* flag, unsigned le
   return what;
 }
 
+// ---- Blocks of a cluster, in one dimension ----
+
+__device__ __forceinline__ int cluster_rank() {
+  return static_cast<int>(sinter_here.block->cluster_rank);
+}
+__device__ __forceinline__ void cluster_arrive() {
+  sinter_services->cluster_arrive(sinter_here.block);
+}
+__device__ __forceinline__ void cluster_wait() {
+  const sinter::device_abi::Here here = sinter_here;
+  sinter_services->cluster_wait(here.block);
+  sinter_here = here;
+}
+template <class T>
+__device__ __forceinline__ T* cluster_map(T* shared, int rank) {
+  return static_cast<T*>(
+      sinter_services->cluster_map(sinter_here.block, shared, static_cast<unsigned>(rank)));
+}
+
 // ---- Blocks of a cooperative launch, in one dimension ----
 
 // The counter goes as on a GPU; who waits for whom is up to the driver.

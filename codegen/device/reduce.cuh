@@ -41,13 +41,15 @@ __device__ __forceinline__ State join_lanes(State state) {
 
 /// How a row is dealt out. Threads: of one row. Groups: of these threads, each with its own parts.
 /// Accumulators: of one part. Vector: elements that a thread reads at once, whole chunks of 4.
-template <int Threads, int Groups, int Accumulators, int Vector>
+/// Cluster: blocks that share a row, with as many threads and groups each.
+template <int Threads, int Groups, int Accumulators, int Vector, int Cluster = 1>
 struct RowShape {
   static constexpr int kThreads = Threads;
   static constexpr int kGroups = Groups;
   static constexpr int kLanes = Threads / Groups;
   static constexpr int kChunks = Vector / 4;
   static constexpr int kVector = Vector;
+  static constexpr int kCluster = Cluster;
   static constexpr int kPerThread = Accumulators / (kLanes * kChunks);
   static_assert(kPerThread * kLanes * kChunks == Accumulators, "accumulators are dealt out evenly");
 
@@ -55,6 +57,11 @@ struct RowShape {
   static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x) % Threads; }
   static __device__ __forceinline__ int group() { return thread() / kLanes; }
   static __device__ __forceinline__ int lane() { return thread() % kLanes; }
+  /// This group's number among those of all blocks of the cluster: neighbours are in different
+  /// blocks, so that joins far first stay within a block until only blocks are left.
+  static __device__ __forceinline__ int group_of_cluster() {
+    return group() * Cluster + cluster_rank();
+  }
 
   /// The first chunk of this thread's vector number `tile` within a part.
   static __device__ __forceinline__ int chunk(int tile) {
@@ -116,6 +123,24 @@ struct RowReduction {
     for (int i = 0; i < Shape::kGroups; ++i) groups[i] = shared[row * Shape::kGroups + i];
     join_far_first(groups);
     return groups[0];
+  }
+
+  /// The whole row, which the blocks of a cluster share; every thread of them gets the result. Each
+  /// block leaves its own in `cluster` of all others. Two halves in turn there too: whoever writes
+  /// to a half has met all others since they read it.
+  __device__ __forceinline__ State finish(Exchange& exchange, Exchange& cluster) {
+    static_assert(Shape::kThreads >= Shape::kCluster, "a thread hands over to each block");
+    const State own = finish(exchange);
+    State* shared = cluster.next<State>();
+    if (Shape::thread() < Shape::kCluster)
+      *cluster_map(shared + cluster_rank(), Shape::thread()) = own;
+    cluster_arrive();
+    cluster_wait();
+    State blocks[Shape::kCluster];
+#pragma unroll
+    for (int i = 0; i < Shape::kCluster; ++i) blocks[i] = shared[i];
+    join_far_first(blocks);
+    return blocks[0];
   }
 
  private:

@@ -1,9 +1,11 @@
 #include "runtime/host_driver/execute.h"
 
+#include "runtime/host_driver/cluster_rendezvous.h"
 #include "runtime/host_driver/count.h"
 #include "runtime/host_driver/fault_signal.h"
 #include "runtime/host_driver/grid_meeting.h"
 #include "runtime/host_driver/memory.h"
+#include "runtime/host_driver/shared_memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,39 +16,16 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace sinter::host {
 namespace {
 
 constexpr std::size_t kParameterAlignment = 16;
-constexpr std::size_t kSharedBytes = 256 << 10;
-constexpr std::size_t kSharedAlignment = 128;
-
-/// Shared memory of one worker. A block's part ends at a guard page.
-class SharedMemory {
- public:
-  SharedMemory() {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void* const memory = mmap(nullptr, kSharedBytes + page, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return;
-    end_ = static_cast<unsigned char*>(memory) + kSharedBytes;
-    mprotect(end_, page, PROT_NONE);
-  }
-  unsigned char* part(std::size_t bytes) const {
-    if (!end_) return nullptr;
-    return end_ - (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-  }
-
- private:
-  unsigned char* end_ = nullptr;
-};
 
 struct Worker {
   BlockRunner runner;
   SharedMemory shared;
+  ClusterRunner clusters;  // with shared memory of their own
   SiteCache sites;
 };
 
@@ -72,7 +51,10 @@ void run_share(Worker& worker, Work& work) {
     const std::uint64_t taken = work.next.fetch_add(1, std::memory_order_relaxed);
     if (taken >= chunks) return;
     const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
-    Failure failure = worker.runner.run(blocks, first, std::min(first + work.chunk, work.count));
+    const std::uint64_t last = std::min(first + work.chunk, work.count);
+    Failure failure = blocks.cluster > 1 && blocks.kernel->has_barrier
+                          ? worker.clusters.run(blocks, first, last)
+                          : worker.runner.run(blocks, first, last);
     const bool has_failed = failure.code != cuda::CUDA_SUCCESS;
     if (has_failed) {
       const std::lock_guard lock(work.mutex);
@@ -85,6 +67,15 @@ void run_share(Worker& worker, Work& work) {
 
 std::uint64_t block_count(const KernelLaunch& launch) {
   return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+}
+
+/// How many OS threads may run clusters at once: each thread of a block has a stack with a guard
+/// page, and Linux gives a process some 65,000 mappings.
+std::uint64_t most_clusters(const BlockWork& work) {
+  constexpr std::uint64_t kMostFibers = 8192;
+  if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
+  const std::uint64_t threads = std::uint64_t{work.block.x} * work.block.y * work.block.z;
+  return std::max<std::uint64_t>(kMostFibers / (threads * work.cluster), 1);
 }
 
 /// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
@@ -105,7 +96,8 @@ class Pool {
     std::unique_lock lock(mutex_);
     while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
     work_ = &work;
-    helpers_ = static_cast<int>(std::min<std::uint64_t>(wanted(), chunks));
+    const std::uint64_t at_once = std::min<std::uint64_t>(wanted(), most_clusters(work.blocks));
+    helpers_ = static_cast<int>(std::min(at_once, chunks));
     busy_ = helpers_;
     ++generation_;
     for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
@@ -206,6 +198,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .grid = launch.grid,
                  .block = launch.block,
                  .shared_bytes = launch.shared_bytes,
+                 .cluster = launch.cluster,
                  .may_start_early = launch.may_start_early,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
                  .meeting = meeting ? &*meeting : nullptr,
@@ -215,6 +208,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   const std::uint64_t share = work.count / (8 * static_cast<std::uint64_t>(pool().wanted()));
   if (!launch.is_cooperative)
     work.chunk = std::max<std::uint64_t>(1, std::min(kThreadsPerChunk / threads, share));
+  work.chunk = (work.chunk + launch.cluster - 1) / launch.cluster * launch.cluster;
   pool().run(work, launch);
 
   LaunchResult result{.failure = std::move(work.failure)};

@@ -17,6 +17,8 @@ struct KernelLaunch {
   std::shared_ptr<const void> module;  // keeps the kernel's code loaded
   device_abi::Index3 grid{}, block{};
   unsigned shared_bytes = 0;
+  unsigned cluster = 1;               // neighbouring blocks that run together
+  unsigned largest_cluster = 8;       // that its function may be launched with
   bool is_cooperative = false;        // all blocks run at once and may meet
   bool may_start_early = false;       // before what is in front of it in the stream has ended
   std::vector<std::byte> parameters;  // one after the other, each at a multiple of 16

@@ -77,8 +77,13 @@ CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   std::shared_ptr<const Work>& old = state->works[node_state->index];
   if (old->index() != work.index())
     return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
-  if (auto* const kernel = std::get_if<KernelWork>(&work))  // attributes stay
-    kernel->launch.is_cooperative = std::get<KernelWork>(*old).launch.is_cooperative;
+  if (auto* const kernel = std::get_if<KernelWork>(&work)) {  // attributes stay
+    const KernelLaunch& before = std::get<KernelWork>(*old).launch;
+    kernel->launch.is_cooperative = before.is_cooperative;
+    kernel->launch.cluster = before.cluster;
+    if (const CUresult result = check_clusters(kernel->launch); result != CUDA_SUCCESS)
+      return result;
+  }
   old = std::make_shared<const Work>(std::move(work));
   return CUDA_SUCCESS;
 }
@@ -127,6 +132,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
   if (const CUresult result = apply_attribute(attribute, *value, changed.launch);
       result != CUDA_SUCCESS)
     return result;
+  if (const CUresult result = check_clusters(changed.launch); result != CUDA_SUCCESS) return result;
   work = std::make_shared<const Work>(std::move(changed));
   return CUDA_SUCCESS;
 }

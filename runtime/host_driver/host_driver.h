@@ -26,6 +26,7 @@ struct Launch {
   std::string kernel;
   unsigned grid[3];
   unsigned block[3];
+  unsigned cluster = 1;  // neighbouring blocks that ran together
   unsigned shared_bytes = 0;
   /// Distinct bytes, summed over the kernel's load and store sites; 0 unless the kernel was built
   /// to count.

@@ -11,6 +11,8 @@ namespace {
 using device_abi::Index3;
 
 constexpr int kMaxDynamicSharedBytes = 232448;
+constexpr unsigned kPortableCluster = 8;
+constexpr unsigned kLargestCluster = 16;
 
 CUresult invalid_function() {
   return fail(CUDA_ERROR_INVALID_HANDLE, "that function's module is not loaded (any more)");
@@ -59,6 +61,7 @@ CUresult make_launch(CUfunction function, const LaunchShape& shape, void** param
             .grid = shape.grid,
             .block = shape.block,
             .shared_bytes = shape.shared_bytes,
+            .largest_cluster = state->allows_large_clusters ? kLargestCluster : kPortableCluster,
             .parameters = pack_parameters(kernel, parameters)};
   return CUDA_SUCCESS;
 }
@@ -66,16 +69,36 @@ CUresult make_launch(CUfunction function, const LaunchShape& shape, void** param
 CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue& value,
                          KernelLaunch& launch) {
   const auto& cluster = value.clusterDim;
-  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-      volume({cluster.x, cluster.y, cluster.z}) > 1)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "clusters");
+  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+    if (cluster.y > 1 || cluster.z > 1)
+      return fail(CUDA_ERROR_NOT_SUPPORTED,
+                  "clusters of " + in_words({cluster.x, cluster.y, cluster.z}) + " blocks");
+    launch.cluster = std::max(cluster.x, 1u);
+  }
   if (attribute == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
     launch.may_start_early = value.programmaticStreamSerializationAllowed != 0;
   if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.is_cooperative = value.cooperative != 0;
   return CUDA_SUCCESS;
 }
 
+CUresult check_clusters(const KernelLaunch& launch) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                fmt::format("kernel {}: clusters of {} blocks, {}", launch.kernel->entry,
+                            launch.cluster, why));
+  };
+  if (launch.cluster > launch.largest_cluster)
+    return refuse(fmt::format("the function allows {}", launch.largest_cluster));
+  if (launch.grid.x % launch.cluster != 0)
+    return refuse("which do not divide the grid " + in_words(launch.grid));
+  if (launch.cluster > 1 && launch.is_cooperative)
+    return fail(CUDA_ERROR_NOT_SUPPORTED,
+                fmt::format("kernel {}: clusters in a cooperative launch", launch.kernel->entry));
+  return CUDA_SUCCESS;
+}
+
 CUresult check_residence(const KernelLaunch& launch) {
+  if (const CUresult result = check_clusters(launch); result != CUDA_SUCCESS) return result;
   Failure excess = find_excess(launch);
   return excess.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(excess.code, std::move(excess.text));
 }
@@ -91,6 +114,7 @@ Failure run_kernel(const KernelLaunch& launch) {
     counters.launches.push_back({.kernel = launch.kernel->entry,
                                  .grid = {launch.grid.x, launch.grid.y, launch.grid.z},
                                  .block = {launch.block.x, launch.block.y, launch.block.z},
+                                 .cluster = launch.cluster,
                                  .shared_bytes = launch.shared_bytes,
                                  .bytes_read = result.bytes_read,
                                  .bytes_written = result.bytes_written});
@@ -126,6 +150,10 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   const auto state = find_function(function);
   if (!state) return invalid_function();
   if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return CUDA_SUCCESS;
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    state->allows_large_clusters = value != 0;
+    return CUDA_SUCCESS;
+  }
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     return fail(CUDA_ERROR_INVALID_VALUE, "that function attribute cannot be set");
   if (value < 0 || value > kMaxDynamicSharedBytes)
@@ -145,6 +173,22 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction fun
                 fmt::format("{} threads, {} bytes of shared memory", threads, shared_bytes));
   // An OS thread, which stands for a multiprocessor, runs one block at a time.
   *blocks = static_cast<unsigned>(threads) <= state->kernel->threads ? 1 : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function,
+                                      const CUlaunchConfig* config) {
+  if (!config || !clusters) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
+  const unsigned most = state->allows_large_clusters ? kLargestCluster : kPortableCluster;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+        config->attrs[i].value.clusterDim.x > most)
+      return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                  fmt::format("clusters of {} blocks, the function allows {}",
+                              config->attrs[i].value.clusterDim.x, most));
+  *clusters = workers();  // an OS thread runs one cluster at a time
   return CUDA_SUCCESS;
 }
 

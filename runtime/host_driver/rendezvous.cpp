@@ -38,7 +38,8 @@ BlockRunner::BlockRunner() : fibers_(kMaxThreads) { warps = warp_storage_; }
 BlockRunner* BlockRunner::running() { return runner_at_work; }
 
 const device_abi::Services& BlockRunner::services() {
-  static constexpr device_abi::Services kServices = {block_barrier, warp_meet, grid_barrier, touch};
+  static constexpr device_abi::Services kServices = {
+      block_barrier, warp_meet, grid_barrier, cluster_arrive, cluster_wait, cluster_map, touch};
   return kServices;
 }
 
@@ -51,9 +52,7 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
   if (work.kernel->has_barrier) {
     for (; first < last && failure_.code == CUDA_SUCCESS; ++first) {
       set_index(first);
-      arrived_ = arrived_at_grid_ = returned_ = 0;
-      release_all();
-      current_ = take_ready();
+      start_threads();
       main_.switch_to(fibers_[current_]);
     }
   } else {
@@ -62,13 +61,36 @@ Failure BlockRunner::run(const BlockWork& work, std::uint64_t first, std::uint64
     main_.switch_to(fibers_[current_ = 0]);
   }
   runner_at_work = nullptr;
-  if (failure_.code == CUDA_SUCCESS && work.may_start_early && !has_waited)
+  return take_failure();
+}
+
+Failure BlockRunner::take_failure() {
+  if (failure_.code == CUDA_SUCCESS && work_.may_start_early && !has_waited)
     return {CUDA_ERROR_LAUNCH_FAILED,
             fmt::format("kernel {}: its launch may start before the one in front of it has ended, "
                         "but the kernel does not wait for that; begin it with "
                         "await_launches_before()",
-                        work.kernel->entry)};
+                        work_.kernel->entry)};
   return std::move(failure_);
+}
+
+bool BlockRunner::start(const BlockWork& work, std::uint64_t block,
+                        std::span<BlockRunner* const> members) {
+  failure_ = {};
+  if (!stacks_.reserve(work.block.x * work.block.y * work.block.z)) return false;
+  begin(work);
+  members_ = members;
+  set_index(block);
+  start_threads();
+  return true;
+}
+
+BlockRunner::Pause BlockRunner::resume() {
+  runner_at_work = this;
+  main_.switch_to(fibers_[current_]);
+  runner_at_work = nullptr;
+  if (failure_.code != CUDA_SUCCESS) return Pause::failed;
+  return has_returned() ? Pause::returned : Pause::waits;
 }
 
 void BlockRunner::begin(const BlockWork& work) {
@@ -77,6 +99,7 @@ void BlockRunner::begin(const BlockWork& work) {
   grid = work.grid;
   shared = work.shared;
   has_waited = false;
+  members_ = {};
   threads_ = work.kernel->has_barrier ? size.x * size.y * size.z : 1;
   all_warps_ = 0;
   for (unsigned warp = 0; warp * kWarpSize < threads_; ++warp) {
@@ -94,7 +117,18 @@ void BlockRunner::begin(const BlockWork& work) {
 
 void BlockRunner::set_index(std::uint64_t linear) {
   index = index_in(grid, linear);
+  cluster_size = work_.cluster;
+  cluster_rank = index.x % work_.cluster;
   if (work_.shared_bytes) poison(shared, work_.shared_bytes);
+}
+
+/// All threads of the block are about to begin; `current_` first.
+void BlockRunner::start_threads() {
+  arrived_ = arrived_at_grid_ = returned_ = at_cluster_ = 0;
+  has_met_cluster_ = false;
+  std::fill_n(has_arrived_, threads_, false);
+  release_all();
+  current_ = take_ready();
 }
 
 // A fiber outlives the thread that it ran: the next block's thread of that number runs on it too.
@@ -199,6 +233,55 @@ void BlockRunner::meet_other_blocks(const unsigned* arrivals) {
   fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
+void BlockRunner::cluster_arrive(device_abi::Block* block) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("cluster_arrive()");
+  if (self.has_arrived_[self.current_])
+    self.fail(CUDA_ERROR_LAUNCH_FAILED,
+              self.place() + ": arrives at the cluster's barrier again without a cluster_wait()");
+  self.has_arrived_[self.current_] = true;
+}
+
+// The threads of a block meet first; the last one leaves the OS thread to the other blocks.
+void BlockRunner::cluster_wait(device_abi::Block* block) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  if (!self.work_.kernel->has_barrier) self.meets_without_fibers("cluster_wait()");
+  if (!self.has_arrived_[self.current_])
+    self.fail(CUDA_ERROR_LAUNCH_FAILED,
+              self.place() + ": waits at the cluster's barrier without a cluster_arrive()");
+  self.has_arrived_[self.current_] = false;
+  if (++self.at_cluster_ < self.threads_) return self.wait(State::at_cluster_barrier);
+  self.at_cluster_ = 0;
+  if (!self.members_.empty()) self.fibers_[self.current_].switch_to(self.main_);
+  self.has_met_cluster_ = true;
+  self.release_others();
+}
+
+void* BlockRunner::cluster_map(device_abi::Block* block, const void* shared, unsigned rank) {
+  auto& self = static_cast<BlockRunner&>(*block);
+  const auto offset = static_cast<const unsigned char*>(shared) - self.shared;
+  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes))
+    self.fail(
+        CUDA_ERROR_ILLEGAL_ADDRESS,
+        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared));
+  if (rank >= self.cluster_size)
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
+              fmt::format("{}: maps shared memory of block {} of a cluster of {}", self.place(),
+                          rank, self.cluster_size));
+  if (rank == self.cluster_rank || self.members_.empty()) return const_cast<void*>(shared);
+  const BlockRunner& other = *self.members_[rank];
+  if (!self.has_met_cluster_)
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
+              fmt::format("{}: maps shared memory of block {}, which may not have started: meet at "
+                          "a barrier of the cluster first",
+                          self.place(), other.place_in_grid()));
+  if (other.has_returned())
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
+              fmt::format("{}: maps shared memory of block {}, which has returned", self.place(),
+                          other.place_in_grid()));
+  return other.shared + offset;
+}
+
 void BlockRunner::warp_meet(device_abi::Block* block) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("a shuffle");
@@ -231,6 +314,8 @@ void BlockRunner::meets_without_fibers(const char* what) {
   fail(CUDA_ERROR_LAUNCH_FAILED, std::move(text));
 }
 
+std::string BlockRunner::place_in_grid() const { return text_of(index); }
+
 std::string BlockRunner::place() const {
   return fmt::format("kernel {}, block {}, thread {}", work_.kernel->entry, text_of(index),
                      text_of(work_.kernel->here()->thread));
@@ -238,8 +323,11 @@ std::string BlockRunner::place() const {
 
 /// No thread can go on, and none is missing by accident: say who waits where.
 void BlockRunner::diverged() {
-  static constexpr const char* kWords[] = {"run", "wait at block_barrier()",
-                                           "wait at grid_barrier()", "wait at a shuffle",
+  static constexpr const char* kWords[] = {"run",
+                                           "wait at block_barrier()",
+                                           "wait at grid_barrier()",
+                                           "wait at cluster_wait()",
+                                           "wait at a shuffle",
                                            "have returned"};
   std::string text =
       fmt::format("kernel {}, block {}: barriers diverge:", work_.kernel->entry, text_of(index));

@@ -7,6 +7,7 @@
 #include "runtime/host_driver/fiber.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct BlockWork {
   device_abi::Index3 grid{}, block{};
   unsigned char* shared = nullptr;
   unsigned shared_bytes = 0;
+  unsigned cluster = 1;              // neighbouring blocks that run together
   bool may_start_early = false;      // so that the kernel must wait for those before it
   bool reversed = false;             // start with the last thread of each block
   GridMeeting* meeting = nullptr;    // of all blocks, in a cooperative launch
@@ -45,6 +47,19 @@ class BlockRunner : private device_abi::Block {
   /// Runs the blocks [first, last) of `work`, by linear index, up to the first failure.
   Failure run(const BlockWork& work, std::uint64_t first, std::uint64_t last);
 
+  // Of a block that runs together with the others of its cluster (cluster_rendezvous.h):
+  enum class Pause { waits, returned, failed };
+  /// Begins a block of the cluster that `members` run. False if there is no memory for its stacks.
+  bool start(const BlockWork& work, std::uint64_t block, std::span<BlockRunner* const> members);
+  /// Runs the block until all its threads wait for the cluster or have returned, or one fails.
+  Pause resume();
+  /// Why the block has failed, or should have.
+  Failure take_failure();
+  /// Forgets a block in the middle of its work.
+  void drop() { prepared_ = 0; }
+  /// `(3, 0, 0)`
+  std::string place_in_grid() const;
+
   /// The runner at work on this OS thread, or null.
   static BlockRunner* running();
   /// Called on a stack of its own after a signal stopped the kernel: gives up the block.
@@ -53,17 +68,29 @@ class BlockRunner : private device_abi::Block {
   static const device_abi::Services& services();
 
  private:
-  enum class State : unsigned char { running, at_barrier, at_grid_barrier, at_shuffle, returned };
+  enum class State : unsigned char {
+    running,
+    at_barrier,
+    at_grid_barrier,
+    at_cluster_barrier,
+    at_shuffle,
+    returned
+  };
 
   static void run_fiber(void* runner);
   static void block_barrier(device_abi::Block* block);
   static void grid_barrier(device_abi::Block* block, const unsigned* arrivals);
+  static void cluster_arrive(device_abi::Block* block);
+  static void cluster_wait(device_abi::Block* block);
+  static void* cluster_map(device_abi::Block* block, const void* shared, unsigned rank);
   static void warp_meet(device_abi::Block* block);
   static void touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
                     bool is_store);
 
   void begin(const BlockWork& work);
   void set_index(std::uint64_t linear);
+  void start_threads();
+  bool has_returned() const { return returned_ == threads_; }
   void release_all();
   void release_others();
   unsigned take_ready();
@@ -88,9 +115,13 @@ class BlockRunner : private device_abi::Block {
   unsigned ready_[kMaxWarps];
   unsigned lanes_[kMaxWarps];  // all of a warp's threads
   unsigned current_ = 0;
-  unsigned arrived_ = 0;          // at the block barrier
-  unsigned arrived_at_grid_ = 0;  // at the grid barrier
-  unsigned returned_ = 0;         // from the kernel
+  unsigned arrived_ = 0;                   // at the block barrier
+  unsigned arrived_at_grid_ = 0;           // at the grid barrier
+  unsigned returned_ = 0;                  // from the kernel
+  unsigned at_cluster_ = 0;                // waiting for the other blocks of the cluster
+  std::span<BlockRunner* const> members_;  // of the cluster, by rank; none: this block alone
+  bool has_met_cluster_ = false;
+  bool has_arrived_[kMaxThreads];  // at the cluster's barrier, and not waited yet
   State states_[kMaxThreads];
   device_abi::Warp warp_storage_[kMaxWarps];
 

@@ -65,6 +65,7 @@ struct FunctionState {
   std::shared_ptr<ModuleState> module;
   const device_abi::KernelInfo* kernel = nullptr;
   std::atomic<int> max_dynamic_shared_bytes = 48 << 10;
+  std::atomic<bool> allows_large_clusters = false;
 };
 /// Null if the handle is no function (any more).
 std::shared_ptr<FunctionState> find_function(CUfunction function);
@@ -76,7 +77,10 @@ struct LaunchShape {
 /// Does what the attribute says to the launch; fails in words if it cannot.
 CUresult apply_attribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue& value,
                          KernelLaunch& launch);
-/// Fails in words if the launch is cooperative and too large.
+/// Fails in words if the launch has clusters that are too large, or do not divide its grid.
+CUresult check_clusters(const KernelLaunch& launch);
+/// Fails in words if blocks that must run at once cannot: clusters, or those of a cooperative
+/// launch.
 CUresult check_residence(const KernelLaunch& launch);
 /// Checks a launch and copies its parameters; fails in words if it is not valid.
 CUresult make_launch(CUfunction function, const LaunchShape& shape, void** parameters, void** extra,

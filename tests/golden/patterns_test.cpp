@@ -66,6 +66,12 @@ std::string reasons_text(const Program& program) {
   return text;
 }
 
+std::string resident_text(const Schedule& schedule) {
+  if (!schedule.resident) return "";
+  if (schedule.cluster == 1) return " (resident)";
+  return fmt::format(" (resident in clusters of {})", schedule.cluster);
+}
+
 Figures figures_of(const Pattern& pattern) {
   const Graph graph = pattern.graph();
   std::vector<NamedSize> sizes;
@@ -81,8 +87,8 @@ Figures figures_of(const Pattern& pattern) {
                      evaluate(source.traffic.bytes_written, symbols);
     std::string kind(name(kernel.kind));
     kind += members_text(kernel);
-    figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind +
-                     (kernel.schedule.resident ? " (resident)" : "") + tile_text(program, kernel);
+    figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind + resident_text(kernel.schedule) +
+                     tile_text(program, kernel);
     if (kernel.schedule.tile > 0)
       figures.sectors = std::max(figures.sectors, sectors_ratio(program, kernel, kernel.schedule));
   }

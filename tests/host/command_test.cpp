@@ -53,6 +53,7 @@ TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
                                   "minimal_bytes",
                                   "threads",
                                   "grid",
+                                  "cluster",
                                   "vector_bytes",
                                   "predicted_us",
                                   "shared_bytes",

@@ -58,15 +58,16 @@ TEST_F(HostDriverLaunchTest, KernelsThatMayStartEarlyMustWait) {
                             first_statement)};
     CUdeviceptr out = allocate(3 * 4);
     void* parameters[] = {&out};
-    CUlaunchAttribute attribute = early_start_attribute();
+    LaunchAttributes attributes =
+        stream_attributes({.entry = "early", .text = {}, .may_start_early = true});
     const CUlaunchConfig config{.gridDimX = 3,
                                 .gridDimY = 1,
                                 .gridDimZ = 1,
                                 .blockDimX = 1,
                                 .blockDimY = 1,
                                 .blockDimZ = 1,
-                                .attrs = &attribute,
-                                .numAttrs = 1};
+                                .attrs = attributes.list.data(),
+                                .numAttrs = attributes.count};
     const CUresult launched =
         driver.cuLaunchKernelEx(&config, function(kernel), parameters, nullptr);
     return launched == CUDA_SUCCESS ? driver.cuStreamSynchronize(nullptr) : launched;

@@ -53,6 +53,7 @@ Json to_json(const KernelExplanation& kernel) {
           {"minimal_bytes", report.minimal_bytes},
           {"threads", report.threads},
           {"grid", report.grid},
+          {"cluster", report.cluster},
           {"vector_bytes", report.vector_bytes},
           {"predicted_us", kernel.predicted_us},
           {"shared_bytes", report.shared_bytes},
@@ -119,9 +120,10 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
                report.compile_ms);
   fmt::print("  ptx       bytes at once: loads of {}; stores of {}\n",
              widths(kernel, &AccessReport::load_bytes), widths(kernel, &AccessReport::store_bytes));
-  fmt::print("  per SM    {}, {:.0f} % of its threads; {} in flight, {} per thread\n",
-             counted(kernel.blocks_per_sm, "block"), 100 * kernel.occupancy,
-             bytes_text(kernel.bytes_in_flight),
+  // How many SMs of a GPC are free at once is not known here.
+  fmt::print("  per SM    {}{}, {:.0f} % of its threads; {} in flight, {} per thread\n",
+             kernel.report.cluster > 1 ? "at most " : "", counted(kernel.blocks_per_sm, "block"),
+             100 * kernel.occupancy, bytes_text(kernel.bytes_in_flight),
              counted(kernel.independent_loads, "independent load"));
   for (const AccessReport& array : kernel.arrays)
     if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
@@ -143,6 +145,9 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
   fmt::print("  launch    {} of {} threads, {} of shared memory, {}-byte loads\n",
              counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
              report.vector_bytes);
+  if (report.cluster > 1)
+    fmt::print("  cluster   {} share a row, and must all fit one GPC at once to start\n",
+               counted(report.cluster, "block"));
   fmt::print("  schedule  {}\n", report.schedule);
   if (kernel.is_compiled) print_compiled(kernel, explanation);
   for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);

@@ -38,8 +38,11 @@ struct KernelExplanation {
   int independent_loads = 0;  ///< of one thread, before it waits for any of them
   /// A launch may begin while those in front of it end: the kernel waits before it reads anything.
   bool may_start_early = false;
-  int blocks_per_sm = 0;  ///< that are resident at once, as far as the grid goes
-  double occupancy = 0;   ///< their threads, of those that an SM has room for
+  /// That are resident at once, as far as the grid goes. At most so many where blocks form
+  /// clusters: those of one must find places on SMs of one GPC at once, which may leave others
+  /// empty.
+  int blocks_per_sm = 0;
+  double occupancy = 0;  ///< their threads, of those that an SM has room for
   /// Of loads per SM, before anything waits for one; no more than its blocks read at all.
   std::int64_t bytes_in_flight = 0;
 };

@@ -16,7 +16,8 @@ struct CandidateReport {
   double gigabytes_per_second = 0;  ///< predicted bytes by the median
   int registers = 0;                ///< per thread; 0 on the host device
   bool chosen = false;
-  std::string problem;  ///< why it was dropped; empty: it was not
+  std::string problem;   ///< why it was dropped; empty: it was not
+  bool differs = false;  ///< dropped for a result that is not the default's: a bug in sinter
 };
 
 /// What NVRTC makes of a kernel where the kernel itself runs on the host device.
@@ -57,6 +58,7 @@ struct KernelReport {
   std::int64_t minimal_bytes = 0;  ///< everything it needs read once, and its results written
   int threads = 0;                 ///< per block
   std::int64_t grid = 0;           ///< blocks
+  int cluster = 1;                 ///< neighbouring blocks that run at once and share rows
   int vector_bytes = 0;            ///< of the widest load or store
   int registers = 0;               ///< per thread; of the cubin on the host device
   int spill_bytes = 0;

@@ -1,0 +1,81 @@
+// What the prelude offers to the blocks of a cluster compiles for every GPU, and is what it says
+// from sm_90 on; kernels with clusters spill nothing under any candidate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "codegen/prelude.h"
+#include "compiler/plan.h"
+#include "runtime/nvrtc.h"
+#include "runtime/nvrtc_units.h"
+#include "sinter/text.h"
+
+namespace sinter::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr SourcePart kHandedOn = {"handed_on", R"(
+extern "C" __global__ void __launch_bounds__(128) handed_on(float* y) {
+  float* cells = reinterpret_cast<float*>(shared_memory());
+  cluster_arrive();
+  cluster_wait();
+  if (threadIdx.x == 0) *cluster_map(cells, 1) = static_cast<float>(cluster_rank());
+  cluster_arrive();
+  cluster_wait();
+  store(y, blockIdx.x * 128 + threadIdx.x, cells[0]);
+}
+)"};
+
+class Clusters : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+  static std::string ptx_for(const std::string& arch) {
+    return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), {&kHandedOn, 1}, arch).ptx;
+  }
+};
+
+TEST_F(Clusters, MeetAtTheirBarrierAndMapSharedMemory) {
+  for (const char* arch : {"sm_90", "sm_100", "sm_120"})
+    EXPECT_THAT(ptx_for(arch),
+                AllOf(HasSubstr("barrier.cluster.arrive.release"),
+                      HasSubstr("barrier.cluster.wait.acquire"), HasSubstr("mapa.u64")))
+        << arch;
+  EXPECT_THAT(ptx_for("sm_80"), Not(HasSubstr("cluster")));
+}
+
+TEST_F(Clusters, SpillNothingUnderAnyCandidate) {
+  const Program program = plan(parse(R"(
+graph rows(x: f32[9, 131072], h: bf16[9, 131072]) {
+  y = softmax x {axis = 1}
+  g = cast h {to = f32}
+  v, m = var_mean g {axes = [1], keep = true}
+  d = sub g, m
+  r = rsqrt v
+  n = mul d, r
+  z = cast n {to = bf16}
+  return y, z
+})"),
+                               *find_target("h200"), {.symbols = {}}, {.skip = {"join"}});
+  int clusters = 0;
+  for (const Kernel& kernel : program.kernels) {
+    std::vector<Source> sources;
+    for (const Schedule& schedule : kernel.candidates) {
+      if (schedule.cluster == 1) continue;
+      sources.push_back(
+          emit(program, kernel, schedule, kernel.name + "_" + std::to_string(sources.size())));
+      ++clusters;
+    }
+    const NvrtcUnit unit = compile_unit(sources, "sm_90");
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      EXPECT_EQ(unit.reports[i].spill_bytes, 0) << sources[i].text;
+  }
+  EXPECT_GE(clusters, 6);
+}
+
+}  // namespace
+}  // namespace sinter::test
