@@ -172,12 +172,19 @@ class ColumnCandidates {
     return result;
   }
 
-  /// Where blocks are too few: as many loads as one block can make.
+  /// Where blocks are too few: as many loads as one block can make. Wide vectors only where several
+  /// passes bind each column to one block: they fill the registers with states.
   void add_busy(std::vector<Schedule>& schedules) const {
     std::vector<Schedule> more;
-    for (const int threads : {512, 1024, 256})
-      if (const auto schedule = over_bytes_of_rows(32, widest_of_rows_, threads))
+    const int vector = may_be_split_ ? widest_ : widest_of_rows_;
+    for (const int threads : {512, 1024, 256}) {
+      const std::optional<Schedule> schedule = over_bytes_of_rows(32, vector, threads);
+      if (!schedule) continue;
+      if (!may_be_split_)
         std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(more));
+      else if (model_.fits(*schedule))
+        more.push_back(*schedule);
+    }
     append(schedules, std::move(more));
   }
 
