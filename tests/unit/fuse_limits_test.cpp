@@ -29,6 +29,21 @@ TEST(FuseLimitsTest, LongChainsAreCutAndNotRecomputed) {
   EXPECT_EQ(nodes, 1000u);
 }
 
+/// The compiler takes ever longer for each instruction that is written out.
+TEST(FuseLimitsTest, LongBodiesAreWrittenOutForFewElements) {
+  const auto elements = [](int ops) {
+    std::string text = "graph chain(x: bf16[4096, 4096]) {\n";
+    for (int i = 0; i < ops; ++i)
+      text += fmt::format("  v{} = {} {}\n", i, i % 2 ? "exp" : "tanh",
+                          i == 0 ? "x" : fmt::format("v{}", i - 1));
+    const Program program = planned(text + fmt::format("  return v{}\n}}\n", ops - 1));
+    const Schedule& schedule = program.kernels.at(0).schedule;
+    return schedule.vector * schedule.unroll;
+  };
+  EXPECT_GE(elements(8), 8);
+  EXPECT_EQ(elements(500), 1);
+}
+
 TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
   // Each sum of 12 arrays has two readers with 14 arrays of their own.
   std::string inputs;
