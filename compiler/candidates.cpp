@@ -21,6 +21,16 @@ namespace {
 
 // --- pointwise ----------------------------------------------------------------------------------
 
+/// Elements per thread that a body may be written out for: ptxas takes ever longer per instruction,
+/// and what computes so much need not load so much at once.
+std::int64_t most_written_out(const Body& body) {
+  constexpr std::int64_t kMostInstructions = 4096;
+  std::int64_t instructions = 1;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
+  return std::max<std::int64_t>(1, kMostInstructions / instructions);
+}
+
 std::vector<Schedule> pointwise(const Body& body, const Target& target, const Facts& facts) {
   const int axis = body.parallel_axes - 1;
   const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
@@ -34,13 +44,15 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
   // With several axes a vector must not straddle two rows.
   const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
   if (body.parallel_axes > 1) limit = static_cast<int>(std::min<std::int64_t>(limit, divisor));
+  const std::int64_t most = most_written_out(body);
+  while (limit > most) limit /= 2;
   const int widest = useful_vector(body, axis, limit, facts);
 
   // Enough bytes in flight: with all threads resident, each loads its share of the target's need.
   const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
   const std::int64_t streams = std::max(sizes.streams, 1);
   const std::int64_t loaded = streams * widest * sizes.largest;
-  const int unroll = loaded >= per_thread ? 1 : 2;
+  const int unroll = loaded >= per_thread || 2 * widest > most ? 1 : 2;
   const auto blocks = [&](int threads, int vector, int times) {
     return size / (std::int64_t{threads} * vector * times);
   };
@@ -53,7 +65,8 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
   list.add(best);
   for (const int times : {1, 2, 4})
     for (const int threads : {128, 256, 512})
-      list.add({.threads = threads, .vector = widest, .unroll = times});
+      if (times == 1 || times * widest <= most)
+        list.add({.threads = threads, .vector = widest, .unroll = times});
   if (widest > 1)
     for (const int threads : {128, 256})
       list.add({.threads = threads, .vector = widest / 2, .unroll = 2});

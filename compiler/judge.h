@@ -11,8 +11,10 @@
 
 namespace sinter {
 
-// Beyond these a kernel would spill or its argument list would not fit the launch.
-inline constexpr std::size_t kMaxNodes = 200;
+/// Beyond this many ops a kernel takes more than about a second to compile, and ever longer per op
+/// (PERFORMANCE §13). Up to there one compiles in less time than the two that it is cut into.
+inline constexpr std::size_t kMaxNodes = 512;
+/// Beyond this many arrays the argument list would not fit the launch.
 inline constexpr std::size_t kMaxArguments = 24;
 
 /// "" unless so many arrays are too many.

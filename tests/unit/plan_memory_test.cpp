@@ -44,6 +44,25 @@ class ByHand {
     return plan().offsets[static_cast<std::size_t>(buffer)];
   }
 
+  /// Lets the results of `kernels` be parts, one behind the other, of what is now stored nowhere
+  /// else.
+  int whole_of(std::vector<int> kernels) {
+    Extent elements = 0;
+    const auto whole = static_cast<int>(program.buffers.size());
+    for (const int kernel : kernels) {
+      Buffer& part = buffer_of(kernel);
+      part.whole = whole;
+      part.offset = elements;
+      elements = elements + part.elements;
+    }
+    program.buffers.push_back({.dtype = f32, .elements = elements});
+    return whole;
+  }
+  Buffer& buffer_of(int kernel) {
+    return program.buffers[static_cast<std::size_t>(
+        program.kernels[static_cast<std::size_t>(kernel)].stores[0].buffer)];
+  }
+
   Program program;
 
  private:
@@ -106,6 +125,41 @@ TEST(PlanMemoryTest, ADependencyAloneAllowsReuse) {
   const int b = p.kernel(64, {a}, {}, Buffer::Kind::output);
   const int c = p.kernel(64, {}, {b});
   EXPECT_EQ(p.offset(c), p.offset(a));
+}
+
+TEST(PlanMemoryTest, PartsLieInTheirWhole) {
+  ByHand p;
+  const int a = p.kernel(3, {});
+  const int b = p.kernel(100, {});
+  const int c = p.kernel(64, {});
+  p.whole_of({b, a});
+  EXPECT_EQ(p.offset(a), p.offset(b) + 400);
+  EXPECT_NE(p.offset(c), p.offset(b));
+  EXPECT_EQ(p.plan().arena_bytes, 512 + 256);
+}
+
+TEST(PlanMemoryTest, EveryWriterOfAPartMustWait) {
+  for (const bool both : {true, false}) {
+    ByHand p;
+    const int old = p.kernel(64, {});
+    const int reader = p.kernel(64, {old}, {}, Buffer::Kind::output);
+    const int a = p.kernel(32, {}, {reader});
+    const int b = p.kernel(32, {}, both ? std::vector<int>{reader} : std::vector<int>{});
+    p.whole_of({a, b});
+    EXPECT_EQ(p.offset(a) == p.offset(old), both);
+  }
+}
+
+/// Whoever reads a part keeps its whole.
+TEST(PlanMemoryTest, AWholeLivesAsLongAsItsParts) {
+  ByHand p;
+  const int a = p.kernel(32, {});
+  const int b = p.kernel(32, {});
+  p.whole_of({a, b});
+  const int last = p.kernel(64, {b}, {a});
+  EXPECT_NE(p.offset(last), p.offset(a));
+  const int next = p.kernel(64, {}, {last});
+  EXPECT_EQ(p.offset(next), p.offset(a));
 }
 
 TEST(PlanMemoryTest, EveryReaderMustBeDone) {

@@ -48,5 +48,17 @@ TEST(ReplayEdges, KeepAWriterBehindAllUsersOfTheMemoryItReuses) {
   EXPECT_THAT(edges({0, 396}), ElementsAre("0 -> 1", "0 -> 2", "1 -> 2"));
 }
 
+/// Two kernels that write parts of one buffer do not wait for each other.
+TEST(ReplayEdges, PartsSideBySideAreWrittenAtOnce) {
+  Variant variant = three_kernels();
+  variant.program.buffers.push_back({.dtype = f32, .elements = 200});
+  variant.program.buffers[0].whole = variant.program.buffers[1].whole = 2;
+  variant.program.buffers[1].offset = 100;
+  std::vector<std::string> texts;
+  for (const LaunchEdge& edge : edges_of(variant, {.buffer_offsets = {0, 400, 0}}, {}))
+    texts.push_back(std::to_string(edge.before) + " -> " + std::to_string(edge.after));
+  EXPECT_THAT(texts, ElementsAre("0 -> 1"));
+}
+
 }  // namespace
 }  // namespace sinter
