@@ -16,13 +16,19 @@ struct Cost {
 };
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
+/// What the rest of `cost` takes where a share `busy` of the SMs has work.
+double seconds_of(const Cost& cost, const Target& target, double busy = 1);
 
+/// True if so few rows are so long that their parts must be dealt out to many blocks.
+bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target);
 /// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
 /// many blocks for the memory to be kept busy.
 bool wants_split(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row may stay in registers or shared memory between passes: then it is read once.
 bool fits_resident(const Body& body, const Target& target);
+/// A row of which no more than this is kept always fits.
+std::int64_t most_resident_bytes(const Target& target);
 
 /// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
 /// taking one element in.

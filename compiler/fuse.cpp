@@ -39,11 +39,13 @@ class Fuser {
  public:
   Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
       : groups(graph, work),
+        target_(target),
         facts_(facts),
         work_(work),
         judge_(graph, groups, target, facts),
         bytes_(graph.nodes.size(), -1),
-        seconds_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())),
+        kept_(static_cast<std::size_t>(groups.size())) {}
 
   void run() {
     merge_neighbours();
@@ -75,6 +77,11 @@ class Fuser {
     int version = -1;
     double seconds = 0;
   };
+  /// Bytes of a row that a group keeps at most when it had this version.
+  struct Kept {
+    int version = -1;
+    std::int64_t bytes = 0;
+  };
   struct Verdict {
     bool is_one = false;
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
@@ -102,10 +109,38 @@ class Fuser {
     return saved;
   }
 
+  Parts parts(int group) const {
+    return {
+        .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
+  }
+
+  /// Bytes per element of a row that `group` keeps at most.
+  std::int64_t most_kept(int group) {
+    Kept& kept = kept_[static_cast<std::size_t>(group)];
+    if (kept.version != groups[group].version)
+      kept = {.version = groups[group].version, .bytes = most_kept_bytes(parts(group))};
+    return kept.bytes;
+  }
+
+  /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
+  bool are_simply_one(int a, int b) {
+    const Regular both = groups.regular(a, b);
+    return both.kind != Regular::Kind::none &&
+           reads_once(both, most_kept(a) + most_kept(b), target_, facts_);
+  }
+
+  /// What `group` takes if that is known without a body.
+  std::optional<Cost> simple_cost(int group) {
+    const Regular& regular = groups[group].regular;
+    if (!regular.is_direct || !reads_once(regular, most_kept(group), target_, facts_)) return {};
+    return cost_of(regular, parts(group), target_, facts_);
+  }
+
   /// Cost of a group as it stands.
   double seconds(int group) {
     const Known& known = seconds_[static_cast<std::size_t>(group)];
     if (known.version == groups[group].version) return known.seconds;
+    if (const std::optional<Cost> cost = simple_cost(group)) return remember(group, cost->seconds);
     return remember(group, judge_.cost(groups.whole(group)).seconds);
   }
 
@@ -127,8 +162,7 @@ class Fuser {
   /// Whether one kernel may take the place of both and is no slower, detours apart; they are not
   /// too many.
   Verdict judge(int a, int b) {
-    // The body of plain groups exists, and does no more work than two.
-    if (groups.are_plain(a, b)) return {.is_one = true};
+    if (are_simply_one(a, b)) return {.is_one = true};
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (!finding.cost || !finding.why_not_shapes.empty()) return {};
     const double together = finding.cost->seconds;
@@ -138,7 +172,7 @@ class Fuser {
   /// The same in words; "" if one kernel it may be.
   std::string why_two(int a, int b) {
     if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-    if (groups.are_plain(a, b)) return arguments_refusal(groups.arguments(a, b));
+    if (are_simply_one(a, b)) return arguments_refusal(groups.arguments(a, b));
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (finding.has_body && !finding.why_not_shapes.empty())
       return judge_.in_words(finding.why_not_shapes);
@@ -298,15 +332,18 @@ class Fuser {
     constexpr double kImpossible = 1e30;
     if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
       return kImpossible;
+    if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
     const Judge::Finding& finding = judge_.of(groups.whole(group));
     return finding.cost ? finding.cost->seconds : kImpossible;
   }
 
+  const Target& target_;
   const Facts& facts_;
   PlanWork& work_;
   Judge judge_;
   std::vector<double> bytes_;     ///< of nodes, by id; -1: not known yet
   std::vector<Known> seconds_;    ///< by group
+  std::vector<Kept> kept_;        ///< likewise
   std::vector<Candidate> queue_;  ///< a heap, the best on top
   std::size_t most_queued_ = 1024;
 };

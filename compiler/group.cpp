@@ -61,6 +61,16 @@ void for_each_of_both(std::span<const Node* const> a, std::span<const Node* cons
   }
 }
 
+/// What a group of `nodes` is: what reduces them tells first what the others are.
+Regular regular_of(std::span<const Node* const> nodes) {
+  std::optional<Regular> result;
+  for (const bool reduces : {true, false})
+    for (const Node* node : nodes)
+      if (is_reduction(node->op) == reduces)
+        result = result ? united(*result, regular(*node)) : regular(*node);
+  return result.value_or(Regular{});
+}
+
 }  // namespace
 
 Groups::Groups(const GraphData& graph, PlanWork& work)
@@ -114,7 +124,7 @@ Groups::Groups(const GraphData& graph, PlanWork& work)
 
 void Groups::add_group(const Node* node) {
   const int number = size();
-  groups_.push_back({.nodes = {node}, .place = number, .is_plain = is_plain(*node)});
+  groups_.push_back({.nodes = {node}, .place = number, .regular = sinter::regular(*node)});
   home_[node->id] = number;
   groups_of_[node->id].push_back(number);
 }
@@ -138,22 +148,6 @@ std::span<const Node* const> Groups::reads(const Node* node) const {
 std::span<const Node* const> Groups::users(const Node* node) const {
   return std::span(users_).subspan(first_user_[node->id],
                                    first_user_[node->id + 1] - first_user_[node->id]);
-}
-
-bool Groups::is_plain(const Node& node) const {
-  if (!is_elementwise(node.op) && node.op != Op::cast) return false;
-  return std::ranges::all_of(node.operands, [&](const Node* operand) {
-    if (computes(*operand)) return std::ranges::equal(operand->shape, node.shape);
-    while (is_view(*operand)) operand = operand->operand(0);
-    return !computes(*operand);
-  });
-}
-
-bool Groups::are_plain(int a, int b) const {
-  const Group& x = (*this)[a];
-  const Group& y = (*this)[b];
-  return x.is_plain && y.is_plain &&
-         std::ranges::equal(x.nodes.front()->shape, y.nodes.front()->shape);
 }
 
 const std::string& Groups::name(const Node* node) const {
@@ -223,7 +217,7 @@ void Groups::merge(int into, int from, Between between) {
   find_place(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
-  target.is_plain = are_plain(into, from);
+  target.regular = regular(into, from);
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     llvm::SmallVector<int, 2>& in = groups_of_[node->id];
@@ -252,8 +246,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
     groups_of_[node->id].push_back(group);
-    target.is_plain = target.is_plain && is_plain(*node) &&
-                      std::ranges::equal(node->shape, target.nodes.front()->shape);
+    target.regular = united(target.regular, sinter::regular(*node));
   }
   sort_unique(added);
   unite(target.nodes, added);
@@ -279,7 +272,10 @@ void Groups::drop_unused(int group) {
     // Whoever else computes it becomes its home; nobody reads it from memory any more.
     if (home(node) == group && !in.empty()) home_[node->id] = in.front();
   }
-  drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  if (needed.size() < target.nodes.size()) {
+    drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+    target.regular = regular_of(target.nodes);
+  }
   find_loads(group);
   target.alive = !target.nodes.empty();
   ++target.version;

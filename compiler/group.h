@@ -9,6 +9,7 @@
 
 #include "compiler/body.h"
 #include "compiler/kernel.h"
+#include "compiler/regular.h"
 #include "ir/adt.h"
 #include "ir/print.h"
 
@@ -25,8 +26,7 @@ struct Group {
   int version = 0;  ///< changes whenever the group does
   int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
-  /// Elementwise ops over one shape, which read one another's elements at their own place.
-  bool is_plain = false;
+  Regular regular;  ///< how its nodes read one another
 };
 
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
@@ -55,8 +55,8 @@ class Groups {
   bool is_wanted_outside(const Node* node, int group, int besides) const;
   /// Arrays that one kernel of `a` and `b` would read and write (b = -1: of `a` alone).
   std::size_t arguments(int a, int b = -1) const;
-  /// True if `a` and `b` together are plain.
-  bool are_plain(int a, int b) const;
+  /// How the nodes of both read one another.
+  Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
   /// What is known of ways between two groups through at least one other.
   enum class Detour { none, some, too_far_to_tell };
@@ -106,7 +106,6 @@ class Groups {
  private:
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
   std::span<const Node* const> users(const Node* node) const;
-  bool is_plain(const Node& node) const;
   void add_group(const Node* node);
   void find_users();
   void find_loads(int group);

@@ -1,0 +1,53 @@
+// Groups of which is known without a body what their kernel does: elementwise ops over one shape,
+// at most with reductions of its last axis and ops on what these give for each row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "compiler/cost.h"
+#include "compiler/kernel.h"
+#include "compiler/target.h"
+#include "ir/node.h"
+
+namespace sinter {
+
+/// How the nodes of a group read one another.
+struct Regular {
+  enum class Kind : std::uint8_t {
+    none,   ///< any other way: only a body tells
+    plain,  ///< each element is made of those at its own place, and of what is in memory
+    rows,   ///< at least one reduces the last axis; the others are plain, on the rows or on results
+  };
+  Kind kind = Kind::none;
+  /// No view stands between them and the arrays that they read, so what those cost is known too.
+  bool is_direct = false;
+  std::span<const Extent> shape;  ///< of the elementwise ops; of rows: before they are reduced
+};
+
+/// What a group of `node` alone is.
+Regular regular(const Node& node);
+/// What the union of two groups is.
+Regular united(const Regular& a, const Regular& b);
+
+/// What a kernel is made of, without repetition.
+struct Parts {
+  std::span<const Node* const> nodes;
+  std::span<const Node* const> loads;
+  std::span<const Node* const> stores;
+};
+
+/// Bytes of a row, per element, that a kernel of `parts` keeps at most: of all that varies within
+/// it.
+std::int64_t most_kept_bytes(const Parts& parts);
+/// True if one kernel exists and reads each array once and computes each value once, whatever it
+/// keeps of these many bytes per element: then it does no more than several that have its parts
+/// between them. False where that is not known for certain: rows may be too long to be kept, or so
+/// long that their parts must be dealt out.
+bool reads_once(const Regular& regular, std::int64_t most_kept, const Target& target,
+                const Facts& facts);
+
+/// The cost of such a kernel, equal to that of its body. `regular` is direct.
+Cost cost_of(const Regular& regular, const Parts& parts, const Target& target, const Facts& facts);
+
+}  // namespace sinter
