@@ -426,7 +426,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   for (const int store : sinks.stores) {
     const auto at = static_cast<std::size_t>(store);
     const Buffer& memory = program.buffers[static_cast<std::size_t>(kernel.stores[at].buffer)];
-    results.push_back(names_.take(is_anonymous_ ? "result" : memory.name));
+    results.push_back(names_.take(is_anonymous_ ? "result" : program.name_of(memory)));
     tile_names_.push_back(results.back());
     out.line(fmt::format("Vector<{}, {}> {};", info(body.stores[at].node->dtype).c_name,
                          schedule.vector, results.back()));

@@ -108,8 +108,7 @@ class Assembler {
                                      .index = 0,
                                      .node = node,
                                      .dtype = node->dtype,
-                                     .strides = row_major_strides(node->shape),
-                                     .name = groups_.name(node)});
+                                     .strides = row_major_strides(node->shape)});
       program_.buffer_of[node] = buffer;
       kernel.stores.push_back({.node = node, .buffer = buffer});
     }

@@ -35,25 +35,32 @@ struct Candidate {
   }
 };
 
+/// More than sums of seconds are off by.
+constexpr double kRounding = 1e-9;
+
 class Fuser {
  public:
-  Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
-      : groups(graph, work),
+  Fuser(const GraphData& graph, LazyValueNames& names, const Target& target, const Facts& facts,
+        PlanWork& work)
+      : groups(graph, names, work),
         target_(target),
         facts_(facts),
         work_(work),
         judge_(graph, groups, target, facts),
-        bytes_(graph.nodes.size(), -1),
+        sizes_(graph, facts),
         seconds_(static_cast<std::size_t>(groups.size())),
         kept_(static_cast<std::size_t>(groups.size())) {}
 
   void run() {
     merge_neighbours();
     recompute_cheap_values();
+    groups.find_chain();
     merge_siblings();
     judge_.allow_other_shapes();
+    groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    groups.find_chain();
     std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
   }
 
@@ -87,25 +94,18 @@ class Fuser {
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
   };
 
-  double bytes(const Node* node) {
-    double& known = bytes_[node->id];
-    if (known < 0)
-      known = static_cast<double>(evaluate(product(node->shape), facts_.symbols)) *
-              size_of(node->dtype);
-    return known;
-  }
+  double bytes(const Node* node) { return sizes_.bytes(*node); }
 
-  /// Bytes that do not cross memory any more if `a` and `b` are one kernel.
-  double saved_bytes(int a, int b) {
+  /// Bytes that do not cross memory any more if `a` and `b` are one kernel: what `b` reads of `a`,
+  /// and what both read. Nothing if they touch too many arrays for one kernel.
+  std::optional<double> saved_bytes(int a, int b) {
     ++work_.candidates_scored;
+    const Groups::Meeting meeting = groups.meeting(a, b);
+    if (meeting.arguments > kMaxArguments) return std::nullopt;
     double saved = 0;
-    const Nodes& loads_a = groups[a].loads;
-    for (const Node* node : groups[b].loads) {
-      if (groups.home(node) == a)
-        saved += bytes(node) * (groups.is_wanted_outside(node, a, b) ? 1 : 2);
-      else if (std::ranges::binary_search(loads_a, node->id, {}, &Node::id))
-        saved += bytes(node);
-    }
+    for (const Node* node : meeting.read_by_both) saved += bytes(node);
+    for (const Groups::Meeting::Handed& handed : meeting.handed_over)
+      if (handed.from == a) saved += bytes(handed.node) * (handed.is_wanted ? 1 : 2);
     return saved;
   }
 
@@ -125,15 +125,17 @@ class Fuser {
   /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
   bool are_simply_one(int a, int b) {
     const Regular both = groups.regular(a, b);
-    return both.kind != Regular::Kind::none &&
-           reads_once(both, most_kept(a) + most_kept(b), target_, facts_);
+    if (both.kind != Regular::Kind::rows) return both.kind == Regular::Kind::plain;
+    return reads_rows_once(both, most_kept(a) + most_kept(b), target_, facts_);
   }
 
   /// What `group` takes if that is known without a body.
   std::optional<Cost> simple_cost(int group) {
     const Regular& regular = groups[group].regular;
-    if (!regular.is_direct || !reads_once(regular, most_kept(group), target_, facts_)) return {};
-    return cost_of(regular, parts(group), target_, facts_);
+    if (regular.kind == Regular::Kind::rows &&
+        !reads_rows_once(regular, most_kept(group), target_, facts_))
+      return std::nullopt;
+    return cost_of(regular, parts(group), target_, sizes_);
   }
 
   /// Cost of a group as it stands.
@@ -172,7 +174,7 @@ class Fuser {
   /// The same in words; "" if one kernel it may be.
   std::string why_two(int a, int b) {
     if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-    if (are_simply_one(a, b)) return arguments_refusal(groups.arguments(a, b));
+    if (are_simply_one(a, b)) return arguments_refusal(groups.meeting(a, b).arguments);
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (finding.has_body && !finding.why_not_shapes.empty())
       return judge_.in_words(finding.why_not_shapes);
@@ -195,8 +197,11 @@ class Fuser {
 
   void push(int a, int b) {
     if (a == b || !groups[a].alive || !groups[b].alive) return;
+    // What is too much for one kernel now only grows with the groups.
+    const std::optional<double> saved = saved_bytes(a, b);
+    if (!saved || count_nodes(a, b) > kMaxNodes) return;
     if (queue_.size() >= most_queued_) forget_stale();
-    queue_.push_back({.saved = saved_bytes(a, b),
+    queue_.push_back({.saved = *saved,
                       .a = a,
                       .b = b,
                       .version_a = groups[a].version,
@@ -223,15 +228,11 @@ class Fuser {
     for (const int producer : groups.producers(group)) push(producer, group);
   }
 
-  bool are_too_many(int a, int b) const {
-    return count_nodes(a, b) > kMaxNodes || groups.arguments(a, b) > kMaxArguments;
-  }
-
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
     while (!queue_.empty()) {
       const Candidate best = pop();
-      if (is_stale(best) || are_too_many(best.a, best.b)) continue;
+      if (is_stale(best)) continue;
       Groups::Between between = groups.between(best.a, best.b);
       if (between.detour != Groups::Detour::none) continue;
       const Verdict verdict = judge(best.a, best.b);
@@ -314,9 +315,10 @@ class Fuser {
     }
     double before = 0;
     for (const int at : touched) before += seconds(at);
-    // Whether it pays shows only in the bodies.
-    Groups::Snapshot saved = groups.snapshot(touched);
     const std::span<const int> readers = std::span(touched).subspan(1);
+    if (least_seconds(group, node, nodes, readers) > before * (1 + kRounding)) return;
+    // Whether it pays shows only when it is done.
+    Groups::Snapshot saved = groups.snapshot(touched);
     for (const int reader : readers) groups.recompute(reader, nodes);
     groups.drop_unused(group);
     double after = 0;
@@ -326,6 +328,51 @@ class Fuser {
       groups.restore(std::move(saved));
     else
       groups.lose_reader(saved.groups[0].loads);
+  }
+
+  /// What `group` and `readers` take at least once these compute `node` by `nodes` themselves,
+  /// instead of loading it; 0 where that is not known.
+  double least_seconds(int group, const Node* node, std::span<const Node* const> nodes,
+                       std::span<const int> readers) {
+    Nodes loads;
+    for (const Node* inner : nodes)
+      for (const Node* read : groups.reads(inner))
+        if (std::ranges::find(nodes, read) == nodes.end()) loads.push_back(read);
+    std::ranges::sort(loads, {}, &Node::id);
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    double moved = 0;
+    int launches = 0;
+    const auto add = [&](int at, double more) {
+      const std::optional<Cost> cost = simple_cost(at);
+      if (cost) moved += cost->bytes_read + cost->bytes_written + more;
+      ++launches;
+      return cost.has_value();
+    };
+    Nodes stored;  // of what its group computes, because readers load it from now on
+    for (const int reader : readers) {
+      double more = -bytes(node);
+      for (const Node* load : loads) {
+        if (groups.contains(reader, load)) continue;
+        if (groups.home(load) == group && groups.contains(group, load)) stored.push_back(load);
+        const Nodes& known = groups[reader].loads;
+        if (!std::ranges::binary_search(known, load->id, {}, &Node::id)) more += bytes(load);
+      }
+      if (!add(reader, more)) return 0;
+    }
+    // Without anything else to store it is gone; else it drops what only `nodes` read, and stores
+    // what they read of its own.
+    if (groups[group].stores.size() > 1) {
+      double more = -bytes(node);
+      for (const Node* load : loads) {
+        if (!groups.contains(group, load))
+          more -= groups.is_read_besides(group, load, nodes) ? 0 : bytes(load);
+        else if (std::ranges::find(stored, load) != stored.end() &&
+                 !groups.is_wanted_outside(load, group, -1))
+          more += bytes(load);
+      }
+      if (!add(group, more)) return 0;
+    }
+    return launches * target_.launch_seconds + moved / target_.bandwidth;
   }
 
   double cost_or_infinite(int group) {
@@ -341,7 +388,7 @@ class Fuser {
   const Facts& facts_;
   PlanWork& work_;
   Judge judge_;
-  std::vector<double> bytes_;     ///< of nodes, by id; -1: not known yet
+  NodeSizes sizes_;
   std::vector<Known> seconds_;    ///< by group
   std::vector<Kept> kept_;        ///< likewise
   std::vector<Candidate> queue_;  ///< a heap, the best on top
@@ -375,7 +422,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   for (OutputInfo& output : data.outputs)
     if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  Fuser fuser(data, target, facts, program.work);
+  Fuser fuser(data, *program.lazy_names, target, facts, program.work);
   if (options.fuse) fuser.run();
   assemble(program, fuser.groups, [&](int producer, int consumer) -> std::string {
     return options.fuse ? fuser.reason(producer, consumer) : "fusion is off";

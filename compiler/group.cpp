@@ -51,30 +51,19 @@ void unite(Nodes& nodes, std::span<const Node* const> more) {
     nodes = united(nodes, more);
 }
 
-/// Calls `visit` with each node of either list once.
-void for_each_of_both(std::span<const Node* const> a, std::span<const Node* const> b, auto visit) {
-  std::size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    const bool is_first = j == b.size() || (i < a.size() && a[i]->id <= b[j]->id);
-    if (is_first && j < b.size() && a[i] == b[j]) ++j;
-    visit(is_first ? a[i++] : b[j++]);
-  }
-}
-
-/// What a group of `nodes` is: what reduces them tells first what the others are.
+/// What a group of `nodes` is.
 Regular regular_of(std::span<const Node* const> nodes) {
-  std::optional<Regular> result;
-  for (const bool reduces : {true, false})
-    for (const Node* node : nodes)
-      if (is_reduction(node->op) == reduces)
-        result = result ? united(*result, regular(*node)) : regular(*node);
-  return result.value_or(Regular{});
+  if (nodes.empty()) return {};
+  Regular result = regular(*nodes[0]);
+  for (const Node* node : nodes.subspan(1)) result = united(result, regular(*node));
+  return result;
 }
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph, PlanWork& work)
+Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
     : graph_(graph),
+      names_(names),
       work_(work),
       home_(graph.nodes.size(), -1),
       groups_of_(graph.nodes.size()),
@@ -120,6 +109,7 @@ Groups::Groups(const GraphData& graph, PlanWork& work)
     find_loads(group);
     find_stores(group);
   }
+  find_chain();
 }
 
 void Groups::add_group(const Node* node) {
@@ -150,10 +140,7 @@ std::span<const Node* const> Groups::users(const Node* node) const {
                                    first_user_[node->id + 1] - first_user_[node->id]);
 }
 
-const std::string& Groups::name(const Node* node) const {
-  if (!names_) names_.emplace(graph_);
-  return names_->of(node);
-}
+const std::string& Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
 bool Groups::contains(int group, const Node* node) const {
   return std::ranges::find(groups_of_[node->id], group) != groups_of_[node->id].end();
@@ -165,6 +152,13 @@ bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
     for (const int reader : groups_of_[user->id])
       if (reader != group && reader != besides && !contains(reader, node)) return true;
   return false;
+}
+
+bool Groups::is_read_besides(int group, const Node* node,
+                             std::span<const Node* const> nodes) const {
+  return std::ranges::any_of(users(node), [&](const Node* user) {
+    return contains(group, user) && std::ranges::find(nodes, user) == nodes.end();
+  });
 }
 
 void Groups::find_stores(int group) {
@@ -203,14 +197,38 @@ std::vector<int> Groups::producers(int group) const {
   return result;
 }
 
-std::size_t Groups::arguments(int a, int b) const {
-  if (b < 0) return (*this)[a].stores.size() + (*this)[a].loads.size();
-  std::size_t count = 0;
-  for (const int group : {a, b})
-    for (const Node* node : (*this)[group].stores) count += is_wanted_outside(node, a, b);
-  for_each_of_both((*this)[a].loads, (*this)[b].loads,
-                   [&](const Node* node) { count += !contains(a, node) && !contains(b, node); });
-  return count;
+std::size_t Groups::arguments(int group) const {
+  return (*this)[group].stores.size() + (*this)[group].loads.size();
+}
+
+Groups::Meeting Groups::meeting(int a, int b) const {
+  Meeting result{.arguments = (*this)[a].stores.size() + (*this)[b].stores.size()};
+  const auto add_load = [&](const Node* node, int other) {
+    if (!contains(other, node)) {
+      ++result.arguments;
+    } else if (home(node) == other) {
+      const bool is_wanted = is_wanted_outside(node, a, b);
+      result.arguments -= is_wanted ? 0 : 1;
+      result.handed_over.push_back({.node = node, .from = other, .is_wanted = is_wanted});
+    }
+  };
+  const Nodes& x = (*this)[a].loads;
+  const Nodes& y = (*this)[b].loads;
+  std::size_t i = 0, j = 0;
+  while (i < x.size() && j < y.size()) {
+    if (x[i] == y[j]) {
+      ++result.arguments;
+      result.read_by_both.push_back(x[i]);
+      ++i, ++j;
+    } else if (x[i]->id < y[j]->id) {
+      add_load(x[i++], b);
+    } else {
+      add_load(y[j++], a);
+    }
+  }
+  while (i < x.size()) add_load(x[i++], b);
+  while (j < y.size()) add_load(y[j++], a);
+  return result;
 }
 
 void Groups::merge(int into, int from, Between between) {

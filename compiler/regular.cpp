@@ -56,10 +56,6 @@ Regular reduction(const Node& node) {
   return {.kind = Kind::rows, .is_direct = true, .shape = operand.shape};
 }
 
-double bytes_of(const Node& node, const Facts& facts) {
-  return static_cast<double>(evaluate(product(node.shape), facts.symbols)) * size_of(node.dtype);
-}
-
 }  // namespace
 
 Regular regular(const Node& node) {
@@ -70,52 +66,78 @@ Regular regular(const Node& node) {
 
 Regular united(const Regular& a, const Regular& b) {
   if (a.kind == Kind::none || b.kind == Kind::none) return {};
-  if (b.kind == Kind::rows && a.kind != Kind::rows) return united(b, a);
-  const bool is_of_results = a.kind == Kind::rows && b.kind == Kind::plain && !b.shape.empty() &&
-                             is_reduced(b.shape, a.shape);
-  if (!is_of_results && !std::ranges::equal(a.shape, b.shape)) return {};
-  return {.kind = a.kind, .is_direct = a.is_direct && b.is_direct, .shape = a.shape};
+  const bool is_direct = a.is_direct && b.is_direct;
+  if (std::ranges::equal(a.shape, b.shape))
+    return {.kind = std::max(a.kind, b.kind), .is_direct = is_direct, .shape = a.shape};
+  // What is the same all along the last axis has no axis there.
+  if (b.kind == Kind::plain && is_reduced(b.shape, a.shape))
+    return {.kind = std::max(a.kind, Kind::mixed), .is_direct = is_direct, .shape = a.shape};
+  if (a.kind == Kind::plain && is_reduced(a.shape, b.shape))
+    return {.kind = std::max(b.kind, Kind::mixed), .is_direct = is_direct, .shape = b.shape};
+  return {};
 }
 
+double NodeSizes::elements(const Node& node) {
+  double& known = elements_[node.id];
+  if (known < 0) known = elements(node.shape);
+  return known;
+}
+
+namespace {
+
+/// True if `node`, of a regular group, has more than one element along the last axis.
+bool varies(const Node& node) { return !node.shape.empty() && !node.shape.back().is(1); }
+
+/// How often a value that is the same all along the last axis is computed for each place there; 0
+/// where sums of such shares may be rounded.
+double share_of_vector(Extent last, std::span<const std::int64_t> symbols) {
+  constexpr std::int64_t kVector = 8;
+  return evaluate(last, symbols) >= kVector ? 1.0 / kVector : 0;
+}
+
+}  // namespace
+
 std::int64_t most_kept_bytes(const Parts& parts) {
-  const auto varies = [](const Node* node) {
-    return !node->shape.empty() && !node->shape.back().is(1);
-  };
   std::int64_t result = 0;
   for (const Node* node : parts.loads)
-    if (varies(node)) result += size_of(node->dtype);
+    if (varies(*node)) result += size_of(node->dtype);
   for (const Node* node : parts.nodes)
-    if (varies(node)) result += size_of(info(node->dtype).compute);
+    if (varies(*node)) result += size_of(info(node->dtype).compute);
   return result;
 }
 
-bool reads_once(const Regular& regular, std::int64_t most_kept, const Target& target,
-                const Facts& facts) {
-  if (regular.kind == Kind::plain) return true;
-  if (regular.kind == Kind::none || !regular.is_direct || !regular.shape.back().is_number())
-    return false;
-  const std::int64_t extent = regular.shape.back().number();
-  const std::int64_t rows =
-      evaluate(product(regular.shape.first(regular.shape.size() - 1)), facts.symbols);
-  return !deals_out_rows(rows, extent, target) && extent * most_kept <= most_resident_bytes(target);
+bool reads_rows_once(const Regular& rows, std::int64_t most_kept, const Target& target,
+                     const Facts& facts) {
+  if (!rows.is_direct || !rows.shape.back().is_number()) return false;
+  const std::int64_t extent = rows.shape.back().number();
+  const std::int64_t count =
+      evaluate(product(rows.shape.first(rows.shape.size() - 1)), facts.symbols);
+  return !deals_out_rows(count, extent, target) &&
+         extent * most_kept <= most_resident_bytes(target);
 }
 
-Cost cost_of(const Regular& regular, const Parts& parts, const Target& target, const Facts& facts) {
+std::optional<Cost> cost_of(const Regular& regular, const Parts& parts, const Target& target,
+                            NodeSizes& sizes) {
+  if (regular.kind == Kind::none || !regular.is_direct) return std::nullopt;
+  const bool is_mixed = regular.kind == Kind::mixed;
+  const double share = is_mixed ? share_of_vector(regular.shape.back(), sizes.symbols()) : 1;
+  // Where such a value is stored, and how often, is seen in the body.
+  if (share == 0 || (is_mixed && !std::ranges::all_of(
+                                     parts.stores, [](const Node* node) { return varies(*node); })))
+    return std::nullopt;
   Cost cost;
-  const bool has_rows = regular.kind == Kind::rows;
-  const double all = static_cast<double>(evaluate(product(regular.shape), facts.symbols));
-  for (const Node* node : parts.loads) cost.bytes_read += bytes_of(*node, facts);
-  for (const Node* node : parts.stores) cost.bytes_written += bytes_of(*node, facts);
+  const double all = sizes.elements(regular.shape);
+  for (const Node* node : parts.loads) cost.bytes_read += sizes.bytes(*node);
+  for (const Node* node : parts.stores) cost.bytes_written += sizes.bytes(*node);
   for (const Node* node : parts.nodes) {
     const int each = instructions_of(node->op);
     // What it takes to add an element, or to compare it, is lost in the load.
     if (is_reduction(node->op))
       cost.instructions += each > 1 ? each * all : 0;
-    else if (!has_rows || !node->shape.back().is(1))
-      cost.instructions += each * all;
+    else if (is_mixed && !varies(*node))
+      cost.instructions += each * share * all;
     else
-      cost.instructions +=
-          each * static_cast<double>(evaluate(product(node->shape), facts.symbols));
+      cost.instructions += each * sizes.elements(*node);
   }
   cost.seconds = seconds_of(cost, target);
   return cost;

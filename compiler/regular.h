@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "compiler/cost.h"
 #include "compiler/kernel.h"
@@ -17,6 +19,7 @@ struct Regular {
   enum class Kind : std::uint8_t {
     none,   ///< any other way: only a body tells
     plain,  ///< each element is made of those at its own place, and of what is in memory
+    mixed,  ///< the same, but some values are the same all along the last axis
     rows,   ///< at least one reduces the last axis; the others are plain, on the rows or on results
   };
   Kind kind = Kind::none;
@@ -30,6 +33,25 @@ Regular regular(const Node& node);
 /// What the union of two groups is.
 Regular united(const Regular& a, const Regular& b);
 
+/// How many elements nodes have at the planned sizes, each counted once.
+class NodeSizes {
+ public:
+  NodeSizes(const GraphData& graph, const Facts& facts)
+      : facts_(facts), elements_(graph.nodes.size(), -1) {}
+
+  double elements(const Node& node);
+  double elements(std::span<const Extent> shape) const {
+    return static_cast<double>(evaluate(product(shape), facts_.symbols));
+  }
+  double bytes(const Node& node) { return elements(node) * size_of(node.dtype); }
+
+  std::span<const std::int64_t> symbols() const { return facts_.symbols; }
+
+ private:
+  const Facts& facts_;
+  std::vector<double> elements_;  ///< by id; -1: not known yet
+};
+
 /// What a kernel is made of, without repetition.
 struct Parts {
   std::span<const Node* const> nodes;
@@ -40,14 +62,15 @@ struct Parts {
 /// Bytes of a row, per element, that a kernel of `parts` keeps at most: of all that varies within
 /// it.
 std::int64_t most_kept_bytes(const Parts& parts);
-/// True if one kernel exists and reads each array once and computes each value once, whatever it
-/// keeps of these many bytes per element: then it does no more than several that have its parts
-/// between them. False where that is not known for certain: rows may be too long to be kept, or so
-/// long that their parts must be dealt out.
-bool reads_once(const Regular& regular, std::int64_t most_kept, const Target& target,
-                const Facts& facts);
+/// True if one kernel of regular rows reads each array once and computes each value once, whatever
+/// it keeps of these many bytes per element. False where that is not known for certain: rows may be
+/// too long to be kept, or so long that their parts must be dealt out.
+bool reads_rows_once(const Regular& rows, std::int64_t most_kept, const Target& target,
+                     const Facts& facts);
 
-/// The cost of such a kernel, equal to that of its body. `regular` is direct.
-Cost cost_of(const Regular& regular, const Parts& parts, const Target& target, const Facts& facts);
+/// The cost of a kernel, equal to that of its body; none where only the body tells. Of rows it must
+/// be known that they are read once.
+std::optional<Cost> cost_of(const Regular& regular, const Parts& parts, const Target& target,
+                            NodeSizes& sizes);
 
 }  // namespace sinter
