@@ -48,8 +48,7 @@ class Fuser {
         work_(work),
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
-        seconds_(static_cast<std::size_t>(groups.size())),
-        kept_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())) {}
 
   void run() {
     merge_neighbours();
@@ -84,11 +83,6 @@ class Fuser {
     int version = -1;
     double seconds = 0;
   };
-  /// Bytes of a row that a group keeps at most when it had this version.
-  struct Kept {
-    int version = -1;
-    std::int64_t bytes = 0;
-  };
   struct Verdict {
     bool is_one = false;
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
@@ -114,26 +108,19 @@ class Fuser {
         .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
   }
 
-  /// Bytes per element of a row that `group` keeps at most.
-  std::int64_t most_kept(int group) {
-    Kept& kept = kept_[static_cast<std::size_t>(group)];
-    if (kept.version != groups[group].version)
-      kept = {.version = groups[group].version, .bytes = most_kept_bytes(parts(group))};
-    return kept.bytes;
-  }
-
   /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
   bool are_simply_one(int a, int b) {
     const Regular both = groups.regular(a, b);
     if (both.kind != Regular::Kind::rows) return both.kind == Regular::Kind::plain;
-    return reads_rows_once(both, most_kept(a) + most_kept(b), target_, facts_);
+    return reads_rows_once(both, most_kept_bytes(parts(a)) + most_kept_bytes(parts(b)), target_,
+                           facts_);
   }
 
   /// What `group` takes if that is known without a body.
   std::optional<Cost> simple_cost(int group) {
     const Regular& regular = groups[group].regular;
     if (regular.kind == Regular::Kind::rows &&
-        !reads_rows_once(regular, most_kept(group), target_, facts_))
+        !reads_rows_once(regular, most_kept_bytes(parts(group)), target_, facts_))
       return std::nullopt;
     return cost_of(regular, parts(group), target_, sizes_);
   }
@@ -198,8 +185,9 @@ class Fuser {
   void push(int a, int b) {
     if (a == b || !groups[a].alive || !groups[b].alive) return;
     // What is too much for one kernel now only grows with the groups.
+    if (count_nodes(a, b) > kMaxNodes) return;
     const std::optional<double> saved = saved_bytes(a, b);
-    if (!saved || count_nodes(a, b) > kMaxNodes) return;
+    if (!saved) return;
     if (queue_.size() >= most_queued_) forget_stale();
     queue_.push_back({.saved = *saved,
                       .a = a,
@@ -390,7 +378,6 @@ class Fuser {
   Judge judge_;
   NodeSizes sizes_;
   std::vector<Known> seconds_;    ///< by group
-  std::vector<Kept> kept_;        ///< likewise
   std::vector<Candidate> queue_;  ///< a heap, the best on top
   std::size_t most_queued_ = 1024;
 };

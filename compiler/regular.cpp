@@ -22,7 +22,7 @@ bool is_array(const Node& operand) {
 }
 
 Regular elementwise(const Node& node) {
-  Regular result{.kind = Kind::plain, .is_direct = false, .shape = node.shape};
+  Regular result{.kind = Kind::plain, .is_direct = false, .shaped = &node};
   bool is_direct = true;
   for (const Node* operand : node.operands) {
     if (is_view(*operand)) {
@@ -53,7 +53,7 @@ Regular reduction(const Node& node) {
       axes[0] != operand.rank() - 1 || operand.shape.back().is(1) ||
       !is_reduced(node.shape, operand.shape))
     return {};
-  return {.kind = Kind::rows, .is_direct = true, .shape = operand.shape};
+  return {.kind = Kind::rows, .is_direct = true, .shaped = &operand};
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ Regular regular(const Node& node) {
 Regular united(const Regular& a, const Regular& b) {
   if (a.kind == Kind::none || b.kind == Kind::none) return {};
   const bool is_direct = a.is_direct && b.is_direct;
-  if (std::ranges::equal(a.shape, b.shape))
-    return {.kind = std::max(a.kind, b.kind), .is_direct = is_direct, .shape = a.shape};
+  if (std::ranges::equal(a.shape(), b.shape()))
+    return {.kind = std::max(a.kind, b.kind), .is_direct = is_direct, .shaped = a.shaped};
   // What is the same all along the last axis has no axis there.
-  if (b.kind == Kind::plain && is_reduced(b.shape, a.shape))
-    return {.kind = std::max(a.kind, Kind::mixed), .is_direct = is_direct, .shape = a.shape};
-  if (a.kind == Kind::plain && is_reduced(a.shape, b.shape))
-    return {.kind = std::max(b.kind, Kind::mixed), .is_direct = is_direct, .shape = b.shape};
+  if (b.kind == Kind::plain && is_reduced(b.shape(), a.shape()))
+    return {.kind = std::max(a.kind, Kind::mixed), .is_direct = is_direct, .shaped = a.shaped};
+  if (a.kind == Kind::plain && is_reduced(a.shape(), b.shape()))
+    return {.kind = std::max(b.kind, Kind::mixed), .is_direct = is_direct, .shaped = b.shaped};
   return {};
 }
 
@@ -108,10 +108,10 @@ std::int64_t most_kept_bytes(const Parts& parts) {
 
 bool reads_rows_once(const Regular& rows, std::int64_t most_kept, const Target& target,
                      const Facts& facts) {
-  if (!rows.is_direct || !rows.shape.back().is_number()) return false;
-  const std::int64_t extent = rows.shape.back().number();
+  if (!rows.is_direct || !rows.shape().back().is_number()) return false;
+  const std::int64_t extent = rows.shape().back().number();
   const std::int64_t count =
-      evaluate(product(rows.shape.first(rows.shape.size() - 1)), facts.symbols);
+      evaluate(product(rows.shape().first(rows.shape().size() - 1)), facts.symbols);
   return !deals_out_rows(count, extent, target) &&
          extent * most_kept <= most_resident_bytes(target);
 }
@@ -120,13 +120,13 @@ std::optional<Cost> cost_of(const Regular& regular, const Parts& parts, const Ta
                             NodeSizes& sizes) {
   if (regular.kind == Kind::none || !regular.is_direct) return std::nullopt;
   const bool is_mixed = regular.kind == Kind::mixed;
-  const double share = is_mixed ? share_of_vector(regular.shape.back(), sizes.symbols()) : 1;
+  const double share = is_mixed ? share_of_vector(regular.shape().back(), sizes.symbols()) : 1;
   // Where such a value is stored, and how often, is seen in the body.
   if (share == 0 || (is_mixed && !std::ranges::all_of(
                                      parts.stores, [](const Node* node) { return varies(*node); })))
     return std::nullopt;
   Cost cost;
-  const double all = sizes.elements(regular.shape);
+  const double all = sizes.elements(*regular.shaped);
   for (const Node* node : parts.loads) cost.bytes_read += sizes.bytes(*node);
   for (const Node* node : parts.stores) cost.bytes_written += sizes.bytes(*node);
   for (const Node* node : parts.nodes) {

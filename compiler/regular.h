@@ -25,7 +25,8 @@ struct Regular {
   Kind kind = Kind::none;
   /// No view stands between them and the arrays that they read, so what those cost is known too.
   bool is_direct = false;
-  std::span<const Extent> shape;  ///< of the elementwise ops; of rows: before they are reduced
+  const Node* shaped = nullptr;  ///< it has the shape of the elementwise ops and of rows
+  std::span<const Extent> shape() const { return shaped->shape; }
 };
 
 /// What a group of `node` alone is.
