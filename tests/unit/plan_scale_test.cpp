@@ -31,7 +31,7 @@ struct WorkPerNode {
   double kernels_scheduled;
 };
 constexpr WorkPerNode kMostWork[] = {
-    {"chain", 3.3, 1.7, 0.01, 0.01, 0.01},
+    {"chain", 2.2, 1.7, 0.01, 0.01, 0.01},
     {"wide", 1.3, 0.8, 0.01, 0.01, 0.01},
     {"layers", 4.7, 3, 0.08, 0.6, 0.01},
     {"random", 16, 29, 0.01, 0.2, 0.07},
