@@ -110,9 +110,9 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
   std::map<int, std::string>& home = is_updated ? outputs_ : known;
   std::string& name = home[buffer];
   if (name.empty())
-    name = names_.take((is_anonymous_ ? "array" : memory.name) + (is_updated ? "_io"
-                                                                  : is_store ? "_out"
-                                                                             : "_in"));
+    name = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + (is_updated ? "_io"
+                                                                              : is_store ? "_out"
+                                                                                         : "_in"));
   return name;
 }
 

@@ -88,15 +88,16 @@ class Assembler {
     const auto parts = parts_of(*all.node, all.strides);
     ensure(parts.has_value(), "a concat is placed that cannot be");
     for (const ConcatPart& part : *parts)
-      parts_of_[part.node].push_back(add_buffer({.kind = all.kind,
-                                                 .index = all.index,
-                                                 .node = part.node,
-                                                 .dtype = part.node->dtype,
-                                                 .strides = part.strides,
-                                                 .elements = {},
-                                                 .name = groups_.name(part.node),
-                                                 .whole = whole,
-                                                 .offset = part.offset}));
+      parts_of_[part.node].push_back(add_buffer(
+          {.kind = all.kind,
+           .index = all.index,
+           .node = part.node,
+           .dtype = part.node->dtype,
+           .strides = part.strides,
+           .elements = {},
+           .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
+           .whole = whole,
+           .offset = part.offset}));
   }
 
   /// Which `node` is read from.
@@ -106,8 +107,7 @@ class Assembler {
                                    .node = node,
                                    .dtype = node->dtype,
                                    .strides = row_major_strides(node->shape),
-                                   .elements = {},
-                                   .name = groups_.name(node)});
+                                   .elements = {}});
     program_.buffer_of[node] = buffer;
     return buffer;
   }

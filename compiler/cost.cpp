@@ -120,14 +120,30 @@ int state_bytes(const Node& reduction) {
   }
 }
 
+bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
+  return tree_of(extent).parts > 1 && rows * 2 <= target.sm_count;
+}
+
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
-  const Tree tree = tree_of(evaluate(body.reduced_size(), facts.symbols));
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   const bool has_clusters = body.passes() > 1 && fits_resident(body, target);
   const std::int64_t blocks =
-      has_clusters ? std::min<std::int64_t>(target.max_cluster, tree.parts) : 1;
-  return tree.parts > 1 && rows * blocks * 2 <= target.sm_count;
+      has_clusters ? std::min<std::int64_t>(target.max_cluster, tree_of(extent).parts) : 1;
+  return deals_out_rows(rows * blocks, extent, target);
+}
+
+std::int64_t most_resident_bytes(const Target& target) {
+  return std::max<std::int64_t>(kResidentBytes, target.shared_per_block_opt_in - kExchangeBytes);
+}
+
+double seconds_of(const Cost& cost, const Target& target, double busy, double moving) {
+  constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
+  constexpr double kLanesPerSm = 128;
+  const double issue_rate = target.sm_count * kLanesPerSm * kClock;
+  if (moving < 0) moving = (cost.bytes_read + cost.bytes_written) / target.bandwidth;
+  return target.launch_seconds + std::max(moving, cost.instructions / issue_rate) / busy;
 }
 
 namespace {
@@ -197,12 +213,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
       cost.seconds = std::numeric_limits<double>::infinity();
       return cost;
     }
-  constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
-  constexpr double kLanesPerSm = 128;
-  const double issue_rate = target.sm_count * kLanesPerSm * kClock;
-  const double moving =
-      is_columns ? columns.seconds : (cost.bytes_read + cost.bytes_written) / target.bandwidth;
-  cost.seconds = target.launch_seconds + std::max(moving, cost.instructions / issue_rate) / busy;
+  cost.seconds = seconds_of(cost, target, busy, is_columns ? columns.seconds : -1);
   return cost;
 }
 

@@ -17,7 +17,12 @@ struct Cost {
 
 /// Needs: collapsed axes, where `body` reduces columns.
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
+/// What the rest of `cost` takes where a share `busy` of the SMs has work, and moving its bytes
+/// takes `moving` seconds; negative: as long as at full bandwidth.
+double seconds_of(const Cost& cost, const Target& target, double busy = 1, double moving = -1);
 
+/// True if so few rows are so long that their parts must be dealt out to many blocks.
+bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target);
 /// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
 /// many blocks for the memory to be kept busy: to more than those of a cluster, where one keeps it.
 bool wants_split(const Body& body, const Target& target, const Facts& facts);
@@ -26,6 +31,8 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts);
 bool fits_resident(const Body& body, const Target& target);
 /// The same of clusters of no more than `most_blocks`.
 bool fits_resident(const Body& body, const Target& target, int most_blocks);
+/// A row of which no more than this is kept always fits.
+std::int64_t most_resident_bytes(const Target& target);
 
 /// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
 /// taking one element in.

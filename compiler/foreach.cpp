@@ -64,8 +64,7 @@ Key key_of_ops(const Kernel& kernel) {
 
 /// What the ops leave open: nothing where all axes have merged into one.
 KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys& keys) {
-  if (kernel.kind == KernelKind::pointwise && body_of(program, kernel).parallel_axes == 1)
-    return {};
+  if (kernel.kind == KernelKind::pointwise && kernel.parallel.size() == 1) return {};
   const std::vector<StoreRequest> stores = stores_of(program, kernel);
   return keys.of(request_of(program, kernel, stores));
 }

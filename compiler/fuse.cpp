@@ -37,15 +37,20 @@ struct Candidate {
   }
 };
 
+/// More than sums of seconds are off by.
+constexpr double kRounding = 1e-9;
+
 class Fuser {
  public:
-  Fuser(const GraphData& graph, const Target& target, const Facts& facts, PlanWork& work)
-      : groups(graph, work),
+  Fuser(const GraphData& graph, LazyValueNames& names, const Target& target, const Facts& facts,
+        PlanWork& work)
+      : groups(graph, names, work),
         graph_(graph),
+        target_(target),
         facts_(facts),
         work_(work),
         judge_(graph, groups, target, facts),
-        bytes_(graph.nodes.size(), -1),
+        sizes_(graph, facts),
         seconds_(static_cast<std::size_t>(groups.size())) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
@@ -53,10 +58,13 @@ class Fuser {
     for (const Node* node : placed) groups.place(groups.home(node));
     merge_neighbours();
     recompute_cheap_values();
+    groups.find_chain();
     merge_siblings();
     judge_.allow_other_shapes();
+    groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    groups.find_chain();
     std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
     place_concats();
   }
@@ -94,32 +102,48 @@ class Fuser {
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
   };
 
-  double bytes(const Node* node) {
-    double& known = bytes_[node->id];
-    if (known < 0)
-      known = static_cast<double>(evaluate(product(node->shape), facts_.symbols)) *
-              size_of(node->dtype);
-    return known;
+  double bytes(const Node* node) { return sizes_.bytes(*node); }
+
+  /// Bytes that do not cross memory any more if `a` and `b` are one kernel: what `b` reads of `a`,
+  /// and what both read. Nothing if they touch too many arrays for one kernel.
+  std::optional<double> saved_bytes(int a, int b) {
+    ++work_.candidates_scored;
+    const Groups::Meeting meeting = groups.meeting(a, b);
+    if (meeting.arguments > kMaxArguments) return std::nullopt;
+    double saved = 0;
+    for (const Node* node : meeting.read_by_both) saved += bytes(node);
+    for (const Groups::Meeting::Handed& handed : meeting.handed_over)
+      if (handed.from == a) saved += bytes(handed.node) * (handed.is_wanted ? 1 : 2);
+    return saved;
   }
 
-  /// Bytes that do not cross memory any more if `a` and `b` are one kernel.
-  double saved_bytes(int a, int b) {
-    ++work_.candidates_scored;
-    double saved = 0;
-    const Nodes& loads_a = groups[a].loads;
-    for (const Node* node : groups[b].loads) {
-      if (groups.home(node) == a)
-        saved += bytes(node) * (groups.is_wanted_outside(node, a, b) ? 1 : 2);
-      else if (std::ranges::binary_search(loads_a, node->id, {}, &Node::id))
-        saved += bytes(node);
-    }
-    return saved;
+  Parts parts(int group) const {
+    return {
+        .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
+  }
+
+  /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
+  bool are_simply_one(int a, int b) {
+    const Regular both = groups.regular(a, b);
+    if (both.kind != Regular::Kind::rows) return both.kind == Regular::Kind::plain;
+    return reads_rows_once(both, most_kept_bytes(parts(a)) + most_kept_bytes(parts(b)), target_,
+                           facts_);
+  }
+
+  /// What `group` takes if that is known without a body.
+  std::optional<Cost> simple_cost(int group) {
+    const Regular& regular = groups[group].regular;
+    if (regular.kind == Regular::Kind::rows &&
+        !reads_rows_once(regular, most_kept_bytes(parts(group)), target_, facts_))
+      return std::nullopt;
+    return cost_of(regular, parts(group), target_, sizes_);
   }
 
   /// Cost of a group as it stands.
   double seconds(int group) {
     const Known& known = seconds_[static_cast<std::size_t>(group)];
     if (known.version == groups[group].version) return known.seconds;
+    if (const std::optional<Cost> cost = simple_cost(group)) return remember(group, cost->seconds);
     return remember(group, judge_.cost(groups.whole(group)).seconds);
   }
 
@@ -141,8 +165,7 @@ class Fuser {
   /// Whether one kernel may take the place of both and is no slower, detours apart; they are not
   /// too many.
   Verdict judge(int a, int b) {
-    // The body of plain groups exists, and does no more work than two.
-    if (groups.are_plain(a, b)) return {.is_one = true};
+    if (are_simply_one(a, b)) return {.is_one = true};
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (!finding.cost || !finding.why_not_shapes.empty()) return {};
     const double together = finding.cost->seconds;
@@ -152,7 +175,7 @@ class Fuser {
   /// The same in words; "" if one kernel it may be.
   std::string why_two(int a, int b) {
     if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-    if (groups.are_plain(a, b)) return arguments_refusal(groups.arguments(a, b));
+    if (are_simply_one(a, b)) return arguments_refusal(groups.meeting(a, b).arguments);
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (finding.has_body && !finding.why_not_shapes.empty())
       return judge_.in_words(finding.why_not_shapes);
@@ -176,8 +199,12 @@ class Fuser {
   void push(int a, int b) {
     if (a == b || !groups[a].alive || !groups[b].alive) return;
     if (groups[a].is_placed || groups[b].is_placed) return;
+    // What is too much for one kernel now only grows with the groups.
+    if (count_nodes(a, b) > kMaxNodes) return;
+    const std::optional<double> saved = saved_bytes(a, b);
+    if (!saved) return;
     if (queue_.size() >= most_queued_) forget_stale();
-    queue_.push_back({.saved = saved_bytes(a, b),
+    queue_.push_back({.saved = *saved,
                       .a = a,
                       .b = b,
                       .version_a = groups[a].version,
@@ -204,15 +231,11 @@ class Fuser {
     for (const int producer : groups.producers(group)) push(producer, group);
   }
 
-  bool are_too_many(int a, int b) const {
-    return count_nodes(a, b) > kMaxNodes || groups.arguments(a, b) > kMaxArguments;
-  }
-
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
     while (!queue_.empty()) {
       const Candidate best = pop();
-      if (is_stale(best) || are_too_many(best.a, best.b)) continue;
+      if (is_stale(best)) continue;
       Groups::Between between = groups.between(best.a, best.b);
       if (between.detour != Groups::Detour::none) continue;
       const Verdict verdict = judge(best.a, best.b);
@@ -296,9 +319,10 @@ class Fuser {
     }
     double before = 0;
     for (const int at : touched) before += seconds(at);
-    // Whether it pays shows only in the bodies.
-    Groups::Snapshot saved = groups.snapshot(touched);
     const std::span<const int> readers = std::span(touched).subspan(1);
+    if (least_seconds(group, node, nodes, readers) > before * (1 + kRounding)) return;
+    // Whether it pays shows only when it is done.
+    Groups::Snapshot saved = groups.snapshot(touched);
     for (const int reader : readers) groups.recompute(reader, nodes);
     groups.drop_unused(group);
     double after = 0;
@@ -310,10 +334,56 @@ class Fuser {
       groups.lose_reader(saved.groups[0].loads);
   }
 
+  /// What `group` and `readers` take at least once these compute `node` by `nodes` themselves,
+  /// instead of loading it; 0 where that is not known.
+  double least_seconds(int group, const Node* node, std::span<const Node* const> nodes,
+                       std::span<const int> readers) {
+    Nodes loads;
+    for (const Node* inner : nodes)
+      for (const Node* read : groups.reads(inner))
+        if (std::ranges::find(nodes, read) == nodes.end()) loads.push_back(read);
+    std::ranges::sort(loads, {}, &Node::id);
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    double moved = 0;
+    int launches = 0;
+    const auto add = [&](int at, double more) {
+      const std::optional<Cost> cost = simple_cost(at);
+      if (cost) moved += cost->bytes_read + cost->bytes_written + more;
+      ++launches;
+      return cost.has_value();
+    };
+    Nodes stored;  // of what its group computes, because readers load it from now on
+    for (const int reader : readers) {
+      double more = -bytes(node);
+      for (const Node* load : loads) {
+        if (groups.contains(reader, load)) continue;
+        if (groups.home(load) == group && groups.contains(group, load)) stored.push_back(load);
+        const Nodes& known = groups[reader].loads;
+        if (!std::ranges::binary_search(known, load->id, {}, &Node::id)) more += bytes(load);
+      }
+      if (!add(reader, more)) return 0;
+    }
+    // Without anything else to store it is gone; else it drops what only `nodes` read, and stores
+    // what they read of its own.
+    if (groups[group].stores.size() > 1) {
+      double more = -bytes(node);
+      for (const Node* load : loads) {
+        if (!groups.contains(group, load))
+          more -= groups.is_read_besides(group, load, nodes) ? 0 : bytes(load);
+        else if (std::ranges::find(stored, load) != stored.end() &&
+                 !groups.is_wanted_outside(load, group, -1))
+          more += bytes(load);
+      }
+      if (!add(group, more)) return 0;
+    }
+    return launches * target_.launch_seconds + moved / target_.bandwidth;
+  }
+
   double cost_or_infinite(int group) {
     constexpr double kImpossible = 1e30;
     if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
       return kImpossible;
+    if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
     const Judge::Finding& finding = judge_.of(groups.whole(group));
     return finding.cost ? finding.cost->seconds : kImpossible;
   }
@@ -326,10 +396,11 @@ class Fuser {
   }
 
   const GraphData& graph_;
+  const Target& target_;
   const Facts& facts_;
   PlanWork& work_;
   Judge judge_;
-  std::vector<double> bytes_;     ///< of nodes, by id; -1: not known yet
+  NodeSizes sizes_;
   std::vector<Known> seconds_;    ///< by group
   std::vector<Candidate> queue_;  ///< a heap, the best on top
   std::size_t most_queued_ = 1024;
@@ -362,13 +433,13 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   for (OutputInfo& output : data.outputs)
     if (!output.is_left_out) output.node = as_value(data, output.node);
   for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  auto fuser = std::make_unique<Fuser>(data, target, facts, program.work);
+  auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
   if (options.fuse) {
     fuser->run();
     // A concat that computes its pieces may keep them from the kernels of their reductions.
     const std::vector<const Node*> placed = concats_to_place(data, fuser->groups, facts);
     if (!placed.empty()) {
-      auto other = std::make_unique<Fuser>(data, target, facts, program.work);
+      auto other = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
       other->run(placed);
       if (other->seconds() < fuser->seconds()) fuser = std::move(other);
     }

@@ -51,20 +51,19 @@ void unite(Nodes& nodes, std::span<const Node* const> more) {
     nodes = united(nodes, more);
 }
 
-/// Calls `visit` with each node of either list once.
-void for_each_of_both(std::span<const Node* const> a, std::span<const Node* const> b, auto visit) {
-  std::size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    const bool is_first = j == b.size() || (i < a.size() && a[i]->id <= b[j]->id);
-    if (is_first && j < b.size() && a[i] == b[j]) ++j;
-    visit(is_first ? a[i++] : b[j++]);
-  }
+/// What a group of `nodes` is.
+Regular regular_of(std::span<const Node* const> nodes) {
+  if (nodes.empty()) return {};
+  Regular result = regular(*nodes[0]);
+  for (const Node* node : nodes.subspan(1)) result = united(result, regular(*node));
+  return result;
 }
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph, PlanWork& work)
+Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
     : graph_(graph),
+      names_(names),
       work_(work),
       home_(graph.nodes.size(), -1),
       groups_of_(graph.nodes.size()),
@@ -110,11 +109,12 @@ Groups::Groups(const GraphData& graph, PlanWork& work)
     find_loads(group);
     find_stores(group);
   }
+  find_chain();
 }
 
 void Groups::add_group(const Node* node) {
   const int number = size();
-  groups_.push_back({.nodes = {node}, .place = number, .is_plain = is_plain(*node)});
+  groups_.push_back({.nodes = {node}, .place = number, .regular = sinter::regular(*node)});
   home_[node->id] = number;
   groups_of_[node->id].push_back(number);
 }
@@ -140,26 +140,7 @@ std::span<const Node* const> Groups::users(const Node* node) const {
                                    first_user_[node->id + 1] - first_user_[node->id]);
 }
 
-bool Groups::is_plain(const Node& node) const {
-  if (!is_elementwise(node.op) && node.op != Op::cast) return false;
-  return std::ranges::all_of(node.operands, [&](const Node* operand) {
-    if (computes(*operand)) return std::ranges::equal(operand->shape, node.shape);
-    while (is_view(*operand)) operand = operand->operand(0);
-    return !computes(*operand);
-  });
-}
-
-bool Groups::are_plain(int a, int b) const {
-  const Group& x = (*this)[a];
-  const Group& y = (*this)[b];
-  return x.is_plain && y.is_plain &&
-         std::ranges::equal(x.nodes.front()->shape, y.nodes.front()->shape);
-}
-
-const std::string& Groups::name(const Node* node) const {
-  if (!names_) names_.emplace(graph_);
-  return names_->of(node);
-}
+const std::string& Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
 bool Groups::contains(int group, const Node* node) const {
   return std::ranges::find(groups_of_[node->id], group) != groups_of_[node->id].end();
@@ -171,6 +152,13 @@ bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
     for (const int reader : groups_of_[user->id])
       if (reader != group && reader != besides && !contains(reader, node)) return true;
   return false;
+}
+
+bool Groups::is_read_besides(int group, const Node* node,
+                             std::span<const Node* const> nodes) const {
+  return std::ranges::any_of(users(node), [&](const Node* user) {
+    return contains(group, user) && std::ranges::find(nodes, user) == nodes.end();
+  });
 }
 
 void Groups::find_stores(int group) {
@@ -209,21 +197,45 @@ std::vector<int> Groups::producers(int group) const {
   return result;
 }
 
-std::size_t Groups::arguments(int a, int b) const {
-  if (b < 0) return (*this)[a].stores.size() + (*this)[a].loads.size();
-  std::size_t count = 0;
-  for (const int group : {a, b})
-    for (const Node* node : (*this)[group].stores) count += is_wanted_outside(node, a, b);
-  for_each_of_both((*this)[a].loads, (*this)[b].loads,
-                   [&](const Node* node) { count += !contains(a, node) && !contains(b, node); });
-  return count;
+std::size_t Groups::arguments(int group) const {
+  return (*this)[group].stores.size() + (*this)[group].loads.size();
+}
+
+Groups::Meeting Groups::meeting(int a, int b) const {
+  Meeting result{.arguments = (*this)[a].stores.size() + (*this)[b].stores.size()};
+  const auto add_load = [&](const Node* node, int other) {
+    if (!contains(other, node)) {
+      ++result.arguments;
+    } else if (home(node) == other) {
+      const bool is_wanted = is_wanted_outside(node, a, b);
+      result.arguments -= is_wanted ? 0 : 1;
+      result.handed_over.push_back({.node = node, .from = other, .is_wanted = is_wanted});
+    }
+  };
+  const Nodes& x = (*this)[a].loads;
+  const Nodes& y = (*this)[b].loads;
+  std::size_t i = 0, j = 0;
+  while (i < x.size() && j < y.size()) {
+    if (x[i] == y[j]) {
+      ++result.arguments;
+      result.read_by_both.push_back(x[i]);
+      ++i, ++j;
+    } else if (x[i]->id < y[j]->id) {
+      add_load(x[i++], b);
+    } else {
+      add_load(y[j++], a);
+    }
+  }
+  while (i < x.size()) add_load(x[i++], b);
+  while (j < y.size()) add_load(y[j++], a);
+  return result;
 }
 
 void Groups::merge(int into, int from, Between between) {
   find_place(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
-  target.is_plain = are_plain(into, from);
+  target.regular = regular(into, from);
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     llvm::SmallVector<int, 2>& in = groups_of_[node->id];
@@ -252,8 +264,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
     groups_of_[node->id].push_back(group);
-    target.is_plain = target.is_plain && is_plain(*node) &&
-                      std::ranges::equal(node->shape, target.nodes.front()->shape);
+    target.regular = united(target.regular, sinter::regular(*node));
   }
   sort_unique(added);
   unite(target.nodes, added);
@@ -279,7 +290,10 @@ void Groups::drop_unused(int group) {
     // Whoever else computes it becomes its home; nobody reads it from memory any more.
     if (home(node) == group && !in.empty()) home_[node->id] = in.front();
   }
-  drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  if (needed.size() < target.nodes.size()) {
+    drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+    target.regular = regular_of(target.nodes);
+  }
   find_loads(group);
   target.alive = !target.nodes.empty();
   ++target.version;

@@ -9,6 +9,7 @@
 
 #include "compiler/body.h"
 #include "compiler/kernel.h"
+#include "compiler/regular.h"
 #include "ir/adt.h"
 #include "ir/print.h"
 
@@ -25,8 +26,7 @@ struct Group {
   int version = 0;  ///< changes whenever the group does
   int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
-  /// Elementwise ops over one shape, which read one another's elements at their own place.
-  bool is_plain = false;
+  Regular regular;  ///< how its nodes read one another
   /// A concat whose pieces are stored in their places by the kernels that compute them: no kernel.
   bool is_placed = false;
 };
@@ -35,8 +35,8 @@ struct Group {
 class Groups {
  public:
   /// One group for each node that computes something, and one for each output that is only a view.
-  /// What is done is counted in `work`.
-  Groups(const GraphData& graph, PlanWork& work);
+  /// `names` are those of `graph`; what is done is counted in `work`.
+  Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work);
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
@@ -50,15 +50,29 @@ class Groups {
   /// True if the caller wants `node`, as an output or to update an input.
   bool is_result(const Node* node) const { return is_result_[node->id]; }
 
+  /// True if a node of `group` other than `nodes` reads `node`.
+  bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;
   /// Groups that read what `group` stores, and groups whose stores it reads.
   std::vector<int> consumers(int group) const;
   std::vector<int> producers(int group) const;
   /// True if `node` is stored for anybody but `group` and the groups in `besides`.
   bool is_wanted_outside(const Node* node, int group, int besides) const;
-  /// Arrays that one kernel of `a` and `b` would read and write (b = -1: of `a` alone).
-  std::size_t arguments(int a, int b = -1) const;
-  /// True if `a` and `b` together are plain.
-  bool are_plain(int a, int b) const;
+  /// Arrays that a kernel of `group` reads and writes.
+  std::size_t arguments(int group) const;
+  /// What one kernel of two groups reads and writes.
+  struct Meeting {
+    struct Handed {
+      const Node* node;
+      int from;
+      bool is_wanted;  ///< by others too
+    };
+    std::size_t arguments = 0;                        ///< arrays
+    llvm::SmallVector<const Node*, 16> read_by_both;  ///< from memory
+    llvm::SmallVector<Handed, 16> handed_over;  ///< what one of them stores and the other one reads
+  };
+  Meeting meeting(int a, int b) const;
+  /// How the nodes of both read one another.
+  Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
   /// What is known of ways between two groups through at least one other.
   enum class Detour { none, some, too_far_to_tell };
@@ -69,6 +83,9 @@ class Groups {
     std::vector<int> after;   ///< groups that wait for the earlier one, among those
   };
   Between between(int a, int b);
+  /// Finds the longest chain of groups anew, along which `between` sees far. To be called when
+  /// nodes may have been recomputed or dropped: that cuts ways.
+  void find_chain();
 
   /// Moves everything of `from` into `into`; without a detour `between` them.
   void merge(int into, int from, Between between);
@@ -111,12 +128,16 @@ class Groups {
  private:
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
   std::span<const Node* const> users(const Node* node) const;
-  bool is_plain(const Node& node) const;
   void add_group(const Node* node);
   void find_users();
   void find_loads(int group);
   void find_stores(int group);
 
+  /// True if `group` waits for `first` by way of the chain; false says nothing.
+  bool is_before(int first, int group) const {
+    return chain_after_[static_cast<std::size_t>(first)] <=
+           chain_before_[static_cast<std::size_t>(group)];
+  }
   /// Adds the groups behind `first` that `group` waits for, unless one of them waits for `first` or
   /// they are too many to look at.
   Detour ancestors(int group, int first, std::vector<int>& found);
@@ -127,11 +148,14 @@ class Groups {
   int last_place(std::span<const int> groups) const;
 
   const GraphData& graph_;
-  mutable std::optional<ValueNames> names_;  ///< made when somebody asks
+  LazyValueNames& names_;
   PlanWork& work_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
+  // By group: the last link of the chain that it waits for, and the first one that waits for it;
+  // a link is both itself.
+  std::vector<int> chain_before_, chain_after_;
   // By id of the node.
   std::vector<int> home_;
   std::vector<llvm::SmallVector<int, 2>> groups_of_;

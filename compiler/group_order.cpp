@@ -1,6 +1,7 @@
 // The order of groups: what lies between two of them, and where their union may stand. Places are
 // kept in topological order as groups merge, so that only what stands between the two is looked at
-// (Pearce and Kelly 2006).
+// (Pearce and Kelly 2006). Where that is much, the longest chain of groups mostly tells at once:
+// what leads to a link of it leads to all that a later link leads to.
 #include <algorithm>
 #include <utility>
 
@@ -17,6 +18,48 @@ constexpr std::size_t kMostVisits = 256;
 
 }  // namespace
 
+void Groups::find_chain() {
+  std::vector<int> order;  // of those alive, by place
+  for (int group = 0; group < size(); ++group)
+    if ((*this)[group].alive) order.push_back(group);
+  std::ranges::sort(order, {}, [&](int group) { return (*this)[group].place; });
+  const auto for_each_producer = [&](int group, auto visit) {
+    for (const Node* node : (*this)[group].loads)
+      if (const int from = home(node); from >= 0 && from != group)
+        visit(static_cast<std::size_t>(from));
+  };
+
+  // How many groups one after the other lead to a group, and the one before it among these.
+  std::vector<int> depth(groups_.size(), 0), before(groups_.size(), -1);
+  int last = -1;
+  for (const int group : order) {
+    const auto at = static_cast<std::size_t>(group);
+    for_each_producer(group, [&](std::size_t from) {
+      if (depth[from] < depth[at]) return;
+      depth[at] = depth[from] + 1;
+      before[at] = static_cast<int>(from);
+    });
+    if (last < 0 || depth[at] > depth[static_cast<std::size_t>(last)]) last = group;
+  }
+
+  chain_before_.assign(groups_.size(), -1);
+  chain_after_.assign(groups_.size(), size());
+  for (int at = last; at >= 0; at = before[static_cast<std::size_t>(at)]) {
+    const auto link = static_cast<std::size_t>(at);
+    chain_before_[link] = chain_after_[link] = depth[link];
+  }
+  for (const int group : order)
+    for_each_producer(group, [&](std::size_t from) {
+      int& position = chain_before_[static_cast<std::size_t>(group)];
+      position = std::max(position, chain_before_[from]);
+    });
+  for (std::size_t i = order.size(); i-- > 0;)
+    for_each_producer(order[i], [&](std::size_t from) {
+      chain_after_[from] =
+          std::min(chain_after_[from], chain_after_[static_cast<std::size_t>(order[i])]);
+    });
+}
+
 Groups::Detour Groups::ancestors(int group, int first, std::vector<int>& found) {
   std::size_t visits = 0;
   bool is_reached = false;
@@ -25,7 +68,10 @@ Groups::Detour Groups::ancestors(int group, int first, std::vector<int>& found) 
     for (const Node* node : (*this)[at].loads) {
       const int producer = home(node);
       ++visits;
-      is_reached = is_reached || (producer == first && at != group);
+      if (producer == first)
+        is_reached = is_reached || at != group;
+      else
+        is_reached = is_reached || (producer >= 0 && is_before(first, producer));
       if (producer < 0 || (*this)[producer].place <= (*this)[first].place) continue;
       if (std::exchange(seen_[static_cast<std::size_t>(producer)], search) != search)
         found.push_back(producer);
@@ -87,6 +133,9 @@ void Groups::find_place(int into, int from, Between between) {
   moved.push_back(into);
   moved.insert(moved.end(), between.after.begin(), between.after.end());
   at(into).place = (*this)[first].place;
+  const auto to = static_cast<std::size_t>(into), gone = static_cast<std::size_t>(from);
+  chain_before_[to] = std::max(chain_before_[to], chain_before_[gone]);
+  chain_after_[to] = std::min(chain_after_[to], chain_after_[gone]);
   std::vector<int> places;
   for (const int group : moved) places.push_back(place_of(group));
   std::ranges::sort(places);

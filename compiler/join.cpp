@@ -205,6 +205,11 @@ class Joiner {
   int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
   int latest() const { return static_cast<int>(launches_.size()) - 1; }
 
+  /// Of what a kernel takes, what keeps the memory busy.
+  double moving_seconds(const Kernel& kernel) const {
+    return std::min(kernel.seconds - target_.launch_seconds, kernel.bytes / target_.bandwidth);
+  }
+
   /// What comes right behind a kernel in its list: one of them alone is no reason for a launch, and
   /// half of them save none.
   void find_followers() {
@@ -212,7 +217,10 @@ class Joiner {
     for (std::size_t i = program_.kernels.size(); i-- > 1;) {
       const Kernel& next = program_.kernels[i];
       if (next.list < 0 || next.list != program_.kernels[i - 1].list) continue;
-      followers_[i - 1] = {.seconds = followers_[i].seconds + next.seconds - target_.launch_seconds,
+      const double seconds = next.seconds - target_.launch_seconds;
+      followers_[i - 1] = {.seconds = followers_[i].seconds + seconds,
+                           .moving = followers_[i].moving + moving_seconds(next),
+                           .beside = followers_[i].beside + (next.schedule.in_shared ? 0 : seconds),
                            .bytes = followers_[i].bytes + next.bytes};
     }
   }
@@ -221,6 +229,8 @@ class Joiner {
   Launch with_followers(Launch launch, int added, int phase) const {
     const Followers& followers = followers_[static_cast<std::size_t>(added)];
     launch.seconds += followers.seconds;
+    launch.moving += followers.moving;
+    launch.beside += followers.beside;
     if (phase > 0) launch.tail_bytes += followers.bytes;
     return launch;
   }
@@ -281,7 +291,7 @@ class Joiner {
                 .arrays = launch.arrays,
                 .sizes = launch.sizes & suited_sizes(added, target_),
                 .seconds = launch.seconds + seconds,
-                .moving = launch.moving + std::min(seconds, added.bytes / target_.bandwidth),
+                .moving = launch.moving + moving_seconds(added),
                 .beside = launch.beside + (added.schedule.in_shared ? 0 : seconds),
                 .has_shared = launch.has_shared || added.schedule.in_shared,
                 .tail_bytes = launch.tail_bytes + (phase > 0 ? added.bytes : 0)};
@@ -458,7 +468,9 @@ class Joiner {
 
   /// Of a kernel: those right behind it that are of its list.
   struct Followers {
-    double seconds = 0;  ///< without what it takes to launch them
+    double seconds = 0;
+    double moving = 0;
+    double beside = 0;
     double bytes = 0;
   };
 

@@ -28,7 +28,7 @@ struct Buffer {
   DType dtype = DType::f32;
   std::vector<Extent> strides;  ///< in elements, one per axis of the node
   Extent elements;  ///< from the first to the last one touched; without meaning where one axis is 0
-  std::string name;
+  std::string name;   ///< of an input or output; a temporary has that of its node
   int whole = -1;     ///< the buffer that it is a part of, which is no part itself; -1: of none
   Extent offset = 0;  ///< of a part: where it begins in the whole, in elements
 };
@@ -136,6 +136,9 @@ struct Program {
 
   /// What users read the graph's values as.
   const ValueNames& names() const { return lazy_names->of(graph->data()); }
+  const std::string& name_of(const Buffer& buffer) const {
+    return buffer.kind == Buffer::Kind::temporary ? names().of(buffer.node) : buffer.name;
+  }
 };
 
 }  // namespace sinter

@@ -41,8 +41,10 @@ int count_ops(const GraphData& graph) {
 
 /// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
 /// changes something early in a long program makes all that follows from it anew.
-void shed(Graph& graph) {
-  if (graph.data().nodes.size() * 2 > reachable(graph.data()).size() * 3) graph = compact(graph);
+void shed(Graph& graph, Passes& passes) {
+  if (graph.data().nodes.size() * 2 <= reachable(graph.data()).size() * 3) return;
+  graph = compact(graph);
+  passes.go_on_with(graph.data());
 }
 
 }  // namespace
@@ -60,15 +62,15 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     graph.data().outputs[i].is_left_out = options.left_out[i];
   std::vector<Guard> guards;
   passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
-  shed(graph);
+  shed(graph, passes);
   passes.run("fold", graph, [&] { fold(graph.data()); });
-  shed(graph);
+  shed(graph, passes);
   passes.run("simplify", graph, [&] { simplify(graph.data()); });
 
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    graph = compact(graph);
+    if (graph.data().nodes.size() > reachable(graph.data()).size()) graph = compact(graph);
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;

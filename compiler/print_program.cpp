@@ -78,7 +78,7 @@ class Printer {
     switch (buffer.kind) {
       case Buffer::Kind::input: return fmt::format("input {}", buffer.name);
       case Buffer::Kind::output: return fmt::format("output {}", buffer.name);
-      case Buffer::Kind::temporary: return fmt::format("temporary {}", buffer.name);
+      case Buffer::Kind::temporary: return fmt::format("temporary {}", program_.name_of(buffer));
     }
     return {};
   }

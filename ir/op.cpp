@@ -206,7 +206,10 @@ DType reduction_result(Op op, DType dtype) {
 
 bool AttributeInfo::required() const { return default_text.empty(); }
 
-const OpInfo& info(Op op) { return table()[static_cast<std::size_t>(op)]; }
+const OpInfo& info(Op op) {
+  static const OpInfo* const rows = table().data();  // asked for each node, again and again
+  return rows[static_cast<std::size_t>(op)];
+}
 
 std::span<const OpInfo> op_table() { return table(); }
 

@@ -70,7 +70,7 @@ void add_proof(KernelExplanation& explanation, const Program& program, const Sou
   for (std::size_t i = 0; i < source.arguments.size(); ++i)
     if (const Argument& argument = source.arguments[i]; argument.kind == Argument::Kind::buffer)
       explanation.arrays.push_back(access_of(accesses, ptx, argument, static_cast<int>(i),
-                                             buffer_of(program, argument).name));
+                                             program.name_of(buffer_of(program, argument))));
   explanation.is_compiled = true;
   explanation.independent_loads = report.cubin.loads_in_flight;
   explanation.may_start_early = source.may_start_early;

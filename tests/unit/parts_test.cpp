@@ -1,4 +1,5 @@
 // Buffers that are parts of buffers: concats that no kernel computes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

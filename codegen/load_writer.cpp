@@ -1,0 +1,95 @@
+// Loads: in which form each is written, and what it counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/kernel_writer.h"
+#include "compiler/touched.h"
+
+namespace sinter {
+
+bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned) {
+  const int size = size_of(dtype);
+  const int widest = std::min(schedule.vector * size, 16);
+  if (aligned * size < widest) return false;
+  const bool is_bound =
+      program.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::temporary;
+  if (is_bound && program.facts.alignment < widest) return false;
+  return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
+}
+
+void KernelWriter::note_access(Does what, int buffer, bool is_vector) {
+  const int size = size_of(program.buffers[static_cast<std::size_t>(buffer)].dtype);
+  const int bytes = is_vector ? std::min(schedule.vector * size, 16) : size;
+  int& widest = (what == Does::load ? load_bytes_ : store_bytes_)[buffer];
+  widest = std::max(widest, bytes);
+  source.vector_bytes = std::max(source.vector_bytes, bytes);
+}
+
+const std::string& KernelWriter::tiled_element(const Value& load) const {
+  return tiled_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
+KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
+  if (!tiled_element(value).empty()) return {Access::element, {}};
+  if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
+  const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
+    return is_same_along_vector(condition);
+  });
+  const std::optional<Extent> step =
+      step_along(value.at, vector_axis, schedule.vector, program.facts);
+  if (!step || !is_same) return {Access::element, {}};
+  const int buffer = program.buffer_of.lookup(value.node);
+  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer, value.aligned))
+    return {Access::vector, {}};
+  return {Access::apart, text(*step)};
+}
+
+std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
+                                    const std::string& count) {
+  if (!tiled_element(value).empty()) return tiled_element(value);
+  const int buffer = program.buffer_of.lookup(value.node);
+  const std::string memory = buffer_name(buffer, false);
+  const std::string at = text(value.at, form.access == Access::element);
+  const std::string some = count.empty() ? "" : ", " + count;
+  note_access(Does::load, buffer, form.access == Access::vector);
+  switch (form.access) {
+    case Access::vector:
+      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? "" : "_some", schedule.vector,
+                         memory, at, some);
+    case Access::apart:
+      return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
+                         count.empty() ? std::to_string(schedule.vector) : count);
+    case Access::scalar:
+    case Access::element: break;
+  }
+  return fmt::format("load({}, {})", memory, at);
+}
+
+std::string KernelWriter::counted_load(int value, int vector) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  count_load(v);
+  source.vector_bytes = std::max(source.vector_bytes, vector * size_of(v.dtype));
+  return fmt::format("load<{}>({}, {})", vector,
+                     buffer_name(program.buffer_of.lookup(v.node), false), text(v.at, false));
+}
+
+void KernelWriter::read_from_tile(int value, std::string element) {
+  tiled_[static_cast<std::size_t>(value)] = std::move(element);
+}
+
+std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
+  return condition_text({conditions.begin(), conditions.end()}, false);
+}
+
+void KernelWriter::count_load(const Value& value) {
+  if (!tiled_element(value).empty()) return;  // when the tile was filled
+  const Touched touched = touched_elements(body, value);
+  source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
+  const Extent bytes = touched.elements * Extent(size_of(value.dtype));
+  source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+  Extent& read = source.read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  read = read + bytes;
+}
+
+}  // namespace sinter
