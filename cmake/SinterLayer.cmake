@@ -1,7 +1,7 @@
-# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries…): one layer of sinter as a static library of
-# every .cpp under its folder. A layer that has no source yet is an interface.
+# sinter_layer(<name> [SOURCES extra.cpp…] LINK libraries… [PRECOMPILE headers…]): one layer of sinter as a
+# static library of every .cpp under its folder. A layer that has no source yet is an interface.
 function(sinter_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;LINK;PRECOMPILE")
   set(target sinter_${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(APPEND sources ${layer_SOURCES})
@@ -9,6 +9,7 @@ function(sinter_layer name)
     add_library(${target} STATIC ${sources})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_link_libraries(${target} PRIVATE sinter_flags PUBLIC ${layer_LINK})
+    sinter_precompile(${target} ${layer_PRECOMPILE})
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)

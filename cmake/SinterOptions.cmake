@@ -30,6 +30,23 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# Headers that most files of a target include are compiled once. ccache does better with what has not
+# changed, and does not see into precompiled headers.
+set(precompile_default OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(precompile_default ON)
+endif()
+option(SINTER_PRECOMPILE "Compile the most used headers once per target" ${precompile_default})
+
+# sinter_precompile(<target> headers…): besides those of the standard library and fmt.
+function(sinter_precompile target)
+  if(SINTER_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <cmath> <functional> <map> <memory> <optional> <span> <string> <string_view> <unordered_map>
+      <utility> <vector> <fmt/format.h> ${ARGN})
+  endif()
+endfunction()
+
 # Everything of ours is compiled with these; consumers of sinter::sinter get none of them.
 add_library(sinter_flags INTERFACE)
 target_compile_features(sinter_flags INTERFACE cxx_std_20)
