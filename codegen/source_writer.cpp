@@ -1,5 +1,7 @@
 #include "codegen/source_writer.h"
 
+#include <fmt/format.h>
+
 namespace sinter {
 
 void SourceWriter::line(std::string_view text) {
@@ -13,6 +15,10 @@ void SourceWriter::line(std::string_view text) {
 void SourceWriter::directive(std::string_view text) {
   text_ += text;
   text_ += '\n';
+}
+
+std::string SourceWriter::loop_head(std::string_view variable, std::string_view count) {
+  return fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
 }
 
 }  // namespace sinter

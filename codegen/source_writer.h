@@ -27,14 +27,14 @@ class SourceWriter {
   /// A loop over 0 … count - 1 that the compiler unrolls.
   void unrolled(std::string_view variable, std::string_view count, std::invocable auto body) {
     directive("#pragma unroll");
-    const std::string name(variable);
-    block("for (int " + name + " = 0; " + name + " < " + std::string(count) + "; ++" + name + ")",
-          body);
+    block(loop_head(variable, count), body);
   }
 
   const std::string& text() const { return text_; }
 
  private:
+  static std::string loop_head(std::string_view variable, std::string_view count);
+
   std::string text_;
   int depth_;
 };
