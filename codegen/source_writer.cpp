@@ -17,6 +17,16 @@ void SourceWriter::directive(std::string_view text) {
   text_ += '\n';
 }
 
+void SourceWriter::open(std::string_view head) {
+  line(fmt::format("{} {{", head));
+  ++depth_;
+}
+
+void SourceWriter::close() {
+  --depth_;
+  line("}");
+}
+
 std::string SourceWriter::loop_head(std::string_view variable, std::string_view count) {
   return fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
 }

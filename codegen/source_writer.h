@@ -18,11 +18,9 @@ class SourceWriter {
   void directive(std::string_view text);
   /// `head {`, what `body` writes, `}`.
   void block(std::string_view head, std::invocable auto body) {
-    line(std::string(head) + " {");
-    ++depth_;
+    open(head);
     body();
-    --depth_;
-    line("}");
+    close();
   }
   /// A loop over 0 … count - 1 that the compiler unrolls.
   void unrolled(std::string_view variable, std::string_view count, std::invocable auto body) {
@@ -33,6 +31,8 @@ class SourceWriter {
   const std::string& text() const { return text_; }
 
  private:
+  void open(std::string_view head);
+  void close();
   static std::string loop_head(std::string_view variable, std::string_view count);
 
   std::string text_;

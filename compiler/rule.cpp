@@ -34,7 +34,7 @@ std::optional<Literal> literal_in(const Literal& literal, DType dtype) {
 }
 
 /// True if `node` looks like `pattern`; `bound` gets the meaning of its wildcards.
-bool match(When when, const Node& pattern, const Node& node, Bindings& bound) {
+bool match(When when, const Node& pattern, const Node& node, WildcardBindings& bound) {
   if (is_wildcard(pattern)) return fits(when, pattern, node) && bound.bind(&pattern, &node);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
     const std::optional<Literal> expected = literal_in(*number, node.dtype);
@@ -47,7 +47,7 @@ bool match(When when, const Node& pattern, const Node& node, Bindings& bound) {
       if (!match(when, *pattern.operand(i), *operands[i], bound)) return false;
     return true;
   };
-  const Bindings before = bound;
+  const WildcardBindings before = bound;
   if (in_order(node.operands)) return true;
   bound = before;
   if (!(info(node.op).traits & Commutative)) return false;
@@ -87,13 +87,13 @@ std::span<const Rule* const> rules_for(Op op) {
 
 }  // namespace
 
-std::optional<Bindings> match(const Rule& rule, const Node& node) {
-  Bindings bound;
+std::optional<WildcardBindings> match(const Rule& rule, const Node& node) {
+  WildcardBindings bound;
   if (!match(rule.when, *rule.from.node(), node, bound)) return std::nullopt;
   return bound;
 }
 
-const Node* instantiate(GraphData& graph, const Node& pattern, const Bindings& bindings,
+const Node* instantiate(GraphData& graph, const Node& pattern, const WildcardBindings& bindings,
                         const Node& like) {
   const Location location = graph.location(&like);
   if (is_wildcard(pattern)) return conform(graph, bindings.lookup(&pattern), like);
@@ -116,7 +116,7 @@ const Node* instantiate(GraphData& graph, const Node& pattern, const Bindings& b
 
 const Node* apply_rules(GraphData& graph, const Node* node) {
   for (const Rule* rule : rules_for(node->op))
-    if (const std::optional<Bindings> bindings = match(*rule, *node))
+    if (const std::optional<WildcardBindings> bindings = match(*rule, *node))
       return instantiate(graph, *rule->to.node(), *bindings, *node);
   return node;
 }

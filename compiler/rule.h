@@ -35,7 +35,7 @@ struct RuleTable {
 const RuleTable& rule_table();
 
 /// What the wildcards stand for. A pattern has few, so a list is faster than a map.
-class Bindings {
+class WildcardBindings {
  public:
   /// Lets `wildcard` stand for `node`; false if it stands for another one already.
   bool bind(const Node* wildcard, const Node* node) {
@@ -59,10 +59,10 @@ class Bindings {
 };
 
 /// The bindings under which `node` looks like `rule.from`.
-std::optional<Bindings> match(const Rule& rule, const Node& node);
+std::optional<WildcardBindings> match(const Rule& rule, const Node& node);
 
 /// `pattern` over the bound values, in a shape and dtype that `like` has.
-const Node* instantiate(GraphData& graph, const Node& pattern, const Bindings& bindings,
+const Node* instantiate(GraphData& graph, const Node& pattern, const WildcardBindings& bindings,
                         const Node& like);
 
 /// The first rule that fits `node`, applied; `node` itself if there is none.

@@ -44,8 +44,8 @@ bool fill(NvrtcTable& table, void* library) {
 }
 
 /// `context` says what was being compiled.
-void check(const NvrtcTable& table, nvrtcResult result, std::string_view call,
-           std::string_view context) {
+void check_call(const NvrtcTable& table, nvrtcResult result, std::string_view call,
+                std::string_view context) {
   if (result == NVRTC_SUCCESS) return;
   throw DriverError(
       fmt::format("{} failed for {}: {}", call, context, table.nvrtcGetErrorString(result)),
@@ -53,16 +53,16 @@ void check(const NvrtcTable& table, nvrtcResult result, std::string_view call,
 }
 
 /// A program that is destroyed with this.
-class Program {
+class NvrtcProgram {
  public:
-  Program(const NvrtcTable& table, const std::string& text, std::string context)
+  NvrtcProgram(const NvrtcTable& table, const std::string& text, std::string context)
       : table_(table), context_(std::move(context)) {
     check(table.nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() { table_.nvrtcDestroyProgram(&program_); }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+  ~NvrtcProgram() { table_.nvrtcDestroyProgram(&program_); }
 
   nvrtcResult compile(std::span<const std::string> options) {
     std::vector<const char*> pointers;
@@ -83,7 +83,7 @@ class Program {
     return result;
   }
   void check(nvrtcResult result, std::string_view call) const {
-    sinter::check(table_, result, call, context_);
+    check_call(table_, result, call, context_);
   }
 
  private:
@@ -155,7 +155,7 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
   if (has_option(kHasMinimal)) options.push_back("--minimal");
   if (has_option(kHasNoCache)) options.push_back("--no-cache");
 
-  Program program(table_, write_program(prelude, kernels), describe(kernels, architecture));
+  NvrtcProgram program(table_, write_program(prelude, kernels), describe(kernels, architecture));
   const nvrtcResult result = program.compile(options);
   NvrtcOutput output{.log = program.log()};
   if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {

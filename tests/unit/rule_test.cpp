@@ -98,7 +98,7 @@ class Instance {
 
   DType dtype_;
   std::map<std::string, const Node*> wildcards_;
-  Bindings bound_;
+  WildcardBindings bound_;
   std::size_t count_ = 1;
 };
 
