@@ -110,6 +110,7 @@ class ColumnWriter {
   }
 
   void write_pass(int pass) {
+    writer_.pass = pass;
     const Sinks sinks{
         .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
         .stores = stores_of_pass(body_, pass),

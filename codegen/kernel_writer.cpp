@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/cache_hints.h"
 #include "compiler/kernel_body.h"
 #include "compiler/tree.h"
 #include "ir/custom.h"
@@ -21,6 +22,7 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
   tiled_.resize(body.values.size());
   tile_calls_.resize(body.stores.size());
   moves_.resize(body.values.size());
+  if (schedule.has_hints) last_reads_ = last_reads(body, schedule);
   source.entry = entry;
   source.threads = schedule.threads;
   names_.take(entry);

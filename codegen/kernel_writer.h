@@ -61,6 +61,8 @@ class KernelWriter {
   int vector_axis = -1;  ///< the axis that a Vector runs along; -1: none
   std::map<int, std::string> axis_names;
 
+  int pass = 0;  ///< over the reduced axis, which is being written
+
   std::string store_condition;  ///< variable that says whether a tile's stores happen
 
   // --- text -------------------------------------------------------------------------------------
@@ -187,6 +189,8 @@ class KernelWriter {
   std::string custom_definitions(const std::string& head) const;
   std::string custom_namespace() const { return fmt::format("custom_of_{}", source.entry); }
   LoadForm load_form(const Value& value);
+  /// `_streaming` or `_retained`, if the caches are told what becomes of `value`.
+  std::string_view load_hint(const Value& value) const;
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   /// At element `k` of a vector, or at its first; empty where nothing has to be asked.
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
@@ -228,6 +232,7 @@ class KernelWriter {
   NameSet names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
+  std::vector<int> last_reads_;  ///< of each value (cache_hints.h); empty: no hints
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
   std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty

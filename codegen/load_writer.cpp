@@ -45,6 +45,17 @@ KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   return {Access::apart, text(*step)};
 }
 
+std::string_view KernelWriter::load_hint(const Value& value) const {
+  if (last_reads_.empty()) return "";
+  const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
+  // Such loads may take what the launch writes from where it was before.
+  const int buffer = program.buffer_of.lookup(value.node);
+  const bool is_written =
+      exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
+  if (last < 0 || is_written) return "";
+  return last <= pass ? "_streaming" : "_retained";
+}
+
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
@@ -55,22 +66,27 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   note_access(Does::load, buffer, form.access == Access::vector);
   switch (form.access) {
     case Access::vector:
-      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? "" : "_some", schedule.vector,
-                         memory, at, some);
+      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
+                         schedule.vector, memory, at, some);
     case Access::apart:
       return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
                          count.empty() ? std::to_string(schedule.vector) : count);
     case Access::scalar:
     case Access::element: break;
   }
-  return fmt::format("load({}, {})", memory, at);
+  // Neighbouring threads must read neighbours: else a line is asked for again before long.
+  const std::optional<Extent> step =
+      vector_axis < 0 || schedule.vector > 1
+          ? std::nullopt
+          : step_along(value.at, vector_axis, schedule.vector, program.facts);
+  return fmt::format("load{}({}, {})", step && step->is(1) ? load_hint(value) : "", memory, at);
 }
 
 std::string KernelWriter::counted_load(int value, int vector) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   count_load(v);
   source.vector_bytes = std::max(source.vector_bytes, vector * size_of(v.dtype));
-  return fmt::format("load<{}>({}, {})", vector,
+  return fmt::format("load{}<{}>({}, {})", load_hint(v), vector,
                      buffer_name(program.buffer_of.lookup(v.node), false), text(v.at, false));
 }
 

@@ -37,7 +37,7 @@ bool is_reserved_word(std::string_view name) {
       "f16", "bf16", "f8e4m3", "f8e5m2", "c64", "Vector", "Word", "Words", "Exchange", "RowShape",
       "RowReduction", "ColumnShape", "ColumnReduction", "Shape", "Sum", "Prod", "Max", "Min",
       "ArgMax", "ArgMin", "Welford", "LogSumExp", "Ends", "Unsigned", "Convert", "load",
-      "load_some", "load_apart", "load_streaming", "store", "store_some", "store_apart", "to_float",
+      "load_some", "load_apart", "load_streaming", "load_retained", "store", "store_some", "store_apart", "to_float",
       "to_f16", "to_bf16", "to_memory", "from_memory", "rounded", "to_integer", "to_odd",
       "truncated", "wrapped_index", "opaque_value", "maximum", "minimum", "wrapping_add",
       "wrapping_sub", "wrapping_mul", "wrapping_neg", "wrapping_abs", "as_float", "as_double",

@@ -204,6 +204,7 @@ void RowPasses::write_loads(std::span<const int> kept) {
 }
 
 void RowPasses::write_pass(int pass, bool loads_done) {
+  writer_.pass = pass;
   Sinks sinks{
       .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
       .columns = columns_of_pass(pass),

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/access.h"
+#include "compiler/cache_hints.h"
 #include "compiler/candidate_list.h"
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
@@ -381,10 +382,8 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
   return list.take();
 }
 
-}  // namespace
-
-std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
-                                 const Facts& facts) {
+std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body,
+                                               const Target& target, const Facts& facts) {
   switch (kind) {
     case KernelKind::pointwise:
       return with_tiles(pointwise(body, target, facts), body, target, facts);
@@ -397,6 +396,13 @@ std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target
     case KernelKind::joined: break;  // its members have their own
   }
   return {};
+}
+
+}  // namespace
+
+std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
+                                 const Facts& facts) {
+  return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
 }
 
 }  // namespace sinter

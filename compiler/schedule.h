@@ -29,6 +29,7 @@ struct Schedule {
   int pieces = 1;
   int blocks_per_sm = 0;  ///< that the compiler must leave registers for; 0: as it likes
   bool split = false;     ///< the parts of one row are dealt out to blocks; the last one finishes
+  bool has_hints = false;  ///< loads tell the caches what will be read again, and what will not
   /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.
   int tile = 0;

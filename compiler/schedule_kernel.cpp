@@ -59,6 +59,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
+  if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,

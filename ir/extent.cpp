@@ -257,6 +257,17 @@ std::optional<Extent> divide_exactly(Extent a, Extent b) {
   return make(table_of(a, b), std::move(quotient));
 }
 
+namespace {
+
+/// False only of two numbers.
+bool fits_product(Extent a, Extent b) {
+  std::int64_t product = 0;
+  return !a.is_number() || !b.is_number() ||
+         !__builtin_mul_overflow(a.number(), b.number(), &product);
+}
+
+}  // namespace
+
 Extent floor_div(Extent a, Extent divisor) {
   if (divisor.is_number() && divisor.number() <= 0)
     throw UserError(fmt::format("floor_div({}, {}): the divisor must be above 0", to_string(a),
@@ -284,10 +295,10 @@ Extent floor_div(Extent a, Extent divisor) {
   const Extent outside = make(table, std::move(whole));
   const Extent inside = make(table, std::move(rest));
   if (provably_nonnegative(inside) && provably_less(inside, divisor)) return outside;
-  // floor(floor(x / a) / b) = floor(x / (a × b)).
+  // floor(floor(x / a) / b) = floor(x / (a × b)), where that product fits.
   const std::vector<ExtentTerm> terms = terms_of(inside);
   if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
-      terms[0].atoms[0]->name.empty())
+      terms[0].atoms[0]->name.empty() && fits_product(terms[0].atoms[0]->divisor, divisor))
     return outside + floor_div(terms[0].atoms[0]->numerator, terms[0].atoms[0]->divisor * divisor);
   return outside + make(table, {{.atoms = {table->quotient(inside, divisor)}, .coefficient = 1}});
 }

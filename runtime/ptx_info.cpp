@@ -94,18 +94,33 @@ class Reader {
     } else if ((is_load || is_store) && is_global(opcode)) {
       accesses_.push_back({.line = line_,
                            .bytes = bytes_of(opcode),
-                           .parameter = pointer_among(words, 1),
+                           .parameter = parameter_among(words),
                            .is_store = is_store});
     } else if (!is_load && !is_store && !pointers_.contains(words[1])) {
       // Addresses are made of pointers by whatever arithmetic; what a loop carries was copied
       // first.
-      if (const int pointer = pointer_among(words, 2); pointer >= 0) pointers_[words[1]] = pointer;
+      if (const int pointer = among(pointers_, words, 2); pointer >= 0)
+        pointers_[words[1]] = pointer;
+      // Loads with a cache operator take addresses as they are, without a conversion.
+      else if (const int wide = among(values_, words, 2); wide >= 0 && is_wide(opcode))
+        values_.try_emplace(words[1], wide);
     }
   }
 
-  int pointer_among(const Words& words, std::size_t first) const {
+  /// Arithmetic of 64 bits, in which addresses are made.
+  static bool is_wide(std::string_view opcode) {
+    return opcode.ends_with("64") && !is_opcode(opcode, "cvt");
+  }
+
+  int parameter_among(const Words& words) const {
+    const int pointer = among(pointers_, words, 1);
+    return pointer >= 0 ? pointer : among(values_, words, 1);
+  }
+
+  static int among(const std::unordered_map<std::string_view, int>& known, const Words& words,
+                   std::size_t first) {
     for (std::size_t i = first; i < words.size(); ++i)
-      if (const auto at = pointers_.find(words[i]); at != pointers_.end()) return at->second;
+      if (const auto at = known.find(words[i]); at != known.end()) return at->second;
     return -1;
   }
 

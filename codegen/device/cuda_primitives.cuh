@@ -191,22 +191,94 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
   for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i) value.words[i] = from[i];
   return value.vector;
 }
-template <int N, class T, class Index>
-__device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index) {
+// Loads of memory that nothing writes while the kernel runs, and what becomes of it in the caches.
+
+// It is not read again: its lines are the first to leave.
+struct Streaming {
+  static __device__ __forceinline__ void load(uint4& word, unsigned long long at) {
+    asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(at));
+  }
+  static __device__ __forceinline__ void load(uint2& word, unsigned long long at) {
+    asm("ld.global.cs.nc.v2.u32 {%0, %1}, [%2];" : "=r"(word.x), "=r"(word.y) : "l"(at));
+  }
+  static __device__ __forceinline__ void load(unsigned& word, unsigned long long at) {
+    asm("ld.global.cs.nc.u32 %0, [%1];" : "=r"(word) : "l"(at));
+  }
+  static __device__ __forceinline__ void load(unsigned short& word, unsigned long long at) {
+    asm("ld.global.cs.nc.u16 %0, [%1];" : "=h"(word) : "l"(at));
+  }
+  static __device__ __forceinline__ void load(unsigned char& word, unsigned long long at) {
+    unsigned wide;
+    asm("ld.global.cs.nc.u8 %0, [%1];" : "=r"(wide) : "l"(at));
+    word = static_cast<unsigned char>(wide);
+  }
+};
+// This kernel reads it again: its lines are the last to leave the L2 cache.
+struct Retained {
+#if __CUDA_ARCH__ >= 800
+  static __device__ __forceinline__ unsigned long long policy() {
+    unsigned long long made;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(made));
+    return made;
+  }
+  static __device__ __forceinline__ void load(uint4& word, unsigned long long at) {
+    asm("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(at), "l"(policy()));
+  }
+  static __device__ __forceinline__ void load(uint2& word, unsigned long long at) {
+    asm("ld.global.nc.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+        : "=r"(word.x), "=r"(word.y)
+        : "l"(at), "l"(policy()));
+  }
+  static __device__ __forceinline__ void load(unsigned& word, unsigned long long at) {
+    asm("ld.global.nc.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(word) : "l"(at), "l"(policy()));
+  }
+  static __device__ __forceinline__ void load(unsigned short& word, unsigned long long at) {
+    asm("ld.global.nc.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(word) : "l"(at), "l"(policy()));
+  }
+  static __device__ __forceinline__ void load(unsigned char& word, unsigned long long at) {
+    unsigned wide;
+    asm("ld.global.nc.L2::cache_hint.u8 %0, [%1], %2;" : "=r"(wide) : "l"(at), "l"(policy()));
+    word = static_cast<unsigned char>(wide);
+  }
+#else
+  template <class Word>
+  static __device__ __forceinline__ void load(Word& word, unsigned long long at) {
+    word = *reinterpret_cast<const Word*>(at);
+  }
+#endif
+};
+template <class Cached, int N, class T>
+__device__ __forceinline__ Vector<T, N> load_cached(const T* pointer) {
   Words<T, N> value;
-  const auto* from = reinterpret_cast<const typename Words<T, N>::Type*>(pointer + index);
+  const auto at = reinterpret_cast<unsigned long long>(pointer);
 #pragma unroll
   for (int i = 0; i < Words<T, N>::kBytes / Words<T, N>::kWord; ++i)
-    value.words[i] = __ldcs(from + i);
+    Cached::load(value.words[i], at + i * Words<T, N>::kWord);
   return value.vector;
 }
-template <class T, class Index>
-__device__ __forceinline__ T load(const T* pointer, Index index) {
-  return pointer[index];
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_streaming(const T* pointer, Index index) {
+  return load_cached<Streaming, N>(pointer + index);
+}
+template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_retained(const T* pointer, Index index) {
+  return load_cached<Retained, N>(pointer + index);
 }
 template <class T, class Index>
 __device__ __forceinline__ T load_streaming(const T* pointer, Index index) {
   return load_streaming<1>(pointer, index)[0];
+}
+template <class T, class Index>
+__device__ __forceinline__ T load_retained(const T* pointer, Index index) {
+  return load_retained<1>(pointer, index)[0];
+}
+template <class T, class Index>
+__device__ __forceinline__ T load(const T* pointer, Index index) {
+  return pointer[index];
 }
 template <int N, class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value) {

@@ -162,6 +162,16 @@ __device__ __forceinline__ T load_streaming(const T* pointer, Index index,
   return load(pointer, index, site);
 }
 template <int N, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_retained(const T* pointer, Index index,
+                                                      int site = __builtin_LINE()) {
+  return load<N>(pointer, index, site);
+}
+template <class T, class Index>
+__device__ __forceinline__ T load_retained(const T* pointer, Index index,
+                                           int site = __builtin_LINE()) {
+  return load(pointer, index, site);
+}
+template <int N, class T, class Index>
 __device__ __forceinline__ void store(T* pointer, Index index, const Vector<T, N>& value,
                                       int site = __builtin_LINE()) {
   SINTER_TOUCH(pointer + index, N * sizeof(T), site, true);

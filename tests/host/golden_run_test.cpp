@@ -27,7 +27,7 @@ TEST_P(GoldenRun, PassesEveryCheckOnTheHostDevice) {
   for (const GoldenSizes& sizes : runs) {
     std::vector<Size> named;
     for (const auto& [name, value] : sizes) named.push_back({name, value});
-    run_and_check(graph, named, {.misaligned = true});
+    run_and_check(graph, named, {.misaligned = true, .optimized = true});
   }
 }
 

@@ -45,7 +45,7 @@ TEST_P(OpTable, NumbersGiveTheBitsOfLoadedValues) {
       pairs.emplace_back(text + "_number", text + "_loaded");
     }
   }
-  const RunResult result = run_and_check(graph, {}, {.candidates = false});
+  const RunResult result = run_and_check(graph, {}, {.candidates = false, .optimized = true});
   for (const auto& [number, loaded] : pairs)
     EXPECT_TRUE(equal_bits(result.results.at(number), result.results.at(loaded))) << number;
 }
@@ -140,7 +140,9 @@ TEST(OpTableTest, ValuesThatAreFoundToBeNumbersGiveTheBitsOfLoadedOnes) {
       graph.output(std::string(row.name),
                    record_elementwise(row.op, {operands, static_cast<std::size_t>(row.arity)}));
     }
-  run_and_check(graph, {}, {.candidates = false});  // fused, and unfused, where all are loaded
+  run_and_check(
+      graph, {},
+      {.candidates = false, .optimized = true});  // fused, and unfused, where all are loaded
 }
 
 /// The values at which formulas go wrong.

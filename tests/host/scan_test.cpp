@@ -69,6 +69,19 @@ graph long_columns(x: f32[rows, columns] {range = [-1, 1]}, m: i32[rows, columns
                   {.candidates = columns == 3, .replay = columns == 3});
 }
 
+TEST(Scans, BesideOthersInOneLaunch) {
+  for (const std::int64_t n : {0, 1, 1500})
+    run_and_check(R"(
+graph beside(x: f64[1, n] {range = [0.9, 1.1]}, m: f64[1, 1]) {
+  p = cumprod x {axis = 1}
+  c = concat m, p {axis = 1}
+  s = slice c {axis = 1, begin = 0, end = n, step = 1}
+  update x, s
+  return m
+})",
+                  {{"n", n}}, {.candidates = false});
+}
+
 TEST(Scans, OfNothing) {
   run_and_check(R"(
 graph nothing(x: f32[4, 0], y: i32[0, 7]) {

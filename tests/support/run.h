@@ -37,13 +37,14 @@ struct CheckSettings {
   bool candidates = true;   ///< every candidate schedule of every kernel, one after the other
   bool replay = true;       ///< also replayed
   bool misaligned = false;  ///< also with pointers that are aligned to one element only
+  /// The first run's kernels are optimised, all others' are not: takes the compiler twice as long.
+  bool optimized = false;
   Options options = {};
 };
 
 /// Runs `graph` for `sizes` (`{{"rows", 64}}`) on the host device and fails the running test unless
 ///  - every output and update is within the oracle's bounds,
-///  - unfused, replayed and every candidate give the same bits as the default, whether or not the
-///    C++ compiler optimises the kernels,
+///  - unfused, replayed and every candidate give the same bits as the default,
 ///  - each launch touches the bytes that were predicted, and nothing outside its arrays.
 /// Failures show the graph, the kernels and the first bad index. Returns the fused run.
 RunResult run_and_check(const Graph& graph, std::vector<Size> sizes = {},

@@ -46,6 +46,7 @@ class Checker {
     Options options = settings_.options;
     options.tune = Tune::off;  // every candidate is run anyway
     options.count = device_.is_host();
+    options.optimize_host = settings_.optimized || is_large();
     const RunResult fused =
         run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
     check_oracle(fused);
@@ -60,6 +61,13 @@ class Checker {
   }
 
  private:
+  /// Where running takes longer than compiling.
+  bool is_large() const {
+    std::int64_t elements = 0;
+    for (const auto& [name, values] : inputs_) elements += values.size();
+    return elements > 1 << 20;
+  }
+
   void fail(const std::string& message, const Report& report) const {
     ADD_FAILURE() << message << "\n\n"
                   << print(graph_) << "sizes:" << sizes_text_ << ", seed " << settings_.seed << "\n"

@@ -58,6 +58,11 @@ TEST_F(ExtentTest, OnlyTheRestStaysUnderAQuotient) {
   EXPECT_EQ(ceil_div(rows * 4, 4), rows);
   EXPECT_EQ(ceil_div(rows * 4 + 1, 4), rows + 1);
   EXPECT_EQ(floor_div(floor_div(rows, 3), 5), floor_div(rows, 15));
+  // Unless the product is too large.
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  const Extent nested = floor_div(floor_div(rows, kLarge), kLarge);
+  EXPECT_EQ(to_string(nested), "floor_div(floor_div(rows, 1099511627776), 1099511627776)");
+  EXPECT_EQ(evaluate(nested, std::vector<std::int64_t>{kLarge}), 0);
   EXPECT_EQ(floor_div(rows, 2), floor_div(rows, 2));
   EXPECT_EQ(floor_div(-7, 2), Extent(-4));
 }
