@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "compiler/access.h"
+#include "compiler/candidate_list.h"
 #include "compiler/touched.h"
 
 namespace sinter {
 
 namespace {
-
-constexpr std::size_t kMostCandidates = 12;
 
 /// True if no two places of the space read the same element of `load`.
 bool is_read_once(const Body& body, const Value& load) {

@@ -9,8 +9,7 @@
 namespace sinter {
 
 void CandidateList::add(const Schedule& schedule) {
-  constexpr std::size_t kMost = 12;
-  if (list_.size() < kMost && std::ranges::find(list_, schedule) == list_.end())
+  if (list_.size() < kMostCandidates && std::ranges::find(list_, schedule) == list_.end())
     list_.push_back(schedule);
 }
 

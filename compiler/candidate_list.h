@@ -9,7 +9,10 @@
 
 namespace sinter {
 
-/// Collects schedules in order, each once, up to a dozen.
+/// A kernel is tuned over no more schedules.
+inline constexpr std::size_t kMostCandidates = 12;
+
+/// Collects schedules in order, each once, up to kMostCandidates.
 class CandidateList {
  public:
   void add(const Schedule& schedule);

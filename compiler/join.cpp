@@ -34,7 +34,7 @@ constexpr double kLossBesideShared = 0.25;
 constexpr double kMostTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
 /// A joined kernel is compiled once per candidate, with all of its members.
-constexpr std::size_t kMostCandidates = 6;
+constexpr std::size_t kMostJoinedCandidates = 6;
 
 /// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
 std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
@@ -150,7 +150,7 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
       has_all = !each[i].empty();
     }
     if (!has_all) continue;
-    for (std::size_t i = 0; i < choices && result.size() < kMostCandidates; ++i) {
+    for (std::size_t i = 0; i < choices && result.size() < kMostJoinedCandidates; ++i) {
       Schedule joined{.threads = threads};
       for (const std::size_t model : models) {
         joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);

@@ -138,6 +138,9 @@ graph rows(x: {}[65536, columns]) {{
     const std::string ptx = compile_for({kernels[1]}, "sm_90").ptx;
     EXPECT_THAT(ptx, testing::HasSubstr("ld.global.cs.nc.")) << name(dtype);
     EXPECT_THAT(ptx, testing::HasSubstr("ld.global.nc.L2::cache_hint.")) << name(dtype);
+    const std::size_t wait = ptx.find("griddepcontrol.wait");
+    ASSERT_NE(wait, std::string::npos);
+    EXPECT_LT(wait, ptx.find("ld.global")) << ptx;
     EXPECT_NO_THROW(compile_for({kernels[1]}, "sm_75"));
   }
 }
