@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/kernel_writer.h"
+#include "codegen/shared_keeps.h"
 #include "compiler/tree.h"
 
 namespace sinter {
@@ -27,15 +28,13 @@ class KeptColumns {
   void write_after(int pass, const std::string& chunk);
 
  private:
-  std::string place(std::size_t kept, const std::string& chunk) const;
+  std::string place(const std::string& chunk) const;
   int threads_side_by_side() const;
 
   KernelWriter& writer_;
   Tree tree_;
   PassPlan passes_;
-  // Of each kept value:
-  std::vector<std::string> names_;   ///< of its vector of one row
-  std::vector<std::string> memory_;  ///< of the pointer to its vectors
+  SharedKeeps keeps_;
 };
 
 }  // namespace sinter

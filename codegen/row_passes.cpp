@@ -10,6 +10,7 @@ RowPasses::RowPasses(KernelWriter& writer)
     : writer_(writer),
       body_(writer.body),
       schedule_(writer.schedule),
+      shared_(writer),
       plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
 
 std::string RowPasses::first_of_row() const {
@@ -64,49 +65,20 @@ void RowPasses::declare_kept_values() {
 
 /// Each thread has its own vectors in shared memory, side by side with those of the others.
 void RowPasses::declare_shared_values() {
-  const KeptSlots slots = kept_slots(body_, passes_);
   const std::int64_t vectors =
       std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
-  std::vector<std::int64_t> starts;
-  for (const int bytes : slots.bytes) {
-    starts.push_back(writer_.source.shared_bytes);
-    writer_.source.shared_bytes += vectors * schedule_.vector * bytes;
-  }
-  for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
-    const int value = passes_.kept[i];
-    const Node* node = body_.values[static_cast<std::size_t>(value)].node;
-    names_.push_back(writer_.name_for(node));
-    memory_.push_back(writer_.name_for(node, "_kept"));
-    writer_.out.line(
-        fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}) + threadIdx.x;",
-                    writer_.kept_type(value), memory_.back(),
-                    starts[static_cast<std::size_t>(slots.slot_of[i])]));
-  }
-}
-
-/// Where the vector of a tile lies in `memory_`.
-std::string RowPasses::shared_place(std::size_t kept) const {
-  const std::string tile =
-      plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles);
-  return fmt::format("{}[{} * {}]", memory_[kept], tile, schedule_.threads);
+  shared_.declare(passes_, vectors * schedule_.vector, "threadIdx.x");
 }
 
 /// A tile of a row in shared memory: what earlier passes left there, the work, what it leaves.
 void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
-  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
-  for (std::size_t i = 0; i < passes_.kept.size(); ++i) {
-    const auto value = static_cast<std::size_t>(passes_.kept[i]);
-    if (!needed[value]) continue;
-    const bool is_new = passes_.first_pass[value] == pass;
-    writer_.out.line(fmt::format("{}{} {}{};", is_new ? "" : "const ",
-                                 writer_.kept_type(passes_.kept[i]), names_[i],
-                                 is_new ? "" : " = " + shared_place(i)));
-    writer_.set_kept(passes_.kept[i], names_[i]);
-  }
-  write_guarded(needed, sinks, tile);
-  for (std::size_t i = 0; i < passes_.kept.size(); ++i)
-    if (passes_.first_pass[static_cast<std::size_t>(passes_.kept[i])] == pass)
-      writer_.out.line(fmt::format("{} = {};", shared_place(i), names_[i]));
+  const std::string place = fmt::format(
+      "{} * {}",
+      plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles),
+      schedule_.threads);
+  shared_.write_before(passes_, pass, place);
+  write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+  shared_.write_after(passes_, pass, place);
 }
 
 void RowPasses::write_common_loads() {

@@ -8,6 +8,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "codegen/reduction_loops.h"
+#include "codegen/shared_keeps.h"
 
 namespace sinter {
 
@@ -53,7 +54,6 @@ class RowPasses {
   void declare_cluster();
   void declare_kept(std::span<const int> values, int rows);
   void declare_shared_values();
-  std::string shared_place(std::size_t kept) const;
   void write_shared_tile(int pass, const Sinks& sinks, const Tile& tile);
   bool is_common(int value) const;
   void write_loads(std::span<const int> kept);
@@ -65,12 +65,10 @@ class RowPasses {
   KernelWriter& writer_;
   const Body& body_;
   const Schedule& schedule_;
+  SharedKeeps shared_;
   TreePlan plan_;
   PassPlan passes_;
   std::vector<int> kept_of_rows_;
-  // Of values that shared memory keeps:
-  std::vector<std::string> names_;   ///< within a tile
-  std::vector<std::string> memory_;  ///< of the pointers to their vectors
 };
 
 }  // namespace sinter
