@@ -62,7 +62,7 @@ class ColumnWriter {
   void declare_columns() {
     const Extent inner = body_.space.extent(body_.parallel_axes - 1);
     const std::int64_t per_block = std::int64_t{columns()} * schedule_.vector;
-    const Extent across = ceil_div(inner, per_block);
+    const Extent across = writer_.blocks_over(inner, per_block);
     std::vector<int> outer(static_cast<std::size_t>(body_.parallel_axes - 1));
     std::iota(outer.begin(), outer.end(), 0);
     Extent outer_size = 1;
@@ -82,6 +82,12 @@ class ColumnWriter {
                            outer, "outer");
       block = fmt::format("({} % {})", block, blocks);
     }
+    if (schedule_.cut > 0) {
+      writer_.declare_cut(block, per_block);
+      declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
+                          fmt::format("end - {}", schedule_.vector));
+      return;
+    }
     const std::string own =
         fmt::format("{} * {} + Shape::column() * {}", block, per_block, schedule_.vector);
     const bool may_be_outside = !inner.is_number() || inner.number() % per_block != 0;
@@ -89,10 +95,14 @@ class ColumnWriter {
       writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", own);
       return;
     }
-    // Threads past the last column do its work along, for the barriers' sake, and store nothing.
+    declare_live_column(own, writer_.text(inner - Extent(schedule_.vector)));
+  }
+
+  /// Threads past the `last` columns do their work along, for the barriers' sake, and store
+  /// nothing.
+  void declare_live_column(const std::string& own, const std::string& last) {
     writer_.declare_index("wanted_column", own);
     live_ = "live";
-    const std::string last = writer_.text(inner - Extent(schedule_.vector));
     writer_.out.line(fmt::format("const bool live = wanted_column <= {};", last));
     writer_.axis_names[body_.parallel_axes - 1] =
         writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));

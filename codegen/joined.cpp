@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "codegen/kernel_writer.h"
+#include "codegen/panel_rounds.h"
 #include "codegen/shapes.h"
 #include "compiler/kernel_body.h"
 #include "compiler/parts.h"
@@ -48,6 +50,7 @@ class JoinedWriter {
     source_.entry = entry;
     source_.threads = schedule.threads;
     names_.take(entry);
+    if (schedule.panels) panels_.emplace(program, kernel, schedule, entry);
   }
 
   Source write() {
@@ -59,9 +62,15 @@ class JoinedWriter {
     }
     source_.is_cooperative = phases(kernel_) > 1 && !kernel_.has_tail;
     if (phases(kernel_) > 1) declare_tickets();
-    for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
+    int barriers = phases(kernel_) - 1;
+    if (panels_) {
+      write_rounds();
+      barriers *= schedule_.panels.rounds;
+    } else {
+      for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
+    }
     // An arrival without a wait leaves the counter as it was before: it counts rounds by a bit.
-    if (source_.is_cooperative && phases(kernel_) % 2 == 0) out_.line("grid_depart(tickets);");
+    if (source_.is_cooperative && barriers % 2 == 1) out_.line("grid_depart(tickets);");
     finish();
     return std::move(source_);
   }
@@ -95,6 +104,7 @@ class JoinedWriter {
       KernelWriter writer(program_, member, schedule_.members[number], name);
       writer.become_member(exchanged);
       if (member.list >= 0) writer.become_listed(is_anonymous);
+      if (panels_) panels_->read_from_panels(writer, number);
       write_shape(writer);
       MemberFunction function = writer.finish_member();
       ensure(function.source.threads == schedule_.threads,
@@ -257,6 +267,7 @@ class JoinedWriter {
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
       arguments.push_back(argument_text(sources_[member].arguments[i], function.names[i]));
+    for (const int buffer : function.kept) arguments.push_back(panels_->pointer(buffer, member));
     arguments.push_back(block);
     take_scratch(member);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
@@ -365,6 +376,37 @@ class JoinedWriter {
     });
   }
 
+  /// All phases, as often as there are rounds.
+  void write_rounds() {
+    index_type_ = "int";
+    for (const Callee& callee : callees_)
+      if (callee.function.index_type != "int") index_type_ = callee.function.index_type;
+    source_.grid = panels_->panels_per_round();
+    panels_->declare(out_, source_);
+    for (Traffic* traffic : {&source_.traffic, &shown_})
+      traffic->bytes_read = traffic->bytes_read + panels_->bytes_read();
+    std::vector<std::string> arrays;
+    for (const Argument& argument : panels_->arguments()) {
+      const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];
+      arrays.push_back(argument_text(argument, program_.name_of(buffer) + "_in"));
+    }
+    const auto write_call = [&](std::size_t member, const std::string& block) {
+      return call(member, block);
+    };
+    const auto all_blocks = [&](std::size_t member) { return text(sources_[member].grid); };
+    const auto work = [&] {
+      for (int phase = 0; phase < phases(kernel_); ++phase) {
+        if (phase > 0) out_.line("grid_barrier(tickets);");
+        panels_->write_panels(out_, phase, index_type_, arrays, write_call);
+        panels_->write_others(out_, phase, index_type_, write_call, all_blocks);
+      }
+    };
+    if (schedule_.panels.rounds == 1) return work();
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int round = 0; round < {0}; ++round)", schedule_.panels.rounds),
+               work);
+  }
+
   /// The larger one; of symbols the sum, since blocks without work do no harm.
   static Extent most_blocks(Extent before, Extent here, bool is_first) {
     if (is_first) return here;
@@ -398,6 +440,7 @@ class JoinedWriter {
                                    source_.entry, kernel_.members.size(), phases(kernel_),
                                    phases(kernel_) == 1 ? "" : "s", source_.threads);
     text += traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
+    if (panels_) text += panels_->function(index_type_) + "\n";
     for (const Callee& callee : callees_) {
       if (callee.members > 1)
         text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
@@ -415,8 +458,11 @@ class JoinedWriter {
       parameters.push_back(fmt::format("{} {}", argument.c_type, parameter.name));
       source_.arguments.push_back(argument);
     }
-    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n",
-                        source_.threads, source_.entry,
+    const std::string bounds = schedule_.blocks_per_sm == 0 ? std::to_string(source_.threads)
+                                                            : fmt::format("{}, {}", source_.threads,
+                                                                          schedule_.blocks_per_sm);
+    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n", bounds,
+                        source_.entry,
                         fmt::join(parameters, ",\n" + std::string(source_.entry.size() + 1, ' ')));
     source_.text = text + write_start(program_.arch, source_) + out_.text() + "}\n";
   }
@@ -433,6 +479,7 @@ class JoinedWriter {
   std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
   std::vector<Parameter> parameters_;
   std::string_view index_type_ = "int";
+  std::optional<PanelRounds> panels_;
   SourceWriter out_{1};
   Source source_;
   Traffic shown_;  ///< where every member has work

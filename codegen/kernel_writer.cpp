@@ -76,6 +76,24 @@ std::string KernelWriter::declare_index(std::string_view name, const std::string
   return std::string(name);
 }
 
+void KernelWriter::declare_cut(const std::string& block, std::int64_t per_block) {
+  const std::int64_t cut = schedule.cut;
+  const std::int64_t blocks = (cut + per_block - 1) / per_block;
+  const std::string number = atomic(block);
+  if (blocks == 1) {
+    declare_index("start", fmt::format("{} * {}", number, cut));
+    declare_index("end", fmt::format("start + {}", cut));
+    return;
+  }
+  declare_index("end", fmt::format("({} / {} + 1) * {}", number, blocks, cut));
+  declare_index("start", fmt::format("end - {} + {} % {} * {}", cut, number, blocks, per_block));
+}
+
+Extent KernelWriter::blocks_over(Extent size, std::int64_t per_block) const {
+  if (schedule.cut == 0) return ceil_div(size, per_block);
+  return ceil_div(size, schedule.cut) * Extent((schedule.cut + per_block - 1) / per_block);
+}
+
 void KernelWriter::declare_axes(const std::string& linear, std::span<const int> axes,
                                 std::string_view prefix) {
   if (axes.empty()) return;
@@ -100,6 +118,7 @@ std::string KernelWriter::name_for(const Node* node, std::string_view suffix) {
 }
 
 std::string KernelWriter::buffer_name(int buffer, bool is_store) {
+  if (const auto kept = kept_.find(buffer); !is_store && kept != kept_.end()) return kept->second;
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
   std::map<int, std::string>& known = is_store ? outputs_ : inputs_;
   // A buffer that is both read and written is one parameter: two would claim not to overlap.
@@ -226,6 +245,10 @@ std::string KernelWriter::parameters() {
          .c_type = fmt::format("const {}", index_type_)},
         name);
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
+  for (const auto& [buffer, name] : kept_)
+    parameters.push_back(
+        fmt::format("const {}* {}",
+                    info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, name));
   if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
                      fmt::join(parameters, ",\n" + std::string(source.entry.size() + 1, ' ')));
@@ -281,6 +304,16 @@ void KernelWriter::become_listed(bool is_anonymous) {
   is_anonymous_ = is_anonymous;
 }
 
+void KernelWriter::read_from_shared(int buffer, const Index& at) {
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+  kept_[buffer] = names_.take(program.name_of(memory) + "_kept");
+  for (Value& value : body.values) {
+    if (value.kind != Value::Kind::load || program.buffer_of.lookup(value.node) != buffer) continue;
+    value.at = at;
+    value.aligned = kWellAligned;
+  }
+}
+
 std::string KernelWriter::size_text(Extent size) {
   if (is_known(size) || !size.is_number()) return text(size);
   const auto known = std::ranges::find(sizes_, size, &std::pair<Extent, std::string>::first);
@@ -295,11 +328,14 @@ MemberFunction KernelWriter::finish_member() {
       head + custom_definitions(head) +
       fmt::format("static __device__ __forceinline__ void\n{}{} {{\n", source.entry, list) +
       out.text() + "}\n";
+  std::vector<int> kept;
+  for (const auto& [buffer, name] : kept_) kept.push_back(buffer);
   return {.name = source.entry,
           .text = std::move(text),
           .code = custom_definitions({}) + list + out.text(),
           .source = std::move(source),
           .names = std::move(parameter_names_),
+          .kept = std::move(kept),
           .index_type = index_type_};
 }
 

@@ -48,6 +48,7 @@ struct MemberFunction {
   std::string code;                ///< the text without its comments and name
   Source source;                   ///< without a text of its own
   std::vector<std::string> names;  ///< of the arguments
+  std::vector<int> kept;           ///< buffers that it reads from shared memory, behind these
   std::string_view index_type;     ///< of the number of the block, its last parameter
 };
 
@@ -77,6 +78,11 @@ class KernelWriter {
   std::string_view index_type() const { return index_type_; }
   /// `const int NAME = EXPRESSION;`, the name made free.
   std::string declare_index(std::string_view name, const std::string& expression);
+  /// Declares `start` and `end`, between which block number `block` has some of what Schedule::cut
+  /// keeps together: so much, or less at the end.
+  void declare_cut(const std::string& block, std::int64_t per_block);
+  /// How many blocks deal out `size` with `per_block` each, cut or not.
+  Extent blocks_over(Extent size, std::int64_t per_block) const;
   /// Splits `linear`, the name of a number, into variables for `axes` (row-major).
   void declare_axes(const std::string& linear, std::span<const int> axes, std::string_view prefix);
 
@@ -160,6 +166,9 @@ class KernelWriter {
   /// `size_text` is asked for it. `anonymous`: names do not tell what is recorded, so that members
   /// which run the same code have the same text.
   void become_listed(bool is_anonymous);
+  /// From here on loads of `buffer` are from shared memory, where the element is `at`: the member
+  /// has a pointer to where that begins as a parameter of its own.
+  void read_from_shared(int buffer, const Index& at);
   /// `size` as an expression: a parameter in a kernel of a list.
   std::string size_text(Extent size);
   /// True if `size` is a number in the text.
@@ -232,7 +241,7 @@ class KernelWriter {
   NameSet names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
-  std::vector<int> last_reads_;  ///< of each value (cache_hints.h); empty: no hints
+  std::vector<int> last_reads_;          ///< of each value (cache_hints.h); empty: no hints
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
   std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty
@@ -251,6 +260,7 @@ class KernelWriter {
   bool is_anonymous_ = false;
   std::vector<std::pair<Extent, std::string>> sizes_;  ///< that are parameters
   std::set<int> exchanged_;
+  std::map<int, std::string> kept_;  ///< buffer that is read from shared memory → parameter
   std::vector<std::string> parameter_names_;
 };
 

@@ -50,6 +50,7 @@ std::string_view KernelWriter::load_hint(const Value& value) const {
   const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
   // Such loads may take what the launch writes from where it was before.
   const int buffer = program.buffer_of.lookup(value.node);
+  if (kept_.contains(buffer)) return "";
   const bool is_written =
       exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
   if (last < 0 || is_written) return "";
@@ -63,7 +64,7 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const std::string memory = buffer_name(buffer, false);
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
-  note_access(Does::load, buffer, form.access == Access::vector);
+  if (!kept_.contains(buffer)) note_access(Does::load, buffer, form.access == Access::vector);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
@@ -100,6 +101,8 @@ std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
 
 void KernelWriter::count_load(const Value& value) {
   if (!tiled_element(value).empty()) return;  // when the tile was filled
+  if (kept_.contains(program.buffer_of.lookup(value.node)))
+    return;  // when shared memory was filled
   const Touched touched = touched_elements(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   const Extent bytes = touched.elements * Extent(size_of(value.dtype));

@@ -41,7 +41,7 @@ void write_pointwise(KernelWriter& writer) {
   const std::string type(writer.index_type());
   const Extent size = body.parallel_size();
   const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
-  writer.source.grid = ceil_div(size, per_block);
+  writer.source.grid = writer.blocks_over(size, per_block);
   writer.vector_axis = body.parallel_axes - 1;
 
   // Of several axes, the last one's extent is in the text as well.
@@ -70,6 +70,15 @@ void write_pointwise(KernelWriter& writer) {
 
   const std::string block = writer.block();
   const std::string thread = "static_cast<int>(threadIdx.x)";
+  if (schedule.cut > 0) {
+    writer.declare_cut(block, per_block);
+    writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
+      writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,
+                                                schedule.threads, schedule.vector));
+      writer.out.block("if (first < end)", [&] { one_vector("first"); });
+    });
+    return;
+  }
   if (schedule.unroll == 1) {
     const std::string scale = schedule.vector == 1 ? "" : fmt::format("{} * ", schedule.vector);
     const std::string position = fmt::format("{} * {} + {}", block, schedule.threads, thread);

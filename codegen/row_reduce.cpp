@@ -11,13 +11,23 @@ namespace sinter {
 
 namespace {
 
+/// Threads past the `last` row do its work along, for the barriers' sake, and store nothing.
+void declare_live_row(KernelWriter& writer, RowPasses& passes, const std::string& own,
+                      const std::string& last, std::span<const int> axes) {
+  writer.declare_index("wanted_row", own);
+  passes.live = "live";
+  writer.out.line(fmt::format("const bool live = wanted_row <= {};", last));
+  writer.declare_axes(writer.declare_index("row", fmt::format("live ? wanted_row : {}", last)),
+                      axes, "row");
+}
+
 /// Each row of a block belongs to threads of its own.
 void declare_row(KernelWriter& writer, RowPasses& passes) {
   const Body& body = writer.body;
   const Extent rows = body.parallel_size();
   const int per_block = writer.schedule.rows_per_block;
   const int cluster = writer.schedule.cluster;
-  writer.source.grid = ceil_div(rows, per_block) * Extent(cluster);
+  writer.source.grid = writer.blocks_over(rows, per_block) * Extent(cluster);
   std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
   std::iota(axes.begin(), axes.end(), 0);
   const std::string block = writer.block();
@@ -26,18 +36,18 @@ void declare_row(KernelWriter& writer, RowPasses& passes) {
       : per_block == 1 ? block
                        : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
                                      block, per_block);
+  if (writer.schedule.cut > 0) {
+    writer.declare_cut(block, per_block);
+    declare_live_row(writer, passes, "start + static_cast<int>(threadIdx.x) / Shape::kThreads",
+                     "end - 1", axes);
+    return;
+  }
   const bool may_be_outside = !rows.is_number() || rows.number() % per_block != 0;
   if (per_block == 1 || !may_be_outside) {
     if (!axes.empty()) writer.declare_axes(writer.declare_index("row", own), axes, "row");
     return;
   }
-  // Threads past the last row do its work along, for the barriers' sake, and store nothing.
-  writer.declare_index("wanted_row", own);
-  passes.live = "live";
-  const std::string last = writer.text(rows - Extent(1));
-  writer.out.line(fmt::format("const bool live = wanted_row <= {};", last));
-  writer.declare_axes(writer.declare_index("row", fmt::format("live ? wanted_row : {}", last)),
-                      axes, "row");
+  declare_live_row(writer, passes, own, writer.text(rows - Extent(1)), axes);
 }
 
 }  // namespace

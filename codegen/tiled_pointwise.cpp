@@ -56,11 +56,17 @@ class TiledWriter {
       outer_size = outer_size * body_.space.extent(axis);
     }
     const Extent across = tiles_along(last_);
-    const Extent down = tiles_along(tiled_.axis);
+    const Extent down = writer_.blocks_over(body_.space.extent(tiled_.axis), schedule_.tile);
     writer_.source.grid = outer_size * down * across;
     std::string rest = writer_.block();
     rest = declare_part("left", rest, across, !down.is(1) || !outer_size.is(1));
-    rest = declare_part("top", rest, down, !outer_size.is(1));
+    if (schedule_.cut > 0) {
+      writer_.declare_cut(fmt::format("{} % {}", rest, writer_.text(down)), schedule_.tile);
+      writer_.declare_index("top", "start");
+      rest = fmt::format("{} / {}", rest, writer_.text(down));
+    } else {
+      rest = declare_part("top", rest, down, !outer_size.is(1));
+    }
     if (!outer.empty()) writer_.declare_axes(rest, outer, "outer");
   }
 
@@ -134,7 +140,9 @@ class TiledWriter {
     std::vector<std::string> guards;
     for (const int each : {tiled_.axis, last_}) {
       const Extent extent = body_.space.extent(each);
-      if (!extent.is_number() || extent.number() % schedule_.tile != 0)
+      if (each == tiled_.axis && schedule_.cut > 0)
+        guards.push_back(fmt::format("{} < end", writer_.axis_names[each]));
+      else if (!extent.is_number() || extent.number() % schedule_.tile != 0)
         guards.push_back(fmt::format("{} < {}", writer_.axis_names[each], writer_.text(extent)));
     }
     return fmt::format("{}", fmt::join(guards, " && "));

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "compiler/foreach.h"
+#include "compiler/join_schedules.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -33,134 +34,9 @@ constexpr double kLossBesideShared = 0.25;
 /// What one block alone may read and write while the others have gone: some 40 GB/s are left.
 constexpr double kMostTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
-/// A joined kernel is compiled once per candidate, with all of its members.
-constexpr std::size_t kMostJoinedCandidates = 6;
-
-/// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
-std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
-                                     const Target& target) {
-  // Tiles of a scan wait for one another in launches of their own only.
-  if (kernel.kind == KernelKind::scan) schedule.split = false;
-  // Where a row needs a cluster, only schedules that have one read it once.
-  const bool has_cluster = kernel.schedule.cluster > 1;
-  if (has_cluster != (schedule.cluster > 1)) return std::nullopt;
-  if (schedule.threads == threads) return schedule;
-  if (has_cluster) return std::nullopt;
-  switch (kernel.kind) {
-    case KernelKind::pointwise:
-      if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
-      schedule.threads = threads;
-      return schedule;
-    case KernelKind::scatter: schedule.threads = threads; return schedule;
-    case KernelKind::row_reduce:
-    case KernelKind::column_reduce:
-    case KernelKind::scan: {
-      // More or fewer rows per block: what each thread does stays the same.
-      const int rows = threads / schedule.threads_per_row;
-      if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
-      // What more rows keep might not fit in shared memory.
-      if (schedule.in_shared && rows > schedule.rows_per_block) return std::nullopt;
-      // Shared memory grows with the threads: 24 bytes per state, two halves.
-      const std::int64_t shared = std::int64_t{threads} * schedule.vector * 48;
-      if (shared > target.shared_per_block_opt_in) return std::nullopt;
-      schedule.rows_per_block = rows;
-      schedule.threads = threads;
-      return schedule;
-    }
-    case KernelKind::row_column_reduce: {
-      // Fewer pieces per block; more might not fit in shared memory.
-      const int pieces = threads / schedule.threads_per_row;
-      if (pieces == 0 || pieces * schedule.threads_per_row != threads ||
-          pieces > schedule.rows_per_block)
-        return std::nullopt;
-      schedule.rows_per_block = pieces;
-      schedule.threads = threads;
-      return schedule;
-    }
-    case KernelKind::full_reduce:
-    case KernelKind::joined: break;
-  }
-  return std::nullopt;
-}
-
-/// Blocks that kernels are tried with beside those of the heaviest one.
-constexpr std::array<int, 4> kSizes = {256, 128, 512, 64};
-
-bool suits(const Kernel& kernel, int threads, const Target& target) {
-  return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
-    return with_threads(kernel, candidate, threads, target).has_value();
-  });
-}
-
-/// Which of `kSizes` suit `kernel`, as bits.
-unsigned suited_sizes(const Kernel& kernel, const Target& target) {
-  unsigned result = 0;
-  for (std::size_t i = 0; i < kSizes.size(); ++i)
-    if (suits(kernel, kSizes[i], target)) result |= 1U << i;
-  return result;
-}
-
-/// At most `most` candidates of `kernel` with blocks of `threads`, in its own order.
-std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
-                                     const Target& target) {
-  std::vector<Schedule> result;
-  for (const bool as_they_are : {true, false})
-    for (const Schedule& candidate : kernel.candidates) {
-      if (result.size() == most) return result;
-      if ((candidate.threads == threads) != as_they_are) continue;
-      std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target);
-      if (fit && std::ranges::find(result, *fit) == result.end()) result.push_back(std::move(*fit));
-    }
-  return result;
-}
-
-/// The member whose schedule each member takes: of those of a list, the largest one.
-std::vector<std::size_t> models_of(std::span<const Kernel> members,
-                                   std::span<const std::int64_t> elements) {
-  std::map<int, std::size_t> largest;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto [found, is_new] = largest.try_emplace(members[i].list, i);
-    if (elements[i] > elements[found->second]) found->second = i;
-  }
-  std::vector<std::size_t> models(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i)
-    models[i] = members[i].list < 0 ? i : largest.at(members[i].list);
-  return models;
-}
-
-/// Schedules of all `members`, of these numbers of elements, with the same threads; those of the
-/// heaviest member first.
-std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
-                                        std::span<const std::int64_t> elements,
-                                        const Target& target) {
-  const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
-  const Kernel& heaviest = members[static_cast<std::size_t>(place_of_heaviest)];
-  const std::vector<std::size_t> models = models_of(members, elements);
-  std::vector<Schedule> result;
-  std::vector<int> sizes = {heaviest.schedule.threads};
-  for (const int threads : kSizes)
-    if (threads != sizes[0]) sizes.push_back(threads);
-  for (const int threads : sizes) {
-    const std::size_t choices = threads == sizes[0] ? 3 : 1;
-    std::vector<std::vector<Schedule>> each(members.size());
-    bool has_all = true;
-    for (std::size_t i = 0; i < members.size() && has_all; ++i) {
-      if (models[i] != i) continue;
-      each[i] = schedules_with(members[i], threads, choices, target);
-      has_all = !each[i].empty();
-    }
-    if (!has_all) continue;
-    for (std::size_t i = 0; i < choices && result.size() < kMostJoinedCandidates; ++i) {
-      Schedule joined{.threads = threads};
-      for (const std::size_t model : models) {
-        joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
-        joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
-      }
-      if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
-    }
-  }
-  return result;
-}
+/// Launches that are looked at together for panels, and what makes an array worth it, in bytes.
+constexpr int kMostUnited = 5;
+constexpr std::int64_t kLargeArray = 4 << 20;
 
 /// Kernels on their way into one launch, and what they have together.
 struct Launch {
@@ -169,7 +45,7 @@ struct Launch {
   std::size_t codes = 0;    ///< kernels, those of a list being one
   std::size_t ops = 0;      ///< of these
   std::size_t arrays = 0;   ///< but those of lists
-  unsigned sizes = 0;       ///< of blocks that suit all, of `kSizes`
+  unsigned sizes = 0;       ///< of blocks that suit all (suited_sizes)
   double seconds = 0;       ///< of all, without what it takes to launch them
   double moving = 0;        ///< of these, what keeps the memory busy
   double beside = 0;        ///< of these, what keeps nothing in shared memory
@@ -192,6 +68,7 @@ class Joiner {
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
     find_followers();
     for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
+    for (int first = 0; first < latest(); ++first) unite_for_panels(first);
     for (Launch& launch : launches_) number_members(launch);
     explain_boundaries();
     replace_kernels();
@@ -353,6 +230,88 @@ class Joiner {
     return {};
   }
 
+  // --- panels -----------------------------------------------------------------------------------
+
+  /// Launch `first` and those behind it become one where its blocks then keep panels of what
+  /// several of them read.
+  void unite_for_panels(int first) {
+    for (int last = std::min(first + kMostUnited - 1, latest()); last > first; --last) {
+      std::vector<int> kernels;
+      for (int launch = first; launch <= last; ++launch)
+        append(kernels, launches_[static_cast<std::size_t>(launch)].kernels);
+      std::ranges::sort(kernels);
+      if (!read_large_array_again(kernels)) return;
+      if (unite(first, last, kernels)) return;
+    }
+  }
+
+  bool read_large_array_again(std::span<const int> kernels) const {
+    std::set<int> read;
+    for (const int number : kernels)
+      for (const int buffer : kernel(number).reads)
+        if (!read.insert(buffer).second &&
+            bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], program_.facts.symbols) >=
+                kLargeArray)
+          return true;
+    return false;
+  }
+
+  bool unite(int first, int last, std::vector<int> kernels) {
+    Launch all{.sizes = ~0U};
+    std::vector<int> phases(kernels.size(), 0);
+    std::set<int> arrays;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      for (const int before : kernel(kernels[i]).depends_on)
+        if (const auto found = std::ranges::find(kernels, before); found != kernels.end())
+          phases[i] =
+              std::max(phases[i], phases[static_cast<std::size_t>(found - kernels.begin())] + 1);
+      const std::vector<int> touched = touched_by(kernel(kernels[i]));
+      arrays.insert(touched.begin(), touched.end());
+      all.phases = std::max(all.phases, phases[i] + 1);
+      all.ops += kernel(kernels[i]).nodes.size();
+      all.sizes &= suited_sizes(kernel(kernels[i]), target_);
+      all.seconds += kernel(kernels[i]).seconds - target_.launch_seconds;
+      all.moving += moving_seconds(kernel(kernels[i]));
+    }
+    all.tail_bytes = kMostTailBytes + 1;  // all blocks stay
+    if (kernels.size() > kMostMembers || all.ops > kMostOps || arrays.size() > kMostArrays ||
+        all.phases > kMostPhases || all.phases == 1 || all.sizes == 0)
+      return false;
+    int barriers = all.phases - 1;
+    for (int launch = first; launch <= last; ++launch)
+      if (launches_[static_cast<std::size_t>(launch)].is_cooperative())
+        barriers -= launches_[static_cast<std::size_t>(launch)].phases - 1;
+    const double lost =
+        std::max(barriers, 0) * target_.barrier_seconds + kLossOfStaying * all.moving;
+    const double saved = (last - first) * target_.stream_launch_seconds;
+    if (seconds_saved_by_panels(kernels, phases) + saved <= lost) return false;
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      phase_of_[static_cast<std::size_t>(kernels[i])] = phases[i];
+    for (int& launch : launch_of_)
+      launch = launch <= first ? launch : std::max(first, launch - (last - first));
+    all.kernels = std::move(kernels);
+    launches_[static_cast<std::size_t>(first)] = std::move(all);
+    launches_.erase(launches_.begin() + first + 1, launches_.begin() + last + 1);
+    refusals_.erase(refusals_.begin() + first + 1, refusals_.begin() + last + 1);
+    return true;
+  }
+
+  /// What panels save where `kernels` are one launch; nothing is as bad as it gets.
+  double seconds_saved_by_panels(std::span<const int> kernels, std::span<const int> phases) const {
+    std::vector<Kernel> members;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      members.push_back(kernel(kernels[i]));
+      members.back().phase = phases[i];
+    }
+    std::ranges::stable_sort(members, {}, &Kernel::phase);
+    std::vector<std::int64_t> elements;
+    for (const Kernel& member : members) elements.push_back(elements_of(member));
+    const double saved =
+        with_panels(program_, members, joined_candidates(members, elements, target_), target_)
+            .seconds_saved;
+    return saved > 0 ? saved : -1;
+  }
+
   /// True if blocks of the heaviest kernel's own size suit `launch` and `added`.
   bool suits_heaviest(const Launch& launch, int added) const {
     std::vector<int> kernels = launch.kernels;
@@ -435,7 +394,14 @@ class Joiner {
     result.has_tail = launch.has_tail();
     std::vector<std::int64_t> elements;
     for (const Kernel& member : result.members) elements.push_back(elements_of(member));
-    result.candidates = SharedSchedules(joined_candidates(result.members, elements, target_));
+    std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
+    if (launch.is_cooperative()) {
+      PanelCandidates panels = with_panels(program_, result.members, std::move(schedules), target_);
+      schedules = std::move(panels.schedules);
+      result.bytes -= panels.bytes_saved;
+      result.seconds -= std::max(panels.seconds_saved, 0.0);
+    }
+    result.candidates = SharedSchedules(std::move(schedules));
     result.schedule = result.candidates.front();
     return result;
   }

@@ -10,6 +10,16 @@
 
 namespace sinter {
 
+/// Of a joined kernel: what its blocks keep of its operands from phase to phase (panels.h).
+struct PanelSchedule {
+  int channels = 0;   ///< of a panel; 0: there are none
+  int per_block = 0;  ///< panels that a block has place for
+  int rounds = 1;     ///< through all phases, each for some of the channels
+
+  explicit operator bool() const { return channels > 0; }
+  friend bool operator==(const PanelSchedule&, const PanelSchedule&) = default;
+};
+
 /// Schedules change speed only: every schedule of a kernel gives the same bits.
 struct Schedule {
   int threads = 256;  ///< per block
@@ -33,6 +43,11 @@ struct Schedule {
   /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.
   int tile = 0;
+  /// Of a member of a joined kernel: no block goes beyond a multiple of this along the last axis
+  /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;
+  /// 0: beyond none (panels.h).
+  int cut = 0;
+  PanelSchedule panels = {};
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
   friend bool operator==(const Schedule&, const Schedule&) = default;

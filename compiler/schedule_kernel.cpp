@@ -47,6 +47,12 @@ std::string to_string(const Schedule& schedule) {
                           to_string(*first));
       first = next;
     }
+    if (schedule.panels)
+      text += fmt::format(" | {} panel{} of {} channel{} per block, {} round{}, {} blocks per SM",
+                          schedule.panels.per_block, schedule.panels.per_block == 1 ? "" : "s",
+                          schedule.panels.channels, schedule.panels.channels == 1 ? "" : "s",
+                          schedule.panels.rounds, schedule.panels.rounds == 1 ? "" : "s",
+                          schedule.blocks_per_sm);
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
@@ -61,6 +67,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.split) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
+  if (schedule.cut > 0) text += fmt::format(", cut at {}", schedule.cut);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
                         schedule.blocks_per_sm == 1 ? "" : "s");

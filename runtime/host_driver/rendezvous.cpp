@@ -297,6 +297,9 @@ void BlockRunner::warp_meet(device_abi::Block* block) {
 void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned bytes, int site,
                         bool is_store) {
   auto& self = static_cast<BlockRunner&>(*block);
+  // Shared memory is not counted.
+  const auto offset = static_cast<const unsigned char*>(address) - self.shared;
+  if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
   const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
   const AccessFault fault = count_access(*self.work_.counter, *self.work_.sites, access);
   if (fault == AccessFault::none) return;

@@ -1,0 +1,255 @@
+#include "codegen/panel_rounds.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/kernel_body.h"
+#include "compiler/target.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                         std::string_view entry)
+    : program_(program),
+      kernel_(kernel),
+      schedule_(schedule),
+      entry_(entry),
+      chosen_(schedule.panels) {
+  std::vector<Body> bodies;
+  for (const Kernel& member : kernel.members) bodies.push_back(body_of(program, member));
+  std::optional<Panels> found = find_panels(program, kernel.members, bodies, schedule.members);
+  ensure(found.has_value(), "kernel " + kernel.name + " is to keep panels, but has none");
+  panels_ = std::move(*found);
+  groups_per_round_ = (groups() + chosen_.rounds - 1) / chosen_.rounds;
+  std::int64_t begin = 0;
+  for (const PanelArray& array : panels_.arrays) {
+    copies_.push_back(copy_of(array));
+    copies_.back().begin = begin;
+    const std::int64_t bytes = chosen_.channels * panels_.rows * size_of(array.access.dtype);
+    begin += (bytes + 15) / 16 * 16;
+  }
+}
+
+PanelRounds::Copy PanelRounds::copy_of(const PanelArray& array) const {
+  const PanelAccess& at = array.access;
+  Copy copy;
+  if (array.has_neighbouring_channels())
+    copy = {.lines = panels_.rows, .length = chosen_.channels, .stride = at.row_stride};
+  else
+    copy = {.lines = chosen_.channels, .length = panels_.rows, .stride = at.channel_stride};
+  if (copy.stride == copy.length) {
+    copy.length *= copy.lines;
+    copy.lines = 1;
+  }
+  // A vector must be aligned wherever a panel or a line begins.
+  const std::int64_t step = std::gcd(
+      std::gcd(copy.length, copy.lines == 1 ? 0 : copy.stride),
+      std::gcd(at.offset, std::gcd(at.outer_stride, chosen_.channels * at.channel_stride)));
+  const std::int64_t widest =
+      std::min<std::int64_t>(program_.facts.alignment, 16) / size_of(at.dtype);
+  while (copy.vector * 2 <= widest && step % (copy.vector * 2) == 0) copy.vector *= 2;
+  return copy;
+}
+
+const PanelArray& PanelRounds::array_of(int buffer) const {
+  return *std::ranges::find(panels_.arrays, buffer,
+                            [](const PanelArray& array) { return array.access.buffer; });
+}
+
+void PanelRounds::read_from_panels(KernelWriter& writer, std::size_t member) const {
+  const PanelMember& own = panels_.members[member];
+  if (own.part != PanelMember::Part::panels) return;
+  for (const PanelArray& array : panels_.arrays) {
+    const bool is_loaded = std::ranges::any_of(writer.body.values, [&](const Value& value) {
+      return value.kind == Value::Kind::load &&
+             program_.buffer_of.lookup(value.node) == array.access.buffer;
+    });
+    if (!is_loaded) continue;
+    IndexSpace& space = writer.body.space;
+    const bool across = array.has_neighbouring_channels();
+    writer.read_from_shared(
+        array.access.buffer,
+        space.add(space.scale(space.axis(own.walk.channel_axis), across ? 1 : panels_.rows),
+                  space.scale(space.axis(own.walk.row_axis), across ? chosen_.channels : 1)));
+  }
+}
+
+std::string PanelRounds::pointer(int buffer, std::size_t member) const {
+  const PanelArray& array = array_of(buffer);
+  const Copy& copy = copies_[static_cast<std::size_t>(&array - panels_.arrays.data())];
+  const std::int64_t shift =
+      chosen_.channels * (array.has_neighbouring_channels() ? 1 : panels_.rows);
+  const std::string_view number = panels_.members[member].walk.is_merged ? "number" : "group";
+  return fmt::format("reinterpret_cast<const {}*>(panel{}) - {} * {}",
+                     info(array.access.dtype).c_name,
+                     copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin), number, shift);
+}
+
+std::vector<Argument> PanelRounds::arguments() const {
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const PanelAccess& access = panels_.arrays[i].access;
+    arguments.push_back({.kind = Argument::Kind::buffer,
+                         .index = access.buffer,
+                         .extent = 0,
+                         .c_type = fmt::format("const {}* __restrict__", info(access.dtype).c_name),
+                         .load_bytes = copies_[i].vector * size_of(access.dtype)});
+  }
+  return arguments;
+}
+
+void PanelRounds::declare(SourceWriter& out, Source& source) const {
+  const std::int64_t begin = (source.shared_bytes + 15) / 16 * 16;
+  source.shared_bytes = begin + chosen_.per_block * panels_.bytes_of_panel(chosen_.channels);
+  const Target* target = find_target(program_.arch);
+  ensure(target && source.shared_bytes <= target->shared_per_block_opt_in,
+         fmt::format("kernel {}: panels need {} bytes of shared memory, more than there are",
+                     kernel_.name, source.shared_bytes));
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    source.vector_bytes =
+        std::max(source.vector_bytes, copies_[i].vector * size_of(panels_.arrays[i].access.dtype));
+  out.line(fmt::format("unsigned char* const panels = shared_memory() + {};", begin));
+  out.line("// Blocks that have more panels than places fill the last place again in each phase.");
+  out.line(
+      fmt::format("const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * {}) >= {};",
+                  chosen_.per_block, panels_per_round()));
+}
+
+Extent PanelRounds::bytes_read() const {
+  Extent bytes = 0;
+  for (const PanelArray& array : panels_.arrays)
+    bytes = bytes + Extent(panels_.outer * panels_.channels * panels_.rows *
+                           std::int64_t{size_of(array.access.dtype)});
+  return bytes;
+}
+
+std::string PanelRounds::function(std::string_view index_type) const {
+  SourceWriter out(1);
+  std::vector<std::string> parameters;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const PanelAccess& access = panels_.arrays[i].access;
+    const Copy& copy = copies_[i];
+    const std::string_view type = info(access.dtype).c_name;
+    const std::string name = fmt::format("from_{}", i);
+    parameters.push_back(fmt::format("const {}* __restrict__ {}", type, name));
+    out.line(
+        fmt::format("keep_panel<{}, {}, {}>({}, outer * {} + group * {}{}, {}, "
+                    "reinterpret_cast<{}*>(panel{}));",
+                    copy.vector, copy.lines, copy.length, name, access.outer_stride,
+                    chosen_.channels * access.channel_stride,
+                    access.offset == 0 ? "" : fmt::format(" + {}", access.offset),
+                    fmt::format("{}{}", copy.stride, index_type == "int" ? "" : "ll"), type,
+                    copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin)));
+  }
+  out.line("block_barrier();");
+  parameters.push_back("unsigned char* panel");
+  parameters.push_back(fmt::format("const {} outer", index_type));
+  parameters.push_back(fmt::format("const {} group", index_type));
+  std::vector<std::string> names;
+  for (const PanelArray& array : panels_.arrays)
+    names.push_back(
+        program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
+  const std::string head = fmt::format("// keeps {} of {} channels of {} for all phases\n",
+                                       chosen_.channels, panels_.channels, fmt::join(names, ", "));
+  return head + fmt::format(
+                    "static __device__ __forceinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
+                    fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
+}
+
+void PanelRounds::write_panels(SourceWriter& out, int phase, std::string_view index_type,
+                               std::span<const std::string> arrays, const Call& call) const {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < kernel_.members.size(); ++i)
+    if (kernel_.members[i].phase == phase && panels_.members[i].part == PanelMember::Part::panels)
+      members.push_back(i);
+  if (members.empty() && phase > 0) return;
+  const std::string per_round = std::to_string(groups_per_round_);
+  const auto loop = fmt::format(
+      "for (int item = static_cast<int>(blockIdx.x), place = 0; item < {}; item += "
+      "static_cast<int>(gridDim.x), ++place)",
+      panels_per_round());
+  out.block(loop, [&] {
+    out.line(fmt::format("const {} outer = item / {};", index_type, per_round));
+    out.line(fmt::format("const {} group = {}item % {};", index_type,
+                         has_rounds() ? fmt::format("round * {} + ", per_round) : "", per_round));
+    if (groups_per_round_ * chosen_.rounds != groups())
+      out.line(fmt::format("if (group >= {}) continue;", groups()));
+    const int last = chosen_.per_block - 1;
+    out.line(last == 0
+                 ? std::string("unsigned char* const panel = panels;")
+                 : fmt::format("unsigned char* const panel = panels + minimum(place, {}) * {};",
+                               last, panels_.bytes_of_panel(chosen_.channels)));
+    const std::string keep =
+        fmt::format("{}_keep({}, panel, outer, group);", entry_, fmt::join(arrays, ", "));
+    const std::string again =
+        last == 0 ? "if (!has_place) " : fmt::format("if (!has_place && place >= {}) ", last);
+    out.line(phase == 0 ? keep : again + keep);
+    write_panel(out, members, index_type, call);
+  });
+}
+
+void PanelRounds::write_panel(SourceWriter& out, std::span<const std::size_t> members,
+                              std::string_view index_type, const Call& call) const {
+  if (!members.empty())
+    out.line(fmt::format("const {} number = outer * {} + group;", index_type, groups()));
+  for (const std::size_t member : members) {
+    const std::int64_t blocks =
+        blocks_per_panel(kernel_.members[member], panels_.members[member].walk,
+                         schedule_.members[member], chosen_.channels);
+    if (blocks == 1) {
+      out.line(call(member, "number"));
+      out.line("block_barrier();");
+      continue;
+    }
+    out.directive("#pragma unroll 1");
+    out.block(fmt::format("for ({0} block = number * {1}; block < number * {1} + {1}; ++block)",
+                          index_type, blocks),
+              [&] {
+                out.line(call(member, "block"));
+                out.line("block_barrier();");
+              });
+  }
+}
+
+std::int64_t PanelRounds::blocks_per_round(std::size_t member) const {
+  return groups_per_round_ * chosen_.channels /
+         channels_per_block(kernel_.members[member], schedule_.members[member]);
+}
+
+std::string PanelRounds::block_of_round(std::size_t member) const {
+  return fmt::format("round * {} + block", blocks_per_round(member));
+}
+
+void PanelRounds::write_others(
+    SourceWriter& out, int phase, std::string_view index_type, const Call& call,
+    const std::function<std::string(std::size_t member)>& all_blocks) const {
+  for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
+    const PanelMember::Part part = panels_.members[i].part;
+    if (kernel_.members[i].phase != phase || part == PanelMember::Part::panels) continue;
+    const bool is_whole = part != PanelMember::Part::channels || !has_rounds();
+    const std::string blocks = all_blocks(i);
+    const std::string text = call(i, is_whole ? "block" : block_of_round(i));
+    const std::string count = is_whole ? blocks : std::to_string(blocks_per_round(i));
+    const auto loop = [&] {
+      out.block(fmt::format("for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
+                            "static_cast<{0}>(gridDim.x))",
+                            index_type, count),
+                [&] {
+                  const bool may_end = !is_whole && groups_per_round_ * chosen_.rounds != groups();
+                  if (may_end)
+                    out.line(fmt::format("if ({} >= {}) break;", block_of_round(i), blocks));
+                  out.line(text);
+                  out.line("block_barrier();");
+                });
+    };
+    if (is_whole && has_rounds())
+      out.block(fmt::format("if (round == {})",
+                            part == PanelMember::Part::first ? 0 : chosen_.rounds - 1),
+                loop);
+    else
+      loop();
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,176 @@
+#include "compiler/join_schedules.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "compiler/kernel_body.h"
+#include "compiler/panels.h"
+
+namespace sinter {
+
+namespace {
+
+/// A joined kernel is compiled once per candidate, with all of its members.
+constexpr std::size_t kMostJoinedCandidates = 6;
+
+/// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
+std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
+                                     const Target& target) {
+  // Tiles of a scan wait for one another in launches of their own only.
+  if (kernel.kind == KernelKind::scan) schedule.split = false;
+  // Where a row needs a cluster, only schedules that have one read it once.
+  const bool has_cluster = kernel.schedule.cluster > 1;
+  if (has_cluster != (schedule.cluster > 1)) return std::nullopt;
+  if (schedule.threads == threads) return schedule;
+  if (has_cluster) return std::nullopt;
+  switch (kernel.kind) {
+    case KernelKind::pointwise:
+      if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
+      schedule.threads = threads;
+      return schedule;
+    case KernelKind::scatter: schedule.threads = threads; return schedule;
+    case KernelKind::row_reduce:
+    case KernelKind::column_reduce:
+    case KernelKind::scan: {
+      // More or fewer rows per block: what each thread does stays the same.
+      const int rows = threads / schedule.threads_per_row;
+      if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
+      // What more rows keep might not fit in shared memory.
+      if (schedule.in_shared && rows > schedule.rows_per_block) return std::nullopt;
+      // Shared memory grows with the threads: 24 bytes per state, two halves.
+      const std::int64_t shared = std::int64_t{threads} * schedule.vector * 48;
+      if (shared > target.shared_per_block_opt_in) return std::nullopt;
+      schedule.rows_per_block = rows;
+      schedule.threads = threads;
+      return schedule;
+    }
+    case KernelKind::row_column_reduce: {
+      // Fewer pieces per block; more might not fit in shared memory.
+      const int pieces = threads / schedule.threads_per_row;
+      if (pieces == 0 || pieces * schedule.threads_per_row != threads ||
+          pieces > schedule.rows_per_block)
+        return std::nullopt;
+      schedule.rows_per_block = pieces;
+      schedule.threads = threads;
+      return schedule;
+    }
+    case KernelKind::full_reduce:
+    case KernelKind::joined: break;
+  }
+  return std::nullopt;
+}
+
+/// Blocks that kernels are tried with beside those of the heaviest one.
+constexpr std::array<int, 4> kSizes = {256, 128, 512, 64};
+
+}  // namespace
+
+bool suits(const Kernel& kernel, int threads, const Target& target) {
+  return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
+    return with_threads(kernel, candidate, threads, target).has_value();
+  });
+}
+
+unsigned suited_sizes(const Kernel& kernel, const Target& target) {
+  unsigned result = 0;
+  for (std::size_t i = 0; i < kSizes.size(); ++i)
+    if (suits(kernel, kSizes[i], target)) result |= 1U << i;
+  return result;
+}
+
+namespace {
+
+/// At most `most` candidates of `kernel` with blocks of `threads`, in its own order.
+std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
+                                     const Target& target) {
+  std::vector<Schedule> result;
+  for (const bool as_they_are : {true, false})
+    for (const Schedule& candidate : kernel.candidates) {
+      if (result.size() == most) return result;
+      if ((candidate.threads == threads) != as_they_are) continue;
+      std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target);
+      if (fit && std::ranges::find(result, *fit) == result.end()) result.push_back(std::move(*fit));
+    }
+  return result;
+}
+
+/// The member whose schedule each member takes: of those of a list, the largest one.
+std::vector<std::size_t> models_of(std::span<const Kernel> members,
+                                   std::span<const std::int64_t> elements) {
+  std::map<int, std::size_t> largest;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto [found, is_new] = largest.try_emplace(members[i].list, i);
+    if (elements[i] > elements[found->second]) found->second = i;
+  }
+  std::vector<std::size_t> models(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i)
+    models[i] = members[i].list < 0 ? i : largest.at(members[i].list);
+  return models;
+}
+
+}  // namespace
+
+std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
+                                        std::span<const std::int64_t> elements,
+                                        const Target& target) {
+  const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
+  const Kernel& heaviest = members[static_cast<std::size_t>(place_of_heaviest)];
+  const std::vector<std::size_t> models = models_of(members, elements);
+  std::vector<Schedule> result;
+  std::vector<int> sizes = {heaviest.schedule.threads};
+  for (const int threads : kSizes)
+    if (threads != sizes[0]) sizes.push_back(threads);
+  for (const int threads : sizes) {
+    const std::size_t choices = threads == sizes[0] ? 3 : 1;
+    std::vector<std::vector<Schedule>> each(members.size());
+    bool has_all = true;
+    for (std::size_t i = 0; i < members.size() && has_all; ++i) {
+      if (models[i] != i) continue;
+      each[i] = schedules_with(members[i], threads, choices, target);
+      has_all = !each[i].empty();
+    }
+    if (!has_all) continue;
+    for (std::size_t i = 0; i < choices && result.size() < kMostJoinedCandidates; ++i) {
+      Schedule joined{.threads = threads};
+      for (const std::size_t model : models) {
+        joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
+        joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
+      }
+      if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
+    }
+  }
+  return result;
+}
+
+PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
+                            std::vector<Schedule> schedules, const Target& target) {
+  PanelCandidates result{.seconds_saved = -1};
+  const bool has_others = std::ranges::any_of(members, [](const Kernel& member) {
+    return member.list >= 0 || member.schedule.in_shared || member.schedule.cluster > 1;
+  });
+  if (has_others) {
+    result.schedules = std::move(schedules);
+    return result;
+  }
+  std::vector<Body> bodies;
+  for (const Kernel& member : members) bodies.push_back(body_of(program, member));
+  std::vector<PanelChoice> choices;
+  for (const Schedule& schedule : schedules)
+    if (auto choice = choose_panels(program, members, bodies, schedule, target))
+      choices.push_back(std::move(*choice));
+  std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
+  if (!choices.empty()) {
+    result.bytes_saved = choices[0].bytes_saved;
+    result.seconds_saved = choices[0].seconds_saved;
+  }
+  for (PanelChoice& choice : choices) result.schedules.push_back(std::move(choice.schedule));
+  for (Schedule& schedule : schedules)
+    if (result.schedules.size() < kMostJoinedCandidates)
+      result.schedules.push_back(std::move(schedule));
+  return result;
+}
+
+}  // namespace sinter

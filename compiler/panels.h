@@ -1,0 +1,75 @@
+// Panels: what the blocks of a joined kernel keep of its operands in shared memory while the grid
+// finds what later phases need. Batch norm over more data than a block or a cluster holds reduces
+// it in one phase and comes back to it in another: with panels it is read once.
+//
+// The arrays concerned have the shape outer × channels × rows (N × C × HW). A panel is one place of
+// outer with neighbouring channels. Where all panels do not fit on the device at once, the phases
+// are gone through in rounds, each for some of the channels.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compiler/body.h"
+#include "compiler/kernel.h"
+#include "compiler/panel_walk.h"
+#include "compiler/target.h"
+
+namespace sinter {
+
+/// An array that blocks keep panels of.
+struct PanelArray {
+  PanelAccess access;  ///< where its elements are
+  int loads = 0;       ///< members that load it
+  /// True if channels are neighbours in memory, false if rows are.
+  bool has_neighbouring_channels() const { return access.channel_stride == 1; }
+};
+
+/// What a member does in a round.
+struct PanelMember {
+  enum class Part : std::uint8_t {
+    panels,    ///< its blocks that have the round's panels
+    channels,  ///< its blocks that have the round's channels
+    first,     ///< all of its work, in the first round
+    last,      ///< all of its work, in the last round
+  };
+  Part part = Part::first;
+  PanelWalk walk;
+};
+
+struct Panels {
+  std::int64_t outer = 1;
+  std::int64_t channels = 1;
+  std::int64_t rows = 1;
+  std::vector<PanelArray> arrays;
+  std::vector<PanelMember> members;
+  bool may_have_rounds = false;  ///< else all panels are worked on at once
+
+  /// Of a panel with so many channels, per array a multiple of 16.
+  std::int64_t bytes_of_panel(std::int64_t panel_channels) const;
+  /// Of all panels of all arrays.
+  std::int64_t bytes() const;
+  /// What is not read again.
+  std::int64_t bytes_saved() const;
+};
+
+/// The panels that `members` with `schedules` can keep; nullopt if there are none.
+std::optional<Panels> find_panels(const Program& program, std::span<const Kernel> members,
+                                  std::span<const Body> bodies,
+                                  std::span<const Schedule> schedules);
+
+/// How to keep panels, and what that is predicted to save.
+struct PanelChoice {
+  Schedule schedule;
+  double bytes_saved = 0;
+  double seconds_saved = 0;
+};
+
+/// `joined`, a schedule of a cooperative kernel, with panels; nullopt where they would not pay.
+std::optional<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
+                                         std::span<const Body> bodies, const Schedule& joined,
+                                         const Target& target);
+
+}  // namespace sinter

@@ -1,0 +1,83 @@
+// Panels that blocks keep from phase to phase: the oracle's bounds, and the bits of the unfused
+// graph and of every other schedule, with rounds and without, whether or not all panels find a
+// place.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "runtime/device_state.h"
+#include "runtime/host_driver/host_driver.h"
+#include "tests/support/run.h"
+
+namespace sinter::test {
+namespace {
+
+/// Two sums over all but the channels, and what needs them at each place.
+std::string batch_norm_backward(int images, int channels, int rows, const std::string& strides) {
+  return fmt::format(R"(
+graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, {1}, 1]) {{
+  g = cast dy {{to = f32}}
+  v = cast x {{to = f32}}
+  s = sum g {{axes = [0, 2], keep = true}}
+  p = mul g, v
+  t = sum p {{axes = [0, 2], keep = true}}
+  a = mul v, t
+  b = sub g, a
+  c = sub b, s
+  d = mul c, w
+  y = cast d {{to = bf16}}
+  return y, s
+}})",
+                     images, channels, rows, strides);
+}
+
+std::string channels_last(int channels, int rows) {
+  return fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels);
+}
+
+/// Few workers, so that most blocks have more panels than places; and as many as there are blocks.
+class Panels : public testing::TestWithParam<int> {
+ protected:
+  Panels() : device_(host::host_driver(), 0) {
+    host::configure({.workers = GetParam()});
+    device_.target.sm_count = 6;  // has place for the panels of 16 channels
+    // So slow a memory is worth some barriers, and needs few threads.
+    device_.target.bandwidth = 1e11;
+    device_.target.bytes_in_flight = 1 << 10;
+  }
+  ~Panels() override { host::configure({}); }
+
+  /// Expects one launch with panels, and `rounds`.
+  void run(const std::string& text, const std::string& rounds) {
+    const RunResult result = run_and_check_on(Device(&device_), parse(text), {}, {.replay = false});
+    ASSERT_EQ(result.report.kernels.size(), 1U);
+    const KernelReport& kernel = result.report.kernels[0];
+    EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
+    EXPECT_NE(kernel.schedule.find(rounds), std::string::npos) << kernel.schedule;
+  }
+
+  DeviceState device_;
+};
+
+TEST_P(Panels, OfNeighbouringChannelsInRounds) {
+  run(batch_norm_backward(261, 32, 63, channels_last(32, 63)), "2 rounds");
+}
+
+TEST_P(Panels, OfNeighbouringRows) { run(batch_norm_backward(266, 5, 64, ""), "1 round"); }
+
+INSTANTIATE_TEST_SUITE_P(Workers, Panels, testing::Values(3, 40));
+
+/// On the host device as it is: bytes are counted too.
+TEST(PanelsOfTheHost, AreReadOnce) {
+  const RunResult result =
+      run_and_check(batch_norm_backward(337, 16, 49, channels_last(16, 49)), {}, {.replay = false});
+  ASSERT_EQ(result.report.kernels.size(), 1U);
+  const KernelReport& kernel = result.report.kernels[0];
+  EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
+  EXPECT_LE(kernel.bytes_read + kernel.bytes_written, 1.2 * double(kernel.minimal_bytes));
+}
+
+}  // namespace
+}  // namespace sinter::test

@@ -1,0 +1,144 @@
+// Panels: what a joined kernel keeps of its operands from phase to phase, where, and for how long.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "codegen/emit.h"
+#include "compiler/panels.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Program planned(const std::string& text, const Target& target = *find_target("h200")) {
+  return plan(parse(text), target, {.symbols = {}});
+}
+
+/// Two sums over all but the channels, and what needs them at each place.
+std::string batch_norm_backward(int images, int channels, int rows, bool channels_last) {
+  return fmt::format(
+      R"(
+graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, {1}, 1]) {{
+  g = cast dy {{to = f32}}
+  v = cast x {{to = f32}}
+  s = sum g {{axes = [0, 2], keep = true}}
+  p = mul g, v
+  t = sum p {{axes = [0, 2], keep = true}}
+  a = mul v, t
+  b = sub g, a
+  c = sub b, s
+  d = mul c, w
+  y = cast d {{to = bf16}}
+  return y
+}})",
+      images, channels, rows,
+      channels_last ? fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels) : "");
+}
+
+Source emitted(const Program& program) {
+  const Kernel& kernel = program.kernels.at(0);
+  return emit(program, kernel, kernel.schedule, kernel.name);
+}
+
+TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
+  const Program program = planned(batch_norm_backward(512, 64, 49, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Schedule& schedule = program.kernels[0].schedule;
+  ASSERT_TRUE(schedule.panels) << to_string(schedule);
+  EXPECT_EQ(schedule.panels.rounds, 1);  // 6.4 MB lie on all SMs at once
+  const Source source = emitted(program);
+  constexpr std::int64_t kElements = 512 * 64 * 49;
+  const std::int64_t read = evaluate(source.traffic.bytes_read, {});
+  EXPECT_GE(read, 2 * 2 * kElements);
+  EXPECT_LE(read, 2 * 2 * kElements + 600'000);  // and the sums of each image
+  EXPECT_THAT(source.text, AllOf(HasSubstr("of 64 channels of dy, x for all phases"),
+                                 HasSubstr("x_kept"), Not(HasSubstr("int round"))));
+  EXPECT_TRUE(source.is_cooperative);
+}
+
+TEST(PanelsTest, RoundsHaveSomeOfTheChannels) {
+  const Program program = planned(batch_norm_backward(512, 960, 49, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const PanelSchedule& panels = program.kernels[0].schedule.panels;
+  ASSERT_TRUE(panels);
+  EXPECT_GT(panels.rounds, 1);
+  // All panels of a round find a place at once.
+  const std::int64_t groups = (960 / panels.channels + panels.rounds - 1) / panels.rounds;
+  EXPECT_GE(132 * program.kernels[0].schedule.blocks_per_sm * panels.per_block, 512 * groups);
+  EXPECT_THAT(emitted(program).text,
+              HasSubstr(fmt::format("for (int round = 0; round < {}; ++round)", panels.rounds)));
+}
+
+TEST(PanelsTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
+  for (const int channels : {480, 720, 960, 1440}) {
+    const Program program = planned(batch_norm_backward(512, channels, 49, true));
+    ASSERT_THAT(program.kernels, SizeIs(1));
+    const Kernel& kernel = program.kernels[0];
+    ASSERT_TRUE(kernel.schedule.panels);
+    const int barriers = kernel.schedule.panels.rounds * (phases(kernel) - 1);
+    const bool departs = emitted(program).text.find("grid_depart") != std::string::npos;
+    EXPECT_EQ(departs, barriers % 2 == 1) << channels;
+  }
+}
+
+TEST(PanelsTest, RowsThatAreNeighboursInMemoryHavePanelsToo) {
+  const Program program = planned(batch_norm_backward(256, 96, 256, false));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_TRUE(program.kernels[0].schedule.panels) << to_string(program.kernels[0].schedule);
+}
+
+TEST(PanelsTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
+  const std::string text = batch_norm_backward(512, 1920, 196, true);
+  const Program with = planned(text);
+  ASSERT_THAT(with.kernels, SizeIs(1));
+  EXPECT_TRUE(with.kernels[0].schedule.panels);
+  // Less shared memory than the panels of one group of channels need.
+  Target small = *find_target("h200");
+  small.shared_per_sm = small.shared_per_block_opt_in = 48 << 10;
+  const Program without = planned(text, small);
+  EXPECT_GT(without.kernels.size(), 1U);
+  for (const Kernel& kernel : without.kernels) EXPECT_FALSE(kernel.schedule.panels);
+}
+
+TEST(PanelsTest, WhatAllChannelsExchangeAllowsOneRoundOnly) {
+  // The sum of all channels is needed for each of them.
+  const auto mixed = [](int channels) {
+    return fmt::format(R"(
+graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
+  v = cast x {{to = f32}}
+  s = sum v {{axes = [0, 2], keep = true}}
+  t = sum s {{axes = [1], keep = true}}
+  d = sub v, t
+  y = cast d {{to = bf16}}
+  return y
+}})",
+                       channels, channels * 49);
+  };
+  const Program few = planned(mixed(64));
+  ASSERT_THAT(few.kernels, SizeIs(1));
+  ASSERT_TRUE(few.kernels[0].schedule.panels);
+  EXPECT_EQ(few.kernels[0].schedule.panels.rounds, 1);
+  for (const Kernel& kernel : planned(mixed(1920)).kernels) EXPECT_FALSE(kernel.schedule.panels);
+}
+
+TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
+  // 336 channels are no multiple of a tile of 32.
+  const Program program = planned(batch_norm_backward(512, 336, 196, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  ASSERT_TRUE(kernel.schedule.panels);
+  EXPECT_LT(kernel.schedule.panels.channels, 336);
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, [](const Schedule& member) {
+    return member.cut > 0;
+  })) << to_string(kernel.schedule);
+}
+
+}  // namespace
+}  // namespace sinter
