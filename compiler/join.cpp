@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -36,7 +37,7 @@ constexpr double kMostTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
 /// Launches that are looked at together for panels, and what makes an array worth it, in bytes.
 constexpr int kMostUnited = 5;
-constexpr std::int64_t kLargeArray = 4 << 20;
+constexpr std::int64_t kLargeArray = 128 << 10;
 
 /// Kernels on their way into one launch, and what they have together.
 struct Launch {
@@ -240,15 +241,19 @@ class Joiner {
       for (int launch = first; launch <= last; ++launch)
         append(kernels, launches_[static_cast<std::size_t>(launch)].kernels);
       std::ranges::sort(kernels);
-      if (!read_large_array_again(kernels)) return;
+      const auto each = std::views::transform(
+          kernels, [&](int number) -> const Kernel& { return kernel(number); });
+      if (!read_large_array_again(each)) return;
       if (unite(first, last, kernels)) return;
     }
   }
 
-  bool read_large_array_again(std::span<const int> kernels) const {
+  /// True if several kernels of a launch read an array that is worth to be kept.
+  template <class Kernels>
+  bool read_large_array_again(const Kernels& kernels) const {
     std::set<int> read;
-    for (const int number : kernels)
-      for (const int buffer : kernel(number).reads)
+    for (const Kernel& kernel : kernels)
+      for (const int buffer : kernel.reads)
         if (!read.insert(buffer).second &&
             bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], program_.facts.symbols) >=
                 kLargeArray)
@@ -395,7 +400,7 @@ class Joiner {
     std::vector<std::int64_t> elements;
     for (const Kernel& member : result.members) elements.push_back(elements_of(member));
     std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
-    if (launch.is_cooperative()) {
+    if (launch.is_cooperative() && read_large_array_again(result.members)) {
       PanelCandidates panels = with_panels(program_, result.members, std::move(schedules), target_);
       schedules = std::move(panels.schedules);
       result.bytes -= panels.bytes_saved;
