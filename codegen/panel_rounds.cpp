@@ -21,6 +21,7 @@ PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Sch
   std::optional<Panels> found = find_panels(program, kernel.members, bodies, schedule.members);
   ensure(found.has_value(), "kernel " + kernel.name + " is to keep panels, but has none");
   panels_ = std::move(*found);
+  panels_.arrays.resize(static_cast<std::size_t>(chosen_.arrays));
   groups_per_round_ = (groups() + chosen_.rounds - 1) / chosen_.rounds;
   std::int64_t begin = 0;
   for (const PanelArray& array : panels_.arrays) {
@@ -213,8 +214,8 @@ void PanelRounds::write_panel(SourceWriter& out, std::span<const std::size_t> me
 }
 
 std::int64_t PanelRounds::blocks_per_round(std::size_t member) const {
-  return groups_per_round_ * chosen_.channels /
-         channels_per_block(kernel_.members[member], schedule_.members[member]);
+  return blocks_per_panel(kernel_.members[member], panels_.members[member].walk,
+                          schedule_.members[member], groups_per_round_ * chosen_.channels);
 }
 
 std::string PanelRounds::block_of_round(std::size_t member) const {

@@ -145,6 +145,19 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
   return result;
 }
 
+namespace {
+
+/// Panels of few channels fill small tiles only.
+Schedule with_small_tiles(Schedule joined) {
+  constexpr int kSmall = 32;
+  for (Schedule& member : joined.members)
+    if (member.tile > kSmall && kSmall * kSmall % (member.vector * member.threads) == 0)
+      member.tile = kSmall;
+  return joined;
+}
+
+}  // namespace
+
 PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
                             std::vector<Schedule> schedules, const Target& target) {
   PanelCandidates result{.seconds_saved = -1};
@@ -158,9 +171,15 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
   std::vector<Body> bodies;
   for (const Kernel& member : members) bodies.push_back(body_of(program, member));
   std::vector<PanelChoice> choices;
-  for (const Schedule& schedule : schedules)
+  const auto consider = [&](const Schedule& schedule) {
     if (auto choice = choose_panels(program, members, bodies, schedule, target))
       choices.push_back(std::move(*choice));
+  };
+  for (const Schedule& schedule : schedules) {
+    consider(schedule);
+    const Schedule smaller = with_small_tiles(schedule);
+    if (smaller != schedule) consider(smaller);
+  }
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
   if (!choices.empty()) {
     result.bytes_saved = choices[0].bytes_saved;

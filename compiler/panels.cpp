@@ -1,6 +1,7 @@
 #include "compiler/panels.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -110,6 +111,8 @@ class PanelFinder {
     for (const auto& [buffer, array] : arrays)
       if (array.loads > 1 && !unfit.contains(buffer) && is_panel(array.access))
         panels_.arrays.push_back(array);
+    // Where not all of them find a place, those that are read most often come first.
+    std::ranges::stable_sort(panels_.arrays, std::greater<>(), &PanelArray::loads);
   }
 
   /// True for arrays that differ at each place, and have neighbours in memory along one axis.
@@ -244,11 +247,16 @@ class PanelChooser {
     const std::optional<Panels> panels = find_panels(program_, members_, bodies_, joined_.members);
     if (!panels) return std::nullopt;
     const std::int64_t reserved = reserved_bytes();
-    for (std::int64_t channels = panels->channels; channels > 0; --channels) {
-      if (panels->channels % channels != 0 || !suits(*panels, channels)) continue;
-      for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
-        consider(*panels, channels, blocks, reserved);
-    }
+    // Whatever stays in memory is worked on by as few threads.
+    moved_ = static_cast<double>(panels->bytes());
+    worked_on_ = static_cast<double>(panels->bytes() + panels->bytes_saved());
+    Panels some = *panels;
+    for (; !some.arrays.empty(); some.arrays.pop_back())
+      for (std::int64_t channels = some.channels; channels > 0; --channels) {
+        if (some.channels % channels != 0 || !suits(some, channels)) continue;
+        for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
+          consider(some, channels, blocks, reserved);
+      }
     return std::move(best_);
   }
 
@@ -269,7 +277,9 @@ class PanelChooser {
              all_of(bodies_[i], tiled_accesses(bodies_[i], program_.facts)))
           bytes += tile_bytes(schedule.tile, access.dtype, schedule.vector);
       } else if (members_[i].kind != KernelKind::pointwise) {
-        bytes = std::int64_t{schedule.threads} * schedule.vector * 48;
+        const bool across = schedule.threads_per_row > 32 * schedule.groups || schedule.groups > 1;
+        const std::int64_t chunks = std::max<std::int64_t>(schedule.vector / kChunk, 1);
+        if (across) bytes = 2 * round_up(schedule.threads * chunks * state, 16);
       }
       most = std::max(most, bytes);
     }
@@ -289,12 +299,12 @@ class PanelChooser {
            });
   }
 
-  /// The channels of a round are whole blocks of those that have channels.
+  /// True if blocks of those that have channels can keep to those of a round.
   bool suits_rounds(const Panels& panels, std::int64_t channels_per_round) const {
-    if (!panels.may_have_rounds) return false;
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (panels.members[i].part == PanelMember::Part::channels &&
-          channels_per_round % channels_per_block(members_[i], joined_.members[i]) != 0)
+          !cut_at_panels(members_[i], panels.members[i].walk, joined_.members[i],
+                         channels_per_round))
         return false;
     return true;
   }
@@ -320,7 +330,8 @@ class PanelChooser {
     if (per_round == 0) return;
     const std::int64_t rounds = (groups + per_round - 1) / per_round;
     per_round = (groups + rounds - 1) / rounds;
-    if (rounds > 1 && !suits_rounds(panels, per_round * channels)) return;
+    if (rounds > 1 && (!panels.may_have_rounds || !suits_rounds(panels, per_round * channels)))
+      return;
     const std::int64_t slots = (per_round * panels.outer + resident - 1) / resident;
     const int barriers = members_.back().phase;
     const double lost =
@@ -328,20 +339,23 @@ class PanelChooser {
     const auto bytes = static_cast<double>(panels.bytes_saved());
     const double ahead = kBytesAhead * blocks * joined_.threads;
     const double slower = std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0);
-    const auto filled = static_cast<double>(panels.bytes());
-    const double idle = (threads_over_work(panels, channels) - 1) * (filled + bytes) / kTimesFaster;
-    const double saved = (bytes - slower * filled - idle) / target_.bandwidth - lost;
+    const double idle = (threads_over_work(panels, channels) - 1) * worked_on_ / kTimesFaster;
+    const double saved = (bytes - slower * moved_ - idle) / target_.bandwidth - lost;
     if (saved <= 0 || (best_ && best_->seconds_saved >= saved)) return;
     best_ = PanelChoice{.schedule = joined_, .bytes_saved = bytes, .seconds_saved = saved};
     best_->schedule.panels = {.channels = static_cast<int>(channels),
+                              .arrays = static_cast<int>(panels.arrays.size()),
                               .per_block = static_cast<int>(slots),
                               .rounds = static_cast<int>(rounds)};
     best_->schedule.blocks_per_sm = blocks;
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      if (panels.members[i].part == PanelMember::Part::panels)
-        best_->schedule.members[i].cut =
-            cut_at_panels(members_[i], panels.members[i].walk, joined_.members[i], channels)
-                .value();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const PanelMember& member = panels.members[i];
+      const bool has_panels = member.part == PanelMember::Part::panels;
+      if (!has_panels && (rounds == 1 || member.part != PanelMember::Part::channels)) continue;
+      best_->schedule.members[i].cut = cut_at_panels(members_[i], member.walk, joined_.members[i],
+                                                     has_panels ? channels : per_round * channels)
+                                           .value();
+    }
   }
 
   const Program& program_;
@@ -349,6 +363,8 @@ class PanelChooser {
   std::span<const Body> bodies_;
   const Schedule& joined_;
   const Target& target_;
+  double moved_ = 0;      ///< bytes of all arrays, once
+  double worked_on_ = 0;  ///< as often as they are loaded
   std::optional<PanelChoice> best_;
 };
 

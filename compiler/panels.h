@@ -43,7 +43,7 @@ struct Panels {
   std::int64_t outer = 1;
   std::int64_t channels = 1;
   std::int64_t rows = 1;
-  std::vector<PanelArray> arrays;
+  std::vector<PanelArray> arrays;  ///< those that are loaded most often first
   std::vector<PanelMember> members;
   bool may_have_rounds = false;  ///< else all panels are worked on at once
 

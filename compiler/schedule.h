@@ -13,6 +13,7 @@ namespace sinter {
 /// Of a joined kernel: what its blocks keep of its operands from phase to phase (panels.h).
 struct PanelSchedule {
   int channels = 0;   ///< of a panel; 0: there are none
+  int arrays = 0;     ///< the first so many of those that could have panels
   int per_block = 0;  ///< panels that a block has place for
   int rounds = 1;     ///< through all phases, each for some of the channels
 
