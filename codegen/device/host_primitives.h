@@ -5,8 +5,12 @@
 #include "codegen/device/host_api.h"
 
 #define __device__
+#ifdef __OPTIMIZE__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __global__ inline __attribute__((always_inline))
+#else  // every copy would only be more to write down
+#define __forceinline__ inline
+#endif
+#define __global__ __forceinline__
 #define __launch_bounds__(...)
 
 static const sinter::device_abi::Services* sinter_services;
