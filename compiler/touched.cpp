@@ -1,6 +1,7 @@
 #include "compiler/touched.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sinter {
 
@@ -54,25 +55,63 @@ Positions visible(const Body& body, int axis, const std::vector<Condition>& cond
   return result;
 }
 
+/// Into `divisors`, for each axis: a number that it is divided by and that divides its extent.
+void find_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
+                   std::set<const IndexAtom*>& seen) {
+  for (const IndexTerm& term : index.terms) {
+    const IndexAtom& atom = *term.atom;
+    if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder) continue;
+    if (!seen.insert(&atom).second) continue;
+    find_divisors(space, atom.numerator, divisors, seen);
+    for (int axis = 0; axis < space.axis_count(); ++axis)
+      if (atom.numerator == space.axis(axis) &&
+          floor_div(space.extent(axis), atom.divisor) * atom.divisor == space.extent(axis))
+        divisors[static_cast<std::size_t>(axis)] = atom.divisor;
+  }
+}
+
+/// An index whose axes each are a digit of their own: one of an axis that is only used by its
+/// quotient and its remainder by some number takes every pair of them.
+struct Digits {
+  IndexSpace space;
+  Index index;
+};
+Digits split_axes(const IndexSpace& space, const Index& index) {
+  std::vector<Extent> divisors(static_cast<std::size_t>(space.axis_count()), Extent(1));
+  std::set<const IndexAtom*> seen;
+  find_divisors(space, index, divisors, seen);
+  Digits digits;
+  std::vector<Index> axes;
+  for (int axis = 0; axis < space.axis_count(); ++axis) {
+    const Extent divisor = divisors[static_cast<std::size_t>(axis)];
+    const Index high = digits.space.add_axis(floor_div(space.extent(axis), divisor));
+    axes.push_back(divisor.is(1) ? high
+                                 : digits.space.add(digits.space.scale(high, divisor),
+                                                    digits.space.add_axis(divisor)));
+  }
+  digits.index = digits.space.substitute(index, axes);
+  return digits;
+}
+
 /// How many values `index` takes where they are consecutive integers; nullopt where that is not
 /// seen. Every axis runs over its whole extent.
-std::optional<Extent> consecutive_values(const Body& body, const Index& index) {
+std::optional<Extent> consecutive_values(const IndexSpace& space, const Index& index) {
   Extent count = 1;
   llvm::SmallVector<IndexTerm, 2> left = index.terms;
   while (!left.empty()) {
     const auto next = std::ranges::find(left, count, &IndexTerm::coefficient);
     if (next == left.end() || next->atom->kind != IndexAtom::Kind::axis) return std::nullopt;
-    count = count * body.space.extent(next->atom->axis);
+    count = count * space.extent(next->atom->axis);
     left.erase(next);
   }
   return count;
 }
 
 /// How many values a quotient or remainder takes; nullopt where that is not seen.
-std::optional<Extent> values_of(const Body& body, const IndexAtom& atom) {
+std::optional<Extent> values_of(const IndexSpace& space, const IndexAtom& atom) {
   if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder)
     return std::nullopt;
-  const std::optional<Extent> count = consecutive_values(body, atom.numerator);
+  const std::optional<Extent> count = consecutive_values(space, atom.numerator);
   if (!count) return std::nullopt;
   const Extent first = atom.numerator.constant;
   if (atom.kind == IndexAtom::Kind::quotient)
@@ -85,7 +124,8 @@ std::optional<Extent> values_of(const Body& body, const IndexAtom& atom) {
 
 /// Distinct values of an index with quotients and remainders: terms that share no axis with others
 /// are counted for themselves, all others by the axes they are made of.
-Extent distinct_values(const Body& body, const Index& index) {
+Extent distinct_values(const Body& body, const Index& recorded) {
+  const auto [space, index] = split_axes(body.space, recorded);
   Extent count = 1;
   std::uint64_t alone = 0;
   for (const IndexTerm& term : index.terms) {
@@ -93,14 +133,13 @@ Extent distinct_values(const Body& body, const Index& index) {
       return other.atom != term.atom && (other.atom->axes & term.atom->axes) != 0;
     });
     const std::optional<Extent> values =
-        is_alone ? values_of(body, *term.atom) : std::optional<Extent>();
+        is_alone ? values_of(space, *term.atom) : std::optional<Extent>();
     if (!values) continue;
     count = count * *values;
     alone |= term.atom->axes;
   }
-  for (int axis = 0; axis < body.space.axis_count(); ++axis)
-    if (depends_on(index, axis) && (alone >> axis & 1) == 0)
-      count = count * body.space.extent(axis);
+  for (int axis = 0; axis < space.axis_count(); ++axis)
+    if (depends_on(index, axis) && (alone >> axis & 1) == 0) count = count * space.extent(axis);
   return count;
 }
 

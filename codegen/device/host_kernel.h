@@ -4,17 +4,19 @@
 
 #include "codegen/device/host_primitives.h"
 
-template <int... kIndex>
-struct SinterIndices {};
-#ifdef __clang__
-template <class, int... kIndex>
-using SinterIndicesOf = SinterIndices<kIndex...>;
-template <int kCount>
-using SinterCount = __make_integer_seq<SinterIndicesOf, int, kCount>;
-#else
-template <int kCount>
-using SinterCount = SinterIndices<__integer_pack(kCount)...>;
-#endif
+/// Before a thread of a block runs; a warp and a lane are only asked for where there are barriers.
+__device__ __forceinline__ void sinter_begin(sinter::device_abi::Block* block, unsigned x,
+                                             unsigned y, unsigned z) {
+  sinter_here = {{x, y, z}, 0, block->warps, block};
+}
+__device__ __forceinline__ void sinter_begin(sinter::device_abi::Block* block, unsigned thread) {
+  constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
+  const auto [width, height, depth] = block->size;
+  sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
+                 thread % kWarpSize,
+                 block->warps + thread / kWarpSize,
+                 block};
+}
 
 /// Runs the threads of one kernel: either all of a block in a loop, or one, on a fiber of its own.
 template <auto kKernel>
@@ -24,42 +26,33 @@ struct SinterKernel<kKernel> {
   static constexpr unsigned kCount = sizeof...(Parameters);
   static constexpr unsigned kBytes[kCount + 1] = {sizeof(Parameters)..., 0};
 
+  // What stands in braces is evaluated in order, so that each parameter is read from its place.
   static void run_block(void** parameters, sinter::device_abi::Block* block) {
-    unpack_block(parameters, block, SinterCount<kCount>());
+    RunBlock{block, *static_cast<Parameters*>(*parameters++)...};
   }
   static void run_thread(void** parameters, sinter::device_abi::Block* block, unsigned thread) {
-    unpack_thread(parameters, block, thread, SinterCount<kCount>());
+    sinter_begin(block, thread);
+    RunThread{*static_cast<Parameters*>(*parameters++)...};
   }
 
  private:
-  template <int... kIndex>
-  __device__ __forceinline__ static void unpack_block(void** parameters,
-                                                      sinter::device_abi::Block* block,
-                                                      SinterIndices<kIndex...>) {
-    loop(block, *static_cast<Parameters*>(parameters[kIndex])...);
-  }
-  __device__ __forceinline__ static void loop(sinter::device_abi::Block* block,
-                                              Parameters... parameters) {
-    const auto [width, height, depth] = block->size;
-    for (unsigned z = 0; z < depth; ++z)
-      for (unsigned y = 0; y < height; ++y)
-        for (unsigned x = 0; x < width; ++x) {
-          sinter_here = {{x, y, z}, 0, block->warps, block};
-          kKernel(parameters...);
-        }
-  }
-  template <int... kIndex>
-  __device__ __forceinline__ static void unpack_thread(void** parameters,
-                                                       sinter::device_abi::Block* block,
-                                                       unsigned thread, SinterIndices<kIndex...>) {
-    constexpr unsigned kWarpSize = sinter::device_abi::kWarpSize;
-    const auto [width, height, depth] = block->size;
-    sinter_here = {{thread % width, thread / width % height, thread / (width * height)},
-                   thread % kWarpSize,
-                   block->warps + thread / kWarpSize,
-                   block};
-    kKernel(*static_cast<Parameters*>(parameters[kIndex])...);
-  }
+  struct RunBlock {
+    __device__ __forceinline__ RunBlock(sinter::device_abi::Block* block,
+                                        Parameters... parameters) {
+      const auto [width, height, depth] = block->size;
+      for (unsigned z = 0; z < depth; ++z)
+        for (unsigned y = 0; y < height; ++y)
+          for (unsigned x = 0; x < width; ++x) {
+            sinter_begin(block, x, y, z);
+            kKernel(parameters...);
+          }
+    }
+  };
+  struct RunThread {
+    __device__ __forceinline__ explicit RunThread(Parameters... parameters) {
+      kKernel(parameters...);
+    }
+  };
 };
 
 static const sinter::device_abi::Here* sinter_where() { return &sinter_here; }

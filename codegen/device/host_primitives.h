@@ -5,8 +5,13 @@
 #include "codegen/device/host_api.h"
 
 #define __device__
-#define __forceinline__ inline __attribute__((always_inline))
-#define __global__ inline __attribute__((always_inline))
+#define SINTER_ALWAYS_INLINE inline __attribute__((always_inline))
+#ifdef __OPTIMIZE__
+#define __forceinline__ SINTER_ALWAYS_INLINE
+#else  // a copy that nothing is done with only takes time to write down
+#define __forceinline__ inline
+#endif
+#define __global__ __forceinline__
 #define __launch_bounds__(...)
 
 static const sinter::device_abi::Services* sinter_services;
@@ -130,8 +135,9 @@ __device__ __forceinline__ bf16 to_bf16(double value) { return to_bf16(sinter_to
 template <class T, int N>
 struct alignas(N * sizeof(T) > 16 ? 16 : N * sizeof(T)) Vector {
   T data[N];
-  __device__ __forceinline__ T& operator[](int i) { return data[i]; }
-  __device__ __forceinline__ const T& operator[](int i) const { return data[i]; }
+  // Shorter than a call.
+  __device__ SINTER_ALWAYS_INLINE T& operator[](int i) { return data[i]; }
+  __device__ SINTER_ALWAYS_INLINE const T& operator[](int i) const { return data[i]; }
 };
 
 template <class T, int N>

@@ -11,13 +11,34 @@ bool holds(const Allocation& allocation, const Access& access) {
          access.bytes <= allocation.end() - access.address;
 }
 
-void mark(SiteMap& map, const Access& access) {
-  std::size_t byte = access.address - map.allocation->start;
-  for (unsigned left = access.bytes; left;) {
+}  // namespace
+
+SiteMap::SiteMap(const Allocation& allocation, int site, bool is_store)
+    : allocation(allocation),
+      site(site),
+      is_store(is_store),
+      parts_(std::make_unique<std::atomic<Part*>[]>(part_count())) {}
+
+SiteMap::~SiteMap() {
+  for (std::size_t i = 0; i < part_count(); ++i) delete parts_[i].load(std::memory_order_relaxed);
+}
+
+SiteMap::Part& SiteMap::part(std::size_t number) {
+  std::atomic<Part*>& place = parts_[number];
+  Part* there = place.load(std::memory_order_acquire);
+  if (there) return *there;
+  auto made = std::make_unique<Part>();
+  if (!place.compare_exchange_strong(there, made.get(), std::memory_order_acq_rel)) return *there;
+  return *made.release();
+}
+
+void SiteMap::mark(std::uintptr_t address, unsigned bytes) {
+  std::size_t byte = address - allocation.start;
+  for (unsigned left = bytes; left;) {
     const unsigned bit = byte % 64;
     const unsigned here = std::min(left, 64 - bit);
     const std::uint64_t bits = (~std::uint64_t{0} >> (64 - here)) << bit;
-    std::atomic<std::uint64_t>& word = map.touched[byte / 64];
+    std::atomic<std::uint64_t>& word = part(byte / kPartBytes)[byte % kPartBytes / 64];
     // Most accesses of a broadcast operand find their bits set; a read is cheaper than a write.
     if ((word.load(std::memory_order_relaxed) & bits) != bits)
       word.fetch_or(bits, std::memory_order_relaxed);
@@ -26,12 +47,14 @@ void mark(SiteMap& map, const Access& access) {
   }
 }
 
-}  // namespace
-
 std::uint64_t SiteMap::count() const {
   std::uint64_t bytes = 0;
-  for (std::size_t word = 0; word < (allocation->bytes + 63) / 64; ++word)
-    bytes += static_cast<unsigned>(std::popcount(touched[word].load(std::memory_order_relaxed)));
+  for (std::size_t i = 0; i < part_count(); ++i) {
+    const Part* const there = parts_[i].load(std::memory_order_acquire);
+    if (!there) continue;
+    for (const std::atomic<std::uint64_t>& word : *there)
+      bytes += static_cast<unsigned>(std::popcount(word.load(std::memory_order_relaxed)));
+  }
   return bytes;
 }
 
@@ -48,13 +71,7 @@ SiteMap* AccessCounter::find(const Access& access) {
 
   const std::lock_guard lock(mutex_);
   std::unique_ptr<SiteMap>& map = maps_[{index, access.site, access.is_store}];
-  if (!map) {
-    map = std::make_unique<SiteMap>();
-    map->allocation = &allocation;
-    map->site = access.site;
-    map->is_store = access.is_store;
-    map->touched = std::make_unique<std::atomic<std::uint64_t>[]>((allocation.bytes + 63) / 64);
-  }
+  if (!map) map = std::make_unique<SiteMap>(allocation, access.site, access.is_store);
   return map.get();
 }
 
@@ -69,14 +86,14 @@ std::uint64_t AccessCounter::count(bool stores) const {
 AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access& access) {
   SiteMap*& cached = cache.maps[static_cast<unsigned>(access.site) % SiteCache::kEntries];
   if (!cached || cached->site != access.site || cached->is_store != access.is_store ||
-      !holds(*cached->allocation, access)) {
+      !holds(cached->allocation, access)) {
     SiteMap* const map = counter.find(access);
     if (!map) return AccessFault::outside;
     cached = map;
   }
   const unsigned alignment = std::min(access.bytes & -access.bytes, 16u);
   if (access.address % alignment != 0) return AccessFault::misaligned;
-  mark(*cached, access);
+  cached->mark(access.address, access.bytes);
   return AccessFault::none;
 }
 

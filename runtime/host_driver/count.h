@@ -3,6 +3,7 @@
 
 #include "runtime/host_driver/memory.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -23,13 +24,31 @@ struct Access {
 enum class AccessFault { none, outside, misaligned };
 
 /// One bit per byte of one allocation: touched at one site, or not.
-struct SiteMap {
-  const Allocation* allocation;
-  int site;
-  bool is_store;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> touched;
+class SiteMap {
+ public:
+  SiteMap(const Allocation& allocation, int site, bool is_store);
+  ~SiteMap();
+  SiteMap(const SiteMap&) = delete;
+  SiteMap& operator=(const SiteMap&) = delete;
 
+  /// Any number of threads at a time.
+  void mark(std::uintptr_t address, unsigned bytes);
+  /// Once no thread marks any more.
   std::uint64_t count() const;
+
+  const Allocation& allocation;
+  const int site;
+  const bool is_store;
+
+ private:
+  // Many launches touch a small part of a large allocation, so only parts that are touched exist.
+  static constexpr std::size_t kPartBytes = 32 << 10;  // of the allocation
+  using Part = std::array<std::atomic<std::uint64_t>, kPartBytes / 64>;
+
+  std::size_t part_count() const { return (allocation.bytes + kPartBytes - 1) / kPartBytes; }
+  Part& part(std::size_t number);
+
+  std::unique_ptr<std::atomic<Part*>[]> parts_;
 };
 
 /// The counts of one launch, shared by the OS threads that run it.

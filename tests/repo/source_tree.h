@@ -54,7 +54,8 @@ inline std::vector<SourceFile> read_source_tree() {
       if (hidden || output || name == "data") it.disable_recursion_pending();
       continue;
     }
-    if (!it->is_regular_file() || !is_text(it->path())) continue;
+    // A second working tree of a repository has a file where others have the folder .git.
+    if (!it->is_regular_file() || !is_text(it->path()) || name == ".git") continue;
     std::ifstream stream(it->path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     files.push_back({fs::relative(it->path(), source_root()).generic_string(), split_lines(text)});

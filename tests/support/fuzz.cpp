@@ -1,10 +1,7 @@
 #include "tests/support/fuzz.h"
 
-#include "compiler/rewrite.h"
-#include "runtime/compile_service.h"
-#include "runtime/device_state.h"
-#include "runtime/make_variant.h"
 #include "sinter/sinter.h"
+#include "tests/support/compile_together.h"
 #include "tests/support/minimise.h"
 #include "tests/support/run.h"
 
@@ -22,14 +19,6 @@ namespace {
 
 Options fuzz_options(bool fuse) {
   return {.tune = Tune::off, .fuse = fuse, .count = true, .optimize_host = false};
-}
-
-void add_units(const FuzzCase& one, bool fuse, std::vector<CompileUnit>& units) {
-  const Device device = host_device();
-  VariantSource source(*device.state(), clone(one.random.graph), device.state()->target,
-                       fuzz_options(fuse));
-  for (EmittedKernel& kernel : plan_and_emit(source, {.symbols = one.random.sizes}).kernels)
-    units.push_back({.sources = std::move(kernel.sources)});
 }
 
 std::vector<Size> named_sizes(const RandomGraph& random) {
@@ -58,19 +47,12 @@ std::string commented(const std::string& text) {
 }  // namespace
 
 void compile_together(std::span<const FuzzCase> cases) {
-  std::vector<CompileUnit> units;
+  std::vector<RunForm> forms;
   for (const FuzzCase& one : cases)
-    for (const bool fuse : {true, false}) {
-      try {
-        add_units(one, fuse, units);
-      } catch (const std::exception&) {  // told when this graph is run
-      }
-    }
-  try {
-    host_device().state()->compile_service->compile(units,
-                                                    {.host = {.count = true, .optimize = false}});
-  } catch (const std::exception&) {  // the same
-  }
+    for (const bool fuse : {true, false})
+      forms.push_back(
+          {.graph = &one.random.graph, .symbols = one.random.sizes, .options = fuzz_options(fuse)});
+  compile_together(forms);
 }
 
 FuzzFailure run_fuzz_case(const RandomGraph& random, std::uint64_t seed) {

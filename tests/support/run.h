@@ -23,7 +23,7 @@ struct RunResult {
 
 struct RunRequest {
   std::vector<std::int64_t> symbols;  ///< by id
-  Options options = {};
+  Options options = {.tune = Tune::off};
   bool as_graph = false;          ///< replayed, twice, with everything in fresh places
   std::int64_t misalignment = 0;  ///< bytes that every array starts past a multiple of 256
 };

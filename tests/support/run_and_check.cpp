@@ -6,8 +6,10 @@
 #include "ir/bind.h"
 #include "ir/check.h"
 #include "ir/interpret.h"
+#include "ir/node.h"
 #include "ir/random_inputs.h"
 #include "runtime/host_driver/host_driver.h"
+#include "tests/support/compile_together.h"
 #include "tests/support/run.h"
 
 namespace sinter::test {
@@ -47,6 +49,7 @@ class Checker {
     options.tune = Tune::off;  // every candidate is run anyway
     options.count = device_.is_host();
     options.optimize_host = settings_.optimized || is_large();
+    if (device_.is_host()) compile_all(options);
     const RunResult fused =
         run_graph(graph_, device_, inputs_, {.symbols = symbols_, .options = options});
     check_oracle(fused);
@@ -66,6 +69,33 @@ class Checker {
     std::int64_t elements = 0;
     for (const auto& [name, values] : inputs_) elements += values.size();
     return elements > 1 << 20;
+  }
+
+  /// What `run` will run.
+  void compile_all(Options options) const {
+    std::vector<RunForm> forms;
+    const auto add = [&](std::int64_t alignment = 16) {
+      forms.push_back({&graph_, symbols_, options, alignment});
+    };
+    add();
+    options.optimize_host = false;
+    if (settings_.misaligned) add(std::min<std::int64_t>(misalignment(), 16));
+    options.fuse = false;
+    add();
+    options.fuse = settings_.options.fuse;
+    options.force_candidate = 0;  // then all are compiled
+    if (settings_.candidates) add();
+    compile_together(forms);
+  }
+
+  /// Bytes that pointers to elements of all sizes here may be off.
+  std::int64_t misalignment() const {
+    std::int64_t largest = 1;
+    for (const auto& [name, values] : inputs_)
+      largest = std::max<std::int64_t>(largest, size_of(values.dtype()));
+    for (const OutputInfo& output : graph_.data().outputs)
+      largest = std::max<std::int64_t>(largest, size_of(output.node->dtype));
+    return largest;
   }
 
   void fail(const std::string& message, const Report& report) const {
@@ -169,15 +199,10 @@ class Checker {
   }
 
   void check_misaligned(const Options& options, const RunResult& fused) const {
-    std::int64_t misalignment = 1;
-    for (const auto& [name, values] : inputs_)
-      misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
-    for (const auto& [name, values] : fused.results)
-      misalignment = std::max<std::int64_t>(misalignment, size_of(values.dtype()));
     const RunResult run =
         run_graph(graph_, device_, inputs_,
-                  {.symbols = symbols_, .options = options, .misalignment = misalignment});
-    check_same_bits(fmt::format("{} bytes misaligned", misalignment), run, fused);
+                  {.symbols = symbols_, .options = options, .misalignment = misalignment()});
+    check_same_bits(fmt::format("{} bytes misaligned", misalignment()), run, fused);
   }
 
   Device device_;
