@@ -216,6 +216,13 @@ struct FarFirst {
   static constexpr int kLevels = TreeLevels<Count>::kNumber;
   State waiting[kLevels > 0 ? kLevels : 1];
 
+  // Nothing reads these. But a register that may be read before it is written is alive all the way
+  // back to where it was written last: in a joined kernel, through all other members.
+  __device__ __forceinline__ FarFirst() {
+#pragma unroll
+    for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();
+  }
+
   /// The subtree that `state`, the one with this number, is the last one of: in the end, the tree.
   __device__ __forceinline__ State take(int number, State state) {
     bool is_done = false;
