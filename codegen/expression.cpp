@@ -26,12 +26,13 @@ std::string cast_text(DType from, DType to, const std::string& value) {
     return is_floating(from) ? fmt::format("to_integer<{}>({})", type, value)
                              : fmt::format("static_cast<{}>({})", type, value);
   if (is_narrow(to)) {
-    // Through double, which holds every integer of 32 bits exactly: rounded once.
+    if (from == DType::boolean) return fmt::format("static_cast<float>({})", value);
+    // Through a type that holds every number of `from` exactly: rounded once.
     std::string exact = value;
     if (is_integer(from) && size_of(from) == 8)
       exact = fmt::format("to_odd({})", value);
     else if (!is_floating(from))
-      exact = fmt::format("static_cast<double>({})", value);
+      exact = fmt::format("static_cast<{}>({})", size_of(from) < 4 ? "float" : "double", value);
     return fmt::format("rounded<{}>({})", name(to), exact);
   }
   if (compute_c_type(from) == type) return value;
