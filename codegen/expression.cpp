@@ -94,6 +94,22 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
   return text;
 }
 
+std::string in_memory(DType dtype, const std::string& value) {
+  if (!is_narrow(dtype)) return value;
+  const std::string rounding = fmt::format("rounded<{}>(", name(dtype));
+  std::string_view inner = value;
+  if (value.starts_with(rounding)) {
+    inner.remove_prefix(rounding.size());
+    std::size_t end = 0;
+    for (int depth = 1; end < inner.size(); ++end) {
+      depth += inner[end] == '(' ? 1 : inner[end] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    inner = end + 1 == inner.size() ? inner.substr(0, end) : value;
+  }
+  return fmt::format("to_memory<{}>({})", name(dtype), inner);
+}
+
 std::string atomic(const std::string& text) {
   const bool is_word = std::ranges::all_of(text, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';

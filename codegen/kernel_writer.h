@@ -215,7 +215,6 @@ class KernelWriter {
   bool has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const;
   std::string number_text(const Value& value, bool at_element);
   bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
-  std::string in_memory(DType dtype, const std::string& value) const;
   /// Calls `write` inside an `if` where `store` has conditions.
   void write_if(const BodyStore& store, bool at_element, const std::function<void()>& write);
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);

@@ -245,10 +245,6 @@ void KernelWriter::write_kept_element(int value) {
   count_load(v);
 }
 
-std::string KernelWriter::in_memory(DType dtype, const std::string& value) const {
-  return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
-}
-
 /// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
 std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                                 const Tile& tile) {

@@ -124,7 +124,7 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
             const float c = h - m[k];
             const float n = c * r[k];
             const float s = n * weight[k];
-            y[k] = to_memory<bf16>(rounded<bf16>(s));
+            y[k] = to_memory<bf16>(s);
           }
           store<8>(y_out, column + along * 256, y);
         }

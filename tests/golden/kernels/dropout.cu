@@ -43,7 +43,7 @@ dropout_0(const bf16* __restrict__ x_in,
     const bool p = to_float(x[k]) > 0.0f;
     const float m = static_cast<float>(p);
     b_2[k] = b[k];
-    z[k] = to_memory<bf16>(rounded<bf16>(y * m));
+    z[k] = to_memory<bf16>(y * m);
   }
   store<4>(b_out, first, b_2);
   store<4>(z_out, first, z);

@@ -15,7 +15,7 @@ powers_0_0(const bf16* __restrict__ h_in,
   Vector<bf16, 8> b;
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
-    b[k] = to_memory<bf16>(rounded<bf16>(to_float(h[k]) * to_float(h[k]) * to_float(h[k])));
+    b[k] = to_memory<bf16>(to_float(h[k]) * to_float(h[k]) * to_float(h[k]));
   }
   store<8>(b_out, first, b);
 }
