@@ -164,6 +164,17 @@ class ColumnWriter {
                                   : fmt::format("(chunks + {}) / {}", stride() - 1, stride());
     const auto tiles_from = [&](const std::string& first) {
       out.directive(fmt::format("#pragma unroll {}", schedule_.unroll));
+      if (own > 1 && plan_.is_fixed && (plan_.tiles % own == 0 || !is_whole())) {
+        // As many for each accumulator, so that an unrolled loop has no rest. Chunks past the end
+        // are left out one by one.
+        out.block(
+            fmt::format("for (int turn = 0; turn < {}; ++turn)", (plan_.tiles + own - 1) / own),
+            [&] {
+              out.line(fmt::format("const int tile = {} + {} * turn;", first, own));
+              chunk();
+            });
+        return;
+      }
       out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
                 chunk);
     };
@@ -189,6 +200,11 @@ class ColumnWriter {
 
   /// Chunks of a part from each of a thread's chunks to the next one.
   std::int64_t stride() const { return plan_.lanes * piece_.residues; }
+
+  /// True if the last chunks of all threads are those of a part too.
+  bool is_whole() const {
+    return plan_.is_fixed && plan_.tiles * stride() == plan_.tree.chunks_per_part;
+  }
 
   /// The first chunk of the part that is being read, as an expression.
   std::string start_of_part() {
@@ -225,9 +241,7 @@ class ColumnWriter {
                             row);
       });
     };
-    // Rounds of all threads end with whole ones only if they fit the part.
-    const bool is_whole = plan_.is_fixed && plan_.tiles * stride() == plan_.tree.chunks_per_part;
-    if (is_whole)
+    if (is_whole())
       rows();
     else
       writer_.out.block(fmt::format("if ({} < {})", in_part, chunks_text(plan_)), rows);

@@ -26,12 +26,13 @@ std::string cast_text(DType from, DType to, const std::string& value) {
     return is_floating(from) ? fmt::format("to_integer<{}>({})", type, value)
                              : fmt::format("static_cast<{}>({})", type, value);
   if (is_narrow(to)) {
-    // Through double, which holds every integer of 32 bits exactly: rounded once.
+    if (from == DType::boolean) return fmt::format("static_cast<float>({})", value);
+    // Through a type that holds every number of `from` exactly: rounded once.
     std::string exact = value;
     if (is_integer(from) && size_of(from) == 8)
       exact = fmt::format("to_odd({})", value);
     else if (!is_floating(from))
-      exact = fmt::format("static_cast<double>({})", value);
+      exact = fmt::format("static_cast<{}>({})", size_of(from) < 4 ? "float" : "double", value);
     return fmt::format("rounded<{}>({})", name(to), exact);
   }
   if (compute_c_type(from) == type) return value;
@@ -47,6 +48,20 @@ std::string bitcast_text(DType from, DType to, const std::string& value) {
 }
 
 bool is_literal_text(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
+
+/// `base` to the power 1, 2 or 3 as a product: nearer than what the library gives, without its
+/// hundred instructions. Empty for other exponents.
+std::string power_text(const Node& exponent, const std::string& base) {
+  if (!is_literal_text(exponent)) return {};
+  const Literal literal = attribute(exponent, "value").literal;
+  if (literal.kind == Literal::Kind::natural) return {};
+  const double value =
+      literal.kind == Literal::Kind::real ? literal.real : static_cast<double>(literal.integer);
+  if (value == 1) return base;
+  if (value == 2) return fmt::format("{0} * {0}", base);
+  if (value == 3) return fmt::format("{0} * {0} * {0}", base);
+  return {};
+}
 
 }  // namespace
 
@@ -69,12 +84,30 @@ std::string op_text(const Node& node, std::span<const std::string> operands,
     texts[i] = may_fold ? fmt::format("opaque_value({})", operands[i]) : operands[i];
   }
   const std::string_view suffix = info(dtype).compute == DType::f64 ? "" : "f";
-  std::string text =
-      fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
-                  fmt::arg("c", texts[2]), fmt::arg("f", suffix));
+  std::string text;
+  if (node.op == Op::pow) text = power_text(*node.operand(1), operands[0]);
+  if (text.empty())
+    text = fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
+                       fmt::arg("c", texts[2]), fmt::arg("f", suffix));
   if (is_narrow(node.dtype) && numerics.rounding == Rounding::as_recorded)
     text = fmt::format("rounded<{}>({})", name(node.dtype), text);
   return text;
+}
+
+std::string in_memory(DType dtype, const std::string& value) {
+  if (!is_narrow(dtype)) return value;
+  const std::string rounding = fmt::format("rounded<{}>(", name(dtype));
+  std::string_view inner = value;
+  if (value.starts_with(rounding)) {
+    inner.remove_prefix(rounding.size());
+    std::size_t end = 0;
+    for (int depth = 1; end < inner.size(); ++end) {
+      depth += inner[end] == '(' ? 1 : inner[end] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    inner = end + 1 == inner.size() ? inner.substr(0, end) : value;
+  }
+  return fmt::format("to_memory<{}>({})", name(dtype), inner);
 }
 
 std::string atomic(const std::string& text) {

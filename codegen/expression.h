@@ -21,6 +21,10 @@ std::string computed(DType dtype, const std::string& element);
 std::string op_text(const Node& node, std::span<const std::string> operands,
                     const Numerics& numerics);
 
+/// A value of narrow `dtype` as memory holds it. The rounding that `value` ends with is left out:
+/// memory has the same.
+std::string in_memory(DType dtype, const std::string& value);
+
 /// How index expressions are written.
 struct IndexWriter {
   std::string_view c_type = "int";                        ///< `int` or `long long`

@@ -214,8 +214,16 @@ class KernelWriter {
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
                       std::span<const std::string> results);
+  /// Random words: of neighbouring elements, computed together in front of the loop over them.
+  int number_of_word(const Value& value) const;
+  bool has_neighbouring_words(int value) const;
+  void write_random_words(int value);
+  /// Takes out of the loop the numbers of elements that nothing but such words would use.
+  void drop_numbers_of_words(std::vector<int>& in_loop, const std::vector<bool>& values,
+                             const Sinks& sinks) const;
+  bool has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const;
+  std::string number_text(const Value& value, bool at_element);
   bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
-  std::string in_memory(DType dtype, const std::string& value) const;
   /// Calls `write` inside an `if` where `store` has conditions.
   void write_if(const BodyStore& store, bool at_element, const std::function<void()>& write);
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);

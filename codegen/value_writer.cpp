@@ -53,18 +53,22 @@ std::string KernelWriter::operand_text(int value) {
       fmt::format("value {} of kernel {} is used before it is computed", value, kernel.name));
 }
 
+/// A Value::Kind::number, at element `k` of a vector or at its first.
+std::string KernelWriter::number_text(const Value& value, bool at_element) {
+  // A position fits the type of indices; what is computed from it may not.
+  const bool is_position = value.node->op == Op::iota &&
+                           attribute(*value.node, "step").integer == 1 &&
+                           attribute(*value.node, "start").integer == 0;
+  const std::string number =
+      is_position ? text(value.at, at_element) : wide_text(value.at, at_element);
+  if (is_narrow(value.dtype))
+    return fmt::format("rounded<{}>(static_cast<double>({}))", name(value.dtype), number);
+  return fmt::format("static_cast<{}>({})", compute_c_type(value.dtype), number);
+}
+
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  if (v.kind == Value::Kind::number) {
-    // A position fits the type of indices; what is computed from it may not.
-    const bool is_position = v.node->op == Op::iota && attribute(*v.node, "step").integer == 1 &&
-                             attribute(*v.node, "start").integer == 0;
-    const std::string number =
-        is_position ? text(v.at, moves(value)) : wide_text(v.at, moves(value));
-    if (is_narrow(v.dtype))
-      return fmt::format("rounded<{}>(static_cast<double>({}))", name(v.dtype), number);
-    return fmt::format("static_cast<{}>({})", compute_c_type(v.dtype), number);
-  }
+  if (v.kind == Value::Kind::number) return number_text(v, moves(value));
   if (v.kind == Value::Kind::select) {
     std::string result = operand_text(v.operands.back());
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
@@ -241,15 +245,12 @@ void KernelWriter::write_kept_element(int value) {
   count_load(v);
 }
 
-std::string KernelWriter::in_memory(DType dtype, const std::string& value) const {
-  return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
-}
-
 /// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
 std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                                 const Tile& tile) {
   std::vector<int> in_loop;
   std::vector<int> conditional;
+  std::vector<int> random;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const int id = static_cast<int>(i);
@@ -261,6 +262,8 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
     if (is_kept(id) && !keep) continue;  // an earlier pass left it there
     if (!moves(id) && !keep)
       write_scalar(id);
+    else if (has_neighbouring_words(id))
+      random.push_back(id);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);
@@ -270,6 +273,7 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       write_vector_load(id, tile.count, places_[i]);
   }
   write_conditional_loads(conditional, tile.count);
+  for (const int value : random) write_random_words(value);  // while loads are under way
   return in_loop;
 }
 
@@ -340,6 +344,7 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   in_tile_ = true;
   const std::vector<std::string> before = texts_;
   std::vector<int> in_loop = write_tile_loads(values, sinks, tile);
+  drop_numbers_of_words(in_loop, values, sinks);
   std::erase_if(in_loop, [&](int value) { return is_only_stored(value, values, sinks); });
 
   std::vector<std::string> results;

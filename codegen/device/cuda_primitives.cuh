@@ -23,6 +23,8 @@ __device__ __forceinline__ double opaque_value(double value) {
   return value;
 }
 
+/// The upper half of a product.
+__device__ __forceinline__ unsigned high_product(unsigned a, unsigned b) { return __umulhi(a, b); }
 __device__ __forceinline__ int ones_of(unsigned long long bits) {
   return __popcll(static_cast<long long>(bits));
 }

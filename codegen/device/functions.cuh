@@ -148,26 +148,48 @@ __device__ __forceinline__ To bits_as(From from) {
   return bits.to;
 }
 
-/// Word index % 4 of Philox 4x32-10 with the key `seed` and the counter (index / 4, offset).
-/// Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
+/// Philox 4x32-10 with the key `seed`: the four words of the counter (number, offset). Salmon et
+/// al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
+struct Philox {
+  unsigned words[4];
+  __device__ __forceinline__ Philox(unsigned long long seed, unsigned long long offset,
+                                    unsigned long long number)
+      : words{static_cast<unsigned>(number), static_cast<unsigned>(number >> 32),
+              static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)} {
+    unsigned key[2] = {static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32)};
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+      const unsigned first = high_product(0xd2511f53u, words[0]);
+      const unsigned second = high_product(0xcd9e8d57u, words[2]);
+      const unsigned last = 0xd2511f53u * words[0];
+      words[0] = second ^ words[1] ^ key[0];
+      words[1] = 0xcd9e8d57u * words[2];
+      words[2] = first ^ words[3] ^ key[1];
+      words[3] = last;
+      key[0] += 0x9e3779b9u;
+      key[1] += 0xbb67ae85u;
+    }
+  }
+};
+/// Word index % 4 of the counter (index / 4, offset).
 __device__ __forceinline__ unsigned philox(unsigned long long seed, unsigned long long offset,
                                            unsigned long long index) {
-  const unsigned long long block = index >> 2;
-  unsigned word[4] = {static_cast<unsigned>(block), static_cast<unsigned>(block >> 32),
-                      static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)};
-  unsigned key[2] = {static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32)};
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const unsigned long long first = 0xd2511f53ull * word[0];
-    const unsigned long long second = 0xcd9e8d57ull * word[2];
-    word[0] = static_cast<unsigned>(second >> 32) ^ word[1] ^ key[0];
-    word[1] = static_cast<unsigned>(second);
-    word[2] = static_cast<unsigned>(first >> 32) ^ word[3] ^ key[1];
-    word[3] = static_cast<unsigned>(first);
-    key[0] += 0x9e3779b9u;
-    key[1] += 0xbb67ae85u;
-  }
-  const unsigned low = index & 1 ? word[1] : word[0];
-  const unsigned high = index & 1 ? word[3] : word[2];
+  const Philox block(seed, offset, index >> 2);
+  const unsigned low = index & 1 ? block.words[1] : block.words[0];
+  const unsigned high = index & 1 ? block.words[3] : block.words[2];
   return index & 2 ? high : low;
+}
+/// Those of `N` indices from `first` on, both multiples of 4.
+template <int N>
+__device__ __forceinline__ Vector<unsigned, N> philox_words(unsigned long long seed,
+                                                            unsigned long long offset,
+                                                            unsigned long long first) {
+  Vector<unsigned, N> result;
+#pragma unroll
+  for (int i = 0; i < N / 4; ++i) {
+    const Philox block(seed, offset, (first >> 2) + static_cast<unsigned>(i));
+#pragma unroll
+    for (int word = 0; word < 4; ++word) result[4 * i + word] = block.words[word];
+  }
+  return result;
 }

@@ -53,6 +53,10 @@ __device__ __forceinline__ double opaque_value(double value) {
   return value;
 }
 
+/// The upper half of a product.
+__device__ __forceinline__ unsigned high_product(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
 __device__ __forceinline__ int ones_of(unsigned long long bits) {
   return __builtin_popcountll(bits);
 }

@@ -216,6 +216,13 @@ struct FarFirst {
   static constexpr int kLevels = TreeLevels<Count>::kNumber;
   State waiting[kLevels > 0 ? kLevels : 1];
 
+  // Nothing reads these. But a register that may be read before it is written is alive all the way
+  // back to where it was written last: in a joined kernel, through all other members.
+  __device__ __forceinline__ FarFirst() {
+#pragma unroll
+    for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();
+  }
+
   /// The subtree that `state`, the one with this number, is the last one of: in the end, the tree.
   __device__ __forceinline__ State take(int number, State state) {
     bool is_done = false;
@@ -262,40 +269,12 @@ struct ColumnReduction {
     }
   }
 
+  /// All of part number `number` of this group has been added.
   __device__ __forceinline__ void finish_part(int number, Exchange& exchange) {
-    State* shared = exchange.next<State>();
-    const int own = Shape::group() * Shape::kSlots + Shape::lane();
-    // The far half of the lanes hands over what it has, so that there is place for half of it only.
-    if (Shape::lane() >= Shape::kLanes / 2)
-#pragma unroll
-      for (int j = 0; j < Shape::kVector; ++j)
-        *place(shared, own - Shape::kLanes / 2, j) = current[j];
-    block_barrier();
-    if (Shape::kLanes > 1) {
-      if (Shape::lane() < Shape::kLanes / 2) {
-#pragma unroll
-        for (int j = 0; j < Shape::kVector; ++j) {
-          State* far = place(shared, own, j);
-          *far = State::join(current[j], *far);
-        }
-      }
-      block_barrier();
-    }
-#pragma unroll 1
-    for (int half = Shape::kLanes / 4; half > 0; half /= 2) {
-      if (Shape::lane() < half) {
-#pragma unroll
-        for (int j = 0; j < Shape::kVector; ++j) {
-          State* near = place(shared, own, j);
-          *near = State::join(*near, *place(shared, own + half, j));
-        }
-      }
-      block_barrier();
-    }
+    if constexpr (Shape::kLanes > 1) join_lanes_of_part(exchange);
 #pragma unroll
     for (int j = 0; j < Shape::kVector; ++j) {
-      const State joined =
-          parts[j].take(number, *place(shared, Shape::group() * Shape::kSlots, j));
+      const State joined = parts[j].take(number, current[j]);
       current[j] = number == Parts - 1 ? joined : State::identity();
     }
   }
@@ -322,6 +301,34 @@ struct ColumnReduction {
   }
 
  private:
+  /// Joins what the lanes of a group have far first; every lane gets the result. The far half of
+  /// those that are left hands over what it has. Each writes where it alone has read before, and
+  /// the first ones where nobody has, so that there is one barrier for each half.
+  __device__ __forceinline__ void join_lanes_of_part(Exchange& exchange) {
+    State* shared = exchange.next<State>();
+    const int lane = Shape::lane();
+    const int first = Shape::group() * Shape::kSlots;
+#pragma unroll 1
+    for (int half = Shape::kLanes / 2; half > 0; half /= 2) {
+      if (lane >= half && lane < 2 * half)
+#pragma unroll
+        for (int j = 0; j < Shape::kVector; ++j)
+          *place(shared, first + lane % Shape::kSlots, j) = current[j];
+      block_barrier();
+      if (lane < half)
+#pragma unroll
+        for (int j = 0; j < Shape::kVector; ++j)
+          current[j] =
+              State::join(current[j], *place(shared, first + (lane + half) % Shape::kSlots, j));
+    }
+    if (lane == 0)
+#pragma unroll
+      for (int j = 0; j < Shape::kVector; ++j) *place(shared, first, j) = current[j];
+    block_barrier();
+#pragma unroll
+    for (int j = 0; j < Shape::kVector; ++j) current[j] = *place(shared, first, j);
+  }
+
   static __device__ __forceinline__ State* place(State* shared, int along, int k) {
     return shared + (along * Shape::kVector + k) * Shape::kColumns + Shape::column();
   }

@@ -1,6 +1,9 @@
-// A kernel that spills is compiled again with fewer blocks to leave registers for.
+// A kernel that spills is compiled again with fewer blocks to leave registers for, and members of a
+// joined kernel do not keep registers from one another.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "codegen/prelude.h"
 #include "runtime/nvrtc.h"
 #include "runtime/nvrtc_units.h"
 
@@ -30,6 +33,57 @@ TEST(Spills, AreCompiledAwayWhereFewerBlocksHelp) {
   EXPECT_EQ(unit.reports[0].spill_bytes, 0);
   EXPECT_GT(unit.reports[0].registers, once.kernels[0].registers);
   EXPECT_GT(unit.milliseconds, 0);
+}
+
+/// Columns as emitted: states wait in registers for their partners, in loops.
+constexpr const char* kColumns = R"(
+using Shape = ColumnShape<2, 128, 1, 512, 8>;
+template <int kMember>
+__device__ __forceinline__ void member(const float* x, float* y, int block) {
+  Exchange exchange = {shared_memory(), 4096, 0};
+  ColumnReduction<Sum<float>, Shape, 4> tree;
+  const int column = block * 16 + Shape::column() * 8;
+#pragma unroll 1
+  for (int part = 0; part < 4; ++part) {
+#pragma unroll 1
+    for (int i = 0; i < 4; ++i) {
+      const Vector<float, 8> row = load<8>(x, (far_first<4>(part) * 512 + i * 128 + Shape::lane()) * 1024 + column);
+#pragma unroll
+      for (int k = 0; k < 8; ++k) tree.add(k, row[k] * (kMember + 1), 0);
+      tree.finish_accumulator(i);
+    }
+    tree.finish_part(part, exchange);
+  }
+  Sum<float> sums[8];
+  tree.finish(sums, exchange);
+  if (Shape::along() == 0)
+#pragma unroll
+    for (int k = 0; k < 8; ++k) y[column + k] = sums[k].result();
+})";
+
+/// A joined kernel: each block goes from one member to another.
+std::string joined_columns(int members) {
+  std::string calls;
+  for (int i = 0; i < members; ++i)
+    calls += fmt::format("    if (block % {} == {}) member<{}>(x, y, block);\n", members, i, i);
+  return fmt::format(R"({}
+extern "C" __global__ void __launch_bounds__(256) members(const float* x, float* y) {{
+  for (int block = blockIdx.x; block < 400; block += gridDim.x) {{
+{}    block_barrier();
+  }}
+}})",
+                     kColumns, calls);
+}
+
+int registers_of(const std::string& text) {
+  const SourcePart part = {"members", text};
+  const std::string_view prelude = prelude_text(Prelude::cuda);
+  return nvrtc().nvrtc->compile(prelude, {&part, 1}, "sm_90").kernels[0].registers;
+}
+
+TEST(Registers, AreNotKeptFromOneMemberToTheNext) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  EXPECT_LE(registers_of(joined_columns(3)), registers_of(joined_columns(1)) + 16);
 }
 
 }  // namespace

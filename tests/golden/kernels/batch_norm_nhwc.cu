@@ -29,7 +29,8 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
 #pragma unroll 1
   for (int i = 0; i < 2; ++i) {
 #pragma unroll 2
-    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+    for (int turn = 0; turn < 4; ++turn) {
+      const int tile = far_first<2>(i) + 2 * turn;
       if (Shape::chunk(tile) < 1568) {
 #pragma unroll
         for (int within = 0; within < 4; ++within) {
@@ -63,7 +64,8 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
 #pragma unroll 1
   for (int i = 0; i < 2; ++i) {
 #pragma unroll 2
-    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+    for (int turn = 0; turn < 4; ++turn) {
+      const int tile = far_first<2>(i) + 2 * turn;
       if (Shape::chunk(tile) < 1568) {
 #pragma unroll
         for (int within = 0; within < 4; ++within) {
@@ -108,7 +110,8 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
 #pragma unroll 1
   for (int i = 0; i < 2; ++i) {
 #pragma unroll 2
-    for (int tile = far_first<2>(i); tile < 7; tile += 2) {
+    for (int turn = 0; turn < 4; ++turn) {
+      const int tile = far_first<2>(i) + 2 * turn;
       if (Shape::chunk(tile) < 1568) {
 #pragma unroll
         for (int within = 0; within < 4; ++within) {
@@ -121,7 +124,7 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
             const float c = h - m[k];
             const float n = c * r[k];
             const float s = n * weight[k];
-            y[k] = to_memory<bf16>(rounded<bf16>(s));
+            y[k] = to_memory<bf16>(s);
           }
           store<8>(y_out, column + along * 256, y);
         }

@@ -61,7 +61,7 @@ cluster_rows_0(const bf16* __restrict__ x_in,
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
       const float y = e[tile][k] / s;
-      p[k] = to_memory<bf16>(rounded<bf16>(y));
+      p[k] = to_memory<bf16>(y);
     }
     store<8>(p_out, row * 262144 + column, p);
   }

@@ -43,7 +43,7 @@ column_scan_0(const bf16* __restrict__ x_in,
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           const float cumsum_2 = State::join(before, within[chunk][k]).result();
-          y[k] = to_memory<bf16>(rounded<bf16>(cumsum_2));
+          y[k] = to_memory<bf16>(cumsum_2);
         }
         store_apart<4>(y_out, row + column * 4096, 4096, y, 4);
       }

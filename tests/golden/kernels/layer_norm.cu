@@ -80,7 +80,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
         const float n = d * r;
         const float s = n * weight[k];
         const float b = s + bias[k];
-        y[k] = to_memory<bf16>(rounded<bf16>(b));
+        y[k] = to_memory<bf16>(b);
       }
       store<4>(y_out, row * 1024 + column, y);
     }

@@ -59,7 +59,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
         const float n = h * r;
         const float w = to_float(weight[k]);
         const float s = n * w;
-        y[k] = to_memory<bf16>(rounded<bf16>(s));
+        y[k] = to_memory<bf16>(s);
       }
       store<8>(y_out, row * 4096 + column, y);
     }

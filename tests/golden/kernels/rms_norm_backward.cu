@@ -142,7 +142,7 @@ rms_norm_backward_0_1(const bf16* __restrict__ x_in,
                 const float t = n * m;
                 const float u_ = gw[ahead][tile][k] - t;
                 const float v = u_ * r;
-                dx[k] = to_memory<bf16>(rounded<bf16>(v));
+                dx[k] = to_memory<bf16>(v);
               }
               store<4>(dx_out, row * 4096 + column, dx);
             }

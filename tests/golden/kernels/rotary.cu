@@ -55,7 +55,7 @@ rotary_0(const bf16* __restrict__ x_in,
       const float ls = head_4 * sine_2[k];
       const float second = hc + ls;
       const float turned = (column < 64) ? first_ : second;
-      y[k] = to_memory<bf16>(rounded<bf16>(turned));
+      y[k] = to_memory<bf16>(turned);
     }
     store<4>(y_out, row_0 * 4096 + row_1 * 128 + column, y);
   }

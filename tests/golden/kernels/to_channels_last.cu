@@ -42,7 +42,7 @@ to_channels_last_0(const bf16* __restrict__ x_in,
       const float x = to_float(x_tile(place.start + k, place.line));
       const float h = x;
       const float s = h * scale[k];
-      y[k] = to_memory<bf16>(rounded<bf16>(s));
+      y[k] = to_memory<bf16>(s);
     }
     store<4>(y_out, outer * 30720 + row * 64 + column, y);
   }
