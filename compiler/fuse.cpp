@@ -51,7 +51,8 @@ class Fuser {
         work_(work),
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
-        seconds_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())),
+        moved_(static_cast<std::size_t>(groups.size())) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
   void run(const std::vector<const Node*>& placed = {}) {
@@ -97,6 +98,12 @@ class Fuser {
     int version = -1;
     double seconds = 0;
   };
+  /// Bytes that a group moved when it had this version and stored so many values.
+  struct Moved {
+    int version = -1;
+    std::uint32_t stores = 0;
+    double bytes = -1;  ///< negative: only a body tells
+  };
   struct Verdict {
     bool is_one = false;
     std::optional<double> seconds = {};  ///< that the one kernel takes, where that was asked
@@ -108,13 +115,9 @@ class Fuser {
   /// and what both read. Nothing if they touch too many arrays for one kernel.
   std::optional<double> saved_bytes(int a, int b) {
     ++work_.candidates_scored;
-    const Groups::Meeting meeting = groups.meeting(a, b);
+    const Groups::Meeting meeting = groups.meeting(a, b, sizes_);
     if (meeting.arguments > kMaxArguments) return std::nullopt;
-    double saved = 0;
-    for (const Node* node : meeting.read_by_both) saved += bytes(node);
-    for (const Groups::Meeting::Handed& handed : meeting.handed_over)
-      if (handed.from == a) saved += bytes(handed.node) * (handed.is_wanted ? 1 : 2);
-    return saved;
+    return meeting.saved;
   }
 
   Parts parts(int group) const {
@@ -137,6 +140,20 @@ class Fuser {
         !reads_rows_once(regular, most_kept_bytes(parts(group)), target_, facts_))
       return std::nullopt;
     return cost_of(regular, parts(group), target_, sizes_);
+  }
+
+  /// The bytes of that.
+  std::optional<double> simple_bytes(int group) {
+    Moved& known = moved_[static_cast<std::size_t>(group)];
+    const Group& now = groups[group];
+    // Between versions a group may come to store less.
+    const auto stores = static_cast<std::uint32_t>(now.stores.size());
+    if (known.version != now.version || known.stores != stores) {
+      known = {.version = now.version, .stores = stores};
+      if (const std::optional<Cost> cost = simple_cost(group))
+        known.bytes = cost->bytes_read + cost->bytes_written;
+    }
+    return known.bytes < 0 ? std::nullopt : std::optional(known.bytes);
   }
 
   /// Cost of a group as it stands.
@@ -175,7 +192,7 @@ class Fuser {
   /// The same in words; "" if one kernel it may be.
   std::string why_two(int a, int b) {
     if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-    if (are_simply_one(a, b)) return arguments_refusal(groups.meeting(a, b).arguments);
+    if (are_simply_one(a, b)) return arguments_refusal(groups.meeting(a, b, sizes_).arguments);
     const Judge::Finding& finding = judge_.of(groups.whole(a, b));
     if (finding.has_body && !finding.why_not_shapes.empty())
       return judge_.in_words(finding.why_not_shapes);
@@ -309,8 +326,7 @@ class Fuser {
     const std::vector<const Node*> nodes = cone(group, node);
     if (nodes.empty()) return;
     std::vector<int> touched = {group};
-    for (const int consumer : groups.consumers(group)) {
-      if (!std::ranges::binary_search(groups[consumer].loads, node->id, {}, &Node::id)) continue;
+    for (const int consumer : groups.readers(group, node)) {
       if (groups[consumer].is_placed) return;
       const auto added = std::ranges::count_if(
           nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
@@ -347,10 +363,10 @@ class Fuser {
     double moved = 0;
     int launches = 0;
     const auto add = [&](int at, double more) {
-      const std::optional<Cost> cost = simple_cost(at);
-      if (cost) moved += cost->bytes_read + cost->bytes_written + more;
+      const std::optional<double> bytes = simple_bytes(at);
+      if (bytes) moved += *bytes + more;
       ++launches;
-      return cost.has_value();
+      return bytes.has_value();
     };
     Nodes stored;  // of what its group computes, because readers load it from now on
     for (const int reader : readers) {
@@ -402,6 +418,7 @@ class Fuser {
   Judge judge_;
   NodeSizes sizes_;
   std::vector<Known> seconds_;    ///< by group
+  std::vector<Moved> moved_;      ///< by group
   std::vector<Candidate> queue_;  ///< a heap, the best on top
   std::size_t most_queued_ = 1024;
 };

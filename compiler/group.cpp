@@ -45,10 +45,18 @@ Nodes united(std::span<const Node* const> a, std::span<const Node* const> b) {
 
 /// Adds `more`, which is by ascending id as well.
 void unite(Nodes& nodes, std::span<const Node* const> more) {
-  if (nodes.empty() || more.empty() || nodes.back()->id < more.front()->id)
-    nodes.append(more.begin(), more.end());
-  else
-    nodes = united(nodes, more);
+  std::size_t left = nodes.size(), added = more.size();
+  const bool is_behind = left == 0 || added == 0 || nodes.back()->id < more.front()->id;
+  nodes.append(more.begin(), more.end());
+  if (is_behind) return;
+  // Merged from behind, in place.
+  bool repeats = false;
+  for (std::size_t to = nodes.size(); added > 0;) {
+    const bool takes_old = left > 0 && nodes[left - 1]->id >= more[added - 1]->id;
+    repeats |= takes_old && nodes[left - 1] == more[added - 1];
+    nodes[--to] = takes_old ? nodes[--left] : more[--added];
+  }
+  if (repeats) nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 /// What a group of `nodes` is.
@@ -104,6 +112,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
   for (; next < first_read_.size(); ++next)
     first_read_[next] = static_cast<std::uint32_t>(reads_.size());
   seen_.resize(groups_.size());
+  needed_.resize(graph.nodes.size());
   find_users();
   for (int group = 0; group < size(); ++group) {
     find_loads(group);
@@ -141,10 +150,6 @@ std::span<const Node* const> Groups::users(const Node* node) const {
 }
 
 const std::string& Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
-
-bool Groups::contains(int group, const Node* node) const {
-  return std::ranges::find(groups_of_[node->id], group) != groups_of_[node->id].end();
-}
 
 bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   if (is_result(node)) return true;
@@ -188,6 +193,16 @@ std::vector<int> Groups::consumers(int group) const {
   return result;
 }
 
+std::vector<int> Groups::readers(int group, const Node* node) const {
+  std::vector<int> result;
+  for (const Node* user : users(node))
+    for (const int reader : groups_of_[user->id])
+      if (reader != group && !contains(reader, node)) result.push_back(reader);
+  std::ranges::sort(result);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
 std::vector<int> Groups::producers(int group) const {
   std::vector<int> result;
   for (const Node* node : (*this)[group].loads)
@@ -201,15 +216,15 @@ std::size_t Groups::arguments(int group) const {
   return (*this)[group].stores.size() + (*this)[group].loads.size();
 }
 
-Groups::Meeting Groups::meeting(int a, int b) const {
+Groups::Meeting Groups::meeting(int a, int b, NodeSizes& sizes) const {
   Meeting result{.arguments = (*this)[a].stores.size() + (*this)[b].stores.size()};
   const auto add_load = [&](const Node* node, int other) {
-    if (!contains(other, node)) {
-      ++result.arguments;
-    } else if (home(node) == other) {
+    if (home(node) == other) {
       const bool is_wanted = is_wanted_outside(node, a, b);
       result.arguments -= is_wanted ? 0 : 1;
-      result.handed_over.push_back({.node = node, .from = other, .is_wanted = is_wanted});
+      if (other == a) result.saved += sizes.bytes(*node) * (is_wanted ? 1 : 2);
+    } else if (!contains(other, node)) {
+      ++result.arguments;
     }
   };
   const Nodes& x = (*this)[a].loads;
@@ -218,7 +233,7 @@ Groups::Meeting Groups::meeting(int a, int b) const {
   while (i < x.size() && j < y.size()) {
     if (x[i] == y[j]) {
       ++result.arguments;
-      result.read_by_both.push_back(x[i]);
+      result.saved += sizes.bytes(*x[i]);
       ++i, ++j;
     } else if (x[i]->id < y[j]->id) {
       add_load(x[i++], b);
@@ -239,8 +254,9 @@ void Groups::merge(int into, int from, Between between) {
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+    const bool is_in_both = contains(into, node);
     in.erase(std::ranges::find(in, from));
-    if (!contains(into, node)) in.push_back(into);
+    if (!is_in_both) in.push_back(into);
     if (home(node) == from) home_[node->id] = into;
   }
   unite(target.loads, source.loads);
@@ -263,7 +279,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
-    groups_of_[node->id].push_back(group);
+    join_group(node, group);
     target.regular = united(target.regular, sinter::regular(*node));
   }
   sort_unique(added);
@@ -275,23 +291,21 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
 void Groups::drop_unused(int group) {
   Group& target = at(group);
   find_stores(group);
-  llvm::DenseSet<const Node*> needed;
-  Nodes pending = target.stores;
-  while (!pending.empty()) {
-    const Node* node = pending.back();
-    pending.pop_back();
-    if (!contains(group, node) || !needed.insert(node).second) continue;
-    for (const Node* read : reads(node)) pending.push_back(read);
+  // Users have larger ids: one walk downward meets each node behind all that read it.
+  const std::uint32_t search = ++search_;
+  const auto is_needed = [&](const Node* node) { return needed_[node->id] == search; };
+  for (const Node* node : target.stores) needed_[node->id] = search;
+  bool drops = false;
+  for (std::size_t i = target.nodes.size(); i-- > 0;) {
+    if (!is_needed(target.nodes[i]))
+      drops = true;
+    else
+      for (const Node* read : reads(target.nodes[i])) needed_[read->id] = search;
   }
-  for (const Node* node : target.nodes) {
-    if (needed.contains(node)) continue;
-    llvm::SmallVector<int, 2>& in = groups_of_[node->id];
-    in.erase(std::ranges::find(in, group));
-    // Whoever else computes it becomes its home; nobody reads it from memory any more.
-    if (home(node) == group && !in.empty()) home_[node->id] = in.front();
-  }
-  if (needed.size() < target.nodes.size()) {
-    drop_if(target.nodes, [&](const Node* node) { return !needed.contains(node); });
+  if (drops) {
+    for (const Node* node : target.nodes)
+      if (!is_needed(node)) leave_group(node, group);
+    drop_if(target.nodes, [&](const Node* node) { return !is_needed(node); });
     target.regular = regular_of(target.nodes);
   }
   find_loads(group);
@@ -309,25 +323,38 @@ void Groups::lose_reader(std::span<const Node* const> nodes) {
     drop_unused(group);
     lose_reader(loads);
   }
+  changes_.clear();  // nobody takes these back
 }
 
-Groups::Snapshot Groups::snapshot(std::span<const int> groups) const {
+void Groups::join_group(const Node* node, int group) {
+  llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+  changes_.push_back({.node = node, .home = home(node), .groups = in});
+  in.push_back(group);
+}
+
+void Groups::leave_group(const Node* node, int group) {
+  llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+  changes_.push_back({.node = node, .home = home(node), .groups = in});
+  in.erase(std::ranges::find(in, group));
+  // Whoever else computes it becomes its home; nobody reads it from memory any more.
+  if (home(node) == group) home_[node->id] = in.empty() ? -1 : in.front();
+}
+
+Groups::Snapshot Groups::snapshot(std::span<const int> groups) {
+  changes_.clear();
   Snapshot result{.numbers = {groups.begin(), groups.end()}};
-  for (const int group : groups) {
-    result.groups.push_back((*this)[group]);
-    for (const Node* node : (*this)[group].nodes)
-      result.memberships.push_back(
-          {.node = node, .home = home(node), .groups = groups_of_[node->id]});
-  }
+  result.groups.reserve(groups.size());
+  for (const int group : groups) result.groups.push_back((*this)[group]);
   return result;
 }
 
 void Groups::restore(Snapshot before) {
   for (std::size_t i = 0; i < before.numbers.size(); ++i)
     at(before.numbers[i]) = std::move(before.groups[i]);
-  for (Snapshot::Membership& membership : before.memberships) {
-    home_[membership.node->id] = membership.home;
-    groups_of_[membership.node->id] = std::move(membership.groups);
+  for (; !changes_.empty(); changes_.pop_back()) {
+    Membership& change = changes_.back();
+    home_[change.node->id] = change.home;
+    groups_of_[change.node->id] = std::move(change.groups);
   }
 }
 

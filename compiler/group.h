@@ -2,6 +2,7 @@
 // and the order between groups.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,10 +41,14 @@ class Groups {
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
-  bool contains(int group, const Node* node) const;
+  bool contains(int group, const Node* node) const {
+    if (home(node) == group) return true;
+    const llvm::SmallVector<int, 2>& groups = groups_of_[node->id];
+    return groups.size() > 1 && std::ranges::find(groups, group) != groups.end();
+  }
   /// What `node` is called in the text of the graph.
   const std::string& name(const Node* node) const;
-  /// The group that stores `node`, or -1 for inputs.
+  /// The group that stores `node`; it computes it. -1 for inputs and what nobody computes any more.
   int home(const Node* node) const { return home_[node->id]; }
   /// The computed nodes and inputs that `node` reads, views looked through.
   std::span<const Node* const> reads(const Node* node) const;
@@ -59,18 +64,15 @@ class Groups {
   bool is_wanted_outside(const Node* node, int group, int besides) const;
   /// Arrays that a kernel of `group` reads and writes.
   std::size_t arguments(int group) const;
+  /// Groups that read `node`, which `group` stores.
+  std::vector<int> readers(int group, const Node* node) const;
   /// What one kernel of two groups reads and writes.
   struct Meeting {
-    struct Handed {
-      const Node* node;
-      int from;
-      bool is_wanted;  ///< by others too
-    };
-    std::size_t arguments = 0;                        ///< arrays
-    llvm::SmallVector<const Node*, 16> read_by_both;  ///< from memory
-    llvm::SmallVector<Handed, 16> handed_over;  ///< what one of them stores and the other one reads
+    std::size_t arguments = 0;  ///< arrays
+    /// Bytes that do not cross memory any more: what both read, and what `b` reads of `a`.
+    double saved = 0;
   };
-  Meeting meeting(int a, int b) const;
+  Meeting meeting(int a, int b, NodeSizes& sizes) const;
   /// How the nodes of both read one another.
   Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
@@ -99,18 +101,13 @@ class Groups {
   /// `group` is a concat that needs no kernel.
   void place(int group) { at(group).is_placed = true; }
 
-  /// Some groups as they are, and where their nodes are.
+  /// Some groups as they are. What `recompute` and `drop_unused` then do can be taken back, until
+  /// the next snapshot.
   struct Snapshot {
-    struct Membership {
-      const Node* node;
-      int home;
-      llvm::SmallVector<int, 2> groups;
-    };
     std::vector<int> numbers;
     std::vector<Group> groups;
-    std::vector<Membership> memberships;
   };
-  Snapshot snapshot(std::span<const int> groups) const;
+  Snapshot snapshot(std::span<const int> groups);
   /// Takes back what was recomputed and dropped in the groups of `before` since then.
   void restore(Snapshot before);
 
@@ -129,6 +126,8 @@ class Groups {
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
   std::span<const Node* const> users(const Node* node) const;
   void add_group(const Node* node);
+  void join_group(const Node* node, int group);
+  void leave_group(const Node* node, int group);
   void find_users();
   void find_loads(int group);
   void find_stores(int group);
@@ -153,6 +152,14 @@ class Groups {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
+  std::vector<std::uint32_t> needed_;  ///< the latest search that met it, by id of the node
+  /// Where a node was before it joined or left a group.
+  struct Membership {
+    const Node* node;
+    int home;
+    llvm::SmallVector<int, 2> groups;
+  };
+  std::vector<Membership> changes_;  ///< since the latest snapshot
   // By group: the last link of the chain that it waits for, and the first one that waits for it;
   // a link is both itself.
   std::vector<int> chain_before_, chain_after_;

@@ -124,6 +124,12 @@ Groups::Between Groups::between(int a, int b) {
 
 void Groups::find_place(int into, int from, Between between) {
   const int first = (*this)[into].place < (*this)[from].place ? into : from;
+  const auto to = static_cast<std::size_t>(into), gone = static_cast<std::size_t>(from);
+  chain_before_[to] = std::max(chain_before_[to], chain_before_[gone]);
+  chain_after_[to] = std::min(chain_after_[to], chain_after_[gone]);
+  at(into).place = (*this)[first].place;
+  if (between.before.empty() && between.after.empty()) return;
+
   // What the second one waits for stands before their union, what waits for the first one after it.
   const auto place_of = [&](int group) { return (*this)[group].place; };
   std::ranges::sort(between.before, {}, place_of);
@@ -132,10 +138,6 @@ void Groups::find_place(int into, int from, Between between) {
   std::vector<int> moved = std::move(between.before);
   moved.push_back(into);
   moved.insert(moved.end(), between.after.begin(), between.after.end());
-  at(into).place = (*this)[first].place;
-  const auto to = static_cast<std::size_t>(into), gone = static_cast<std::size_t>(from);
-  chain_before_[to] = std::max(chain_before_[to], chain_before_[gone]);
-  chain_after_[to] = std::min(chain_after_[to], chain_after_[gone]);
   std::vector<int> places;
   for (const int group : moved) places.push_back(place_of(group));
   std::ranges::sort(places);

@@ -70,7 +70,10 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    if (graph.data().nodes.size() > reachable(graph.data()).size()) graph = compact(graph);
+    if (graph.data().nodes.size() > reachable(graph.data()).size()) {
+      graph = compact(graph);
+      passes.go_on_with(graph.data());
+    }
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;

@@ -77,12 +77,6 @@ Regular united(const Regular& a, const Regular& b) {
   return {};
 }
 
-double NodeSizes::elements(const Node& node) {
-  double& known = elements_[node.id];
-  if (known < 0) known = elements(node.shape);
-  return known;
-}
-
 namespace {
 
 /// True if `node`, of a regular group, has more than one element along the last axis.

@@ -40,7 +40,11 @@ class NodeSizes {
   NodeSizes(const GraphData& graph, const Facts& facts)
       : facts_(facts), elements_(graph.nodes.size(), -1) {}
 
-  double elements(const Node& node);
+  double elements(const Node& node) {
+    double& known = elements_[node.id];
+    if (known < 0) known = elements(node.shape);
+    return known;
+  }
   double elements(std::span<const Extent> shape) const {
     return static_cast<double>(evaluate(product(shape), facts_.symbols));
   }

@@ -36,19 +36,17 @@ class Copier {
       if (node->operand(i)->shape.data() == node->shape.data() &&
           node->operand(i)->rank() == node->rank())
         shape = operands[i]->shape;
-    if (shape.empty()) shape = own_shape = copy_of(node->shape);
-    std::vector<std::vector<Extent>> own_extents;  // what the attributes' spans show
-    llvm::SmallVector<Attribute, 4> attributes(node->attributes.begin(), node->attributes.end());
-    for (Attribute& attribute : attributes) {
-      attribute.extent = copy_of(attribute.extent);
-      attribute.extents = own_extents.emplace_back(copy_of(attribute.extents));
-    }
-    copy = to_.make({.op = node->op,
-                     .dtype = node->dtype,
-                     .operands = operands,
-                     .shape = shape,
-                     .attributes = attributes},
-                    copy_of(from_.location(node)));
+    if (shape.empty()) shape = extents_ ? own_shape = copy_of(node->shape) : node->shape;
+    const auto make = [&](std::span<const Attribute> attributes) {
+      return to_.make({.op = node->op,
+                       .dtype = node->dtype,
+                       .operands = operands,
+                       .shape = shape,
+                       .attributes = attributes},
+                      copy_of(from_.location(node)));
+    };
+    copy = extents_ && !node->attributes.empty() ? with_own_extents(node->attributes, make)
+                                                 : make(node->attributes);
     copy_label(to_, copy, from_, node);
     return copy;
   }
@@ -62,17 +60,37 @@ class Copier {
 
   /// File names of parsed text live in the graph that they were parsed into.
   Location copy_of(Location location) {
-    const char*& file = files_[location.file];
-    if (!file) file = to_.keep(location.file);
-    return {.file = file, .line = location.line};
+    if (location.file != last_file_.original) {
+      const char*& file = files_[location.file];
+      if (!file) file = to_.keep(location.file);
+      last_file_ = {.original = location.file, .copy = file};
+    }
+    return {.file = last_file_.copy, .line = location.line};
   }
 
  private:
+  /// What `make` makes with `attributes` over the other graph's extents.
+  const Node* with_own_extents(std::span<const Attribute> attributes, const auto& make) {
+    std::vector<std::vector<Extent>> extents;  // what the attributes' spans show
+    llvm::SmallVector<Attribute, 4> own(attributes.begin(), attributes.end());
+    for (Attribute& attribute : own) {
+      attribute.extent = copy_of(attribute.extent);
+      if (attribute.extents.empty()) continue;
+      attribute.extents = extents.emplace_back(copy_of(attribute.extents));
+    }
+    return make(own);
+  }
+
   const GraphData& from_;
   GraphData& to_;
   std::optional<ExtentCopier> extents_;  ///< none if the graphs share theirs
   std::vector<const Node*> copies_;      ///< by id
   llvm::DenseMap<const char*, const char*> files_;
+  struct File {
+    const char* original = nullptr;
+    const char* copy = nullptr;
+  };
+  File last_file_;  ///< most nodes in a row are recorded in one file
 };
 
 bool same_type(const Node& a, const Node& b) {

@@ -40,19 +40,29 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
 /// Hands out names, each once.
 class NamePool {
  public:
-  std::string take(std::string name) {
-    if (taken_.insert(name).second) return name;
+  explicit NamePool(std::size_t names) { taken_.reserve(names); }
+
+  /// Puts `name`, or one like it, in `place`, which stays where it is.
+  void give(std::string& place, std::string name) {
+    place = std::move(name);
+    if (taken_.insert(place).second) return;
+    name = place;
     int& number = last_number_.try_emplace(name, 1).first->second;
-    for (;;) {
-      std::string next = fmt::format("{}_{}", name, ++number);
-      if (taken_.insert(next).second) return next;
-    }
+    do place = fmt::format("{}_{}", name, ++number);
+    while (!taken_.insert(place).second);
   }
 
  private:
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string_view> taken_;
   std::unordered_map<std::string, int> last_number_;
 };
+
+/// `mul_7`
+std::string numbered(std::string_view name, int number) {
+  std::string result(name);
+  result += '_';
+  return result += std::to_string(number);
+}
 
 DType literal_dtype(const Node& constant) {
   if (is_floating(constant.dtype)) return f32;
@@ -94,25 +104,24 @@ bool is_inline_literal(const Node& user, std::size_t operand) {
 ValueNames::ValueNames(const GraphData& graph)
     : live_(live_nodes(graph)), by_id_(graph.nodes.size()) {
   const std::vector<bool> named = named_constants(graph, live_);
-  NamePool pool;
+  NamePool pool(graph.nodes.size());
   for (const InputInfo& input : graph.inputs)
-    by_id_[input.node->id] = pool.take(legal_name(input.name));
+    pool.give(by_id_[input.node->id], legal_name(input.name));
   const auto has_statement = [&](const Node* node) {
     return live_[node->id] && by_id_[node->id].empty() &&
            (node->op != Op::constant || named[node->id]);
   };
   for (const Node* node : graph.nodes)
     if (has_statement(node) && !graph.label(node).empty())
-      by_id_[node->id] = pool.take(legal_name(graph.label(node)));
+      pool.give(by_id_[node->id], legal_name(graph.label(node)));
   int number = 0;
   for (const Node* node : graph.nodes) {
     if (!live_[node->id] || is_source(node->op)) continue;
     ++number;
-    if (has_statement(node))
-      by_id_[node->id] = pool.take(fmt::format("{}_{}", info(node->op).name, number));
+    if (has_statement(node)) pool.give(by_id_[node->id], numbered(info(node->op).name, number));
   }
   for (const Node* node : graph.nodes)
-    if (has_statement(node)) by_id_[node->id] = pool.take(std::string(info(node->op).name));
+    if (has_statement(node)) pool.give(by_id_[node->id], std::string(info(node->op).name));
 }
 
 }  // namespace sinter

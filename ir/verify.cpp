@@ -79,7 +79,8 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
 }
 
 void verify_inputs(const GraphData& graph) {
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string_view> names;
+  names.reserve(graph.inputs.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const InputInfo& input = graph.inputs[i];
     require(belongs(graph, input.node), "input {} is no node of the graph", input.name);
@@ -94,7 +95,8 @@ void verify_inputs(const GraphData& graph) {
 }
 
 void verify_results(const GraphData& graph) {
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string_view> names;
+  names.reserve(graph.outputs.size());
   for (const OutputInfo& output : graph.outputs) {
     require(belongs(graph, output.node), "output {} is no node of the graph", output.name);
     require(!output.name.empty(), "an output has no name");
