@@ -10,6 +10,7 @@
 #include "compiler/assemble.h"
 #include "compiler/group.h"
 #include "compiler/judge.h"
+#include "compiler/merge_queue.h"
 #include "compiler/parts.h"
 #include "sinter/error.h"
 
@@ -23,22 +24,10 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.0f} bytes", bytes);
 }
 
-/// Two groups that might become one.
-struct Candidate {
-  double saved = 0;  ///< bytes
-  int a = 0;
-  int b = 0;
-  int version_a = 0;
-  int version_b = 0;
-  friend bool operator<(const Candidate& x, const Candidate& y) {
-    // The queue gives the largest first; ties go to what was recorded first.
-    if (x.saved != y.saved) return x.saved < y.saved;
-    return std::pair(x.a, x.b) > std::pair(y.a, y.b);
-  }
-};
-
 /// More than sums of seconds are off by.
 constexpr double kRounding = 1e-9;
+/// More seconds than any kernel takes.
+constexpr double kImpossible = 1e30;
 
 class Fuser {
  public:
@@ -52,7 +41,7 @@ class Fuser {
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
         seconds_(static_cast<std::size_t>(groups.size())),
-        moved_(static_cast<std::size_t>(groups.size())) {}
+        least_(static_cast<std::size_t>(groups.size())) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
   void run(const std::vector<const Node*>& placed = {}) {
@@ -66,7 +55,7 @@ class Fuser {
     merge_neighbours();
     merge_siblings();
     groups.find_chain();
-    std::vector<Candidate>().swap(queue_);  // its memory is of use to what comes next
+    queue_ = {};  // its memory is of use to what comes next
     place_concats();
   }
 
@@ -98,11 +87,13 @@ class Fuser {
     int version = -1;
     double seconds = 0;
   };
-  /// Bytes that a group moved when it had this version and stored so many values.
-  struct Moved {
+  /// What a group moves and computes at least, if that is known without a body, when it had this
+  /// version and stored so many values.
+  struct Least {
     int version = -1;
     std::uint32_t stores = 0;
     double bytes = -1;  ///< negative: only a body tells
+    double instructions = 0;
   };
   struct Verdict {
     bool is_one = false;
@@ -142,18 +133,20 @@ class Fuser {
     return cost_of(regular, parts(group), target_, sizes_);
   }
 
-  /// The bytes of that.
-  std::optional<double> simple_bytes(int group) {
-    Moved& known = moved_[static_cast<std::size_t>(group)];
+  /// What `group` moves and computes at least.
+  const Least& least(int group) {
+    Least& known = least_[static_cast<std::size_t>(group)];
     const Group& now = groups[group];
     // Between versions a group may come to store less.
     const auto stores = static_cast<std::uint32_t>(now.stores.size());
-    if (known.version != now.version || known.stores != stores) {
-      known = {.version = now.version, .stores = stores};
-      if (const std::optional<Cost> cost = simple_cost(group))
-        known.bytes = cost->bytes_read + cost->bytes_written;
+    if (known.version == now.version && known.stores == stores) return known;
+    known = {.version = now.version, .stores = stores};
+    if (const std::optional<Cost> cost = simple_cost(group)) {
+      known.bytes = cost->bytes_read + cost->bytes_written;
+      // In other company, what is the same all along a row may be computed less often.
+      if (now.regular.kind != Regular::Kind::mixed) known.instructions = cost->instructions;
     }
-    return known.bytes < 0 ? std::nullopt : std::optional(known.bytes);
+    return known;
   }
 
   /// Cost of a group as it stands.
@@ -220,27 +213,12 @@ class Fuser {
     if (count_nodes(a, b) > kMaxNodes) return;
     const std::optional<double> saved = saved_bytes(a, b);
     if (!saved) return;
-    if (queue_.size() >= most_queued_) forget_stale();
-    queue_.push_back({.saved = *saved,
-                      .a = a,
-                      .b = b,
-                      .version_a = groups[a].version,
-                      .version_b = groups[b].version});
-    std::push_heap(queue_.begin(), queue_.end());
-  }
-
-  Candidate pop() {
-    std::pop_heap(queue_.begin(), queue_.end());
-    const Candidate best = queue_.back();
-    queue_.pop_back();
-    return best;
-  }
-
-  /// So that the queue takes no more memory than what may still be merged.
-  void forget_stale() {
-    std::erase_if(queue_, [&](const Candidate& candidate) { return is_stale(candidate); });
-    std::make_heap(queue_.begin(), queue_.end());
-    most_queued_ = std::max(most_queued_, queue_.size() * 2);
+    queue_.push({.saved = *saved,
+                 .a = a,
+                 .b = b,
+                 .version_a = groups[a].version,
+                 .version_b = groups[b].version},
+                [&](const Candidate& candidate) { return is_stale(candidate); });
   }
 
   void push_neighbours(int group) {
@@ -251,7 +229,7 @@ class Fuser {
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
     while (!queue_.empty()) {
-      const Candidate best = pop();
+      const Candidate best = queue_.pop();
       if (is_stale(best)) continue;
       Groups::Between between = groups.between(best.a, best.b);
       if (between.detour != Groups::Detour::none) continue;
@@ -350,8 +328,8 @@ class Fuser {
       groups.lose_reader(saved.groups[0].loads);
   }
 
-  /// What `group` and `readers` take at least once these compute `node` by `nodes` themselves,
-  /// instead of loading it; 0 where that is not known.
+  /// What `group` and `readers` take at least, each byte and each element counted once, once these
+  /// compute `node` by `nodes` themselves, instead of loading it; 0 where that is not known.
   double least_seconds(int group, const Node* node, std::span<const Node* const> nodes,
                        std::span<const int> readers) {
     Nodes loads;
@@ -360,24 +338,34 @@ class Fuser {
         if (std::ranges::find(nodes, read) == nodes.end()) loads.push_back(read);
     std::ranges::sort(loads, {}, &Node::id);
     loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
-    double moved = 0;
+    Cost all;
     int launches = 0;
-    const auto add = [&](int at, double more) {
-      const std::optional<double> bytes = simple_bytes(at);
-      if (bytes) moved += *bytes + more;
+    const auto add = [&](int at, double more_bytes, double more_instructions) {
+      const Least& known = least(at);
+      all.bytes_read += known.bytes + more_bytes;
+      all.instructions += std::max(known.instructions + more_instructions, 0.0);
       ++launches;
-      return bytes.has_value();
+      return known.bytes >= 0;
     };
     Nodes stored;  // of what its group computes, because readers load it from now on
     for (const int reader : readers) {
       double more = -bytes(node);
+      const Nodes& known = groups[reader].loads;
+      const auto is_known = [&](const Node* load) {
+        return std::ranges::binary_search(known, load->id, {}, &Node::id);
+      };
+      std::size_t arguments = groups.arguments(reader);
       for (const Node* load : loads) {
         if (groups.contains(reader, load)) continue;
-        if (groups.home(load) == group && groups.contains(group, load)) stored.push_back(load);
-        const Nodes& known = groups[reader].loads;
-        if (!std::ranges::binary_search(known, load->id, {}, &Node::id)) more += bytes(load);
+        if (groups.home(load) == group) stored.push_back(load);
+        if (is_known(load)) continue;
+        more += bytes(load);
+        ++arguments;
       }
-      if (!add(reader, more)) return 0;
+      if (arguments - static_cast<std::size_t>(std::ranges::count_if(nodes, is_known)) >
+          kMaxArguments)
+        return kImpossible;
+      if (!add(reader, more, more_instructions(reader, nodes))) return 0;
     }
     // Without anything else to store it is gone; else it drops what only `nodes` read, and stores
     // what they read of its own.
@@ -390,13 +378,31 @@ class Fuser {
                  !groups.is_wanted_outside(load, group, -1))
           more += bytes(load);
       }
-      if (!add(group, more)) return 0;
+      double dropped = 0;
+      for (const Node* inner : nodes) dropped += instructions(inner);
+      if (!add(group, more, -dropped)) return 0;
     }
-    return launches * target_.launch_seconds + moved / target_.bandwidth;
+    return (launches - 1) * target_.launch_seconds + seconds_of(all, target_);
+  }
+
+  double instructions(const Node* node) {
+    return instructions_of(node->op) * sizes_.elements(*node);
+  }
+
+  /// What `reader` computes besides at least, if it comes to compute `nodes`; 0 where that is not
+  /// known.
+  double more_instructions(int reader, std::span<const Node* const> nodes) {
+    Regular regular = groups[reader].regular;
+    double result = 0;
+    for (const Node* node : nodes) {
+      if (groups.contains(reader, node)) continue;
+      regular = united(regular, sinter::regular(*node));
+      result += instructions(node);
+    }
+    return regular.kind == Regular::Kind::none ? 0 : result;
   }
 
   double cost_or_infinite(int group) {
-    constexpr double kImpossible = 1e30;
     if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
       return kImpossible;
     if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
@@ -417,10 +423,9 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;    ///< by group
-  std::vector<Moved> moved_;      ///< by group
-  std::vector<Candidate> queue_;  ///< a heap, the best on top
-  std::size_t most_queued_ = 1024;
+  std::vector<Known> seconds_;  ///< by group
+  std::vector<Least> least_;    ///< by group
+  MergeQueue queue_;
 };
 
 }  // namespace

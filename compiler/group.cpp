@@ -112,7 +112,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
   for (; next < first_read_.size(); ++next)
     first_read_[next] = static_cast<std::uint32_t>(reads_.size());
   seen_.resize(groups_.size());
-  needed_.resize(graph.nodes.size());
+  marks_.resize(graph.nodes.size());
   find_users();
   for (int group = 0; group < size(); ++group) {
     find_loads(group);
@@ -173,6 +173,13 @@ void Groups::find_stores(int group) {
     if (home(node) == group && is_wanted_outside(node, group, -1)) target.stores.push_back(node);
 }
 
+void Groups::drop_unwanted_store(int group, const Node* node) {
+  if (is_wanted_outside(node, group, -1)) return;
+  Nodes& stores = at(group).stores;
+  const auto place = std::ranges::lower_bound(stores, node->id, {}, &Node::id);
+  if (place != stores.end() && *place == node) stores.erase(place);
+}
+
 void Groups::find_loads(int group) {
   Group& target = at(group);
   target.loads.clear();
@@ -216,33 +223,32 @@ std::size_t Groups::arguments(int group) const {
   return (*this)[group].stores.size() + (*this)[group].loads.size();
 }
 
-Groups::Meeting Groups::meeting(int a, int b, NodeSizes& sizes) const {
-  Meeting result{.arguments = (*this)[a].stores.size() + (*this)[b].stores.size()};
-  const auto add_load = [&](const Node* node, int other) {
-    if (home(node) == other) {
-      const bool is_wanted = is_wanted_outside(node, a, b);
-      result.arguments -= is_wanted ? 0 : 1;
-      if (other == a) result.saved += sizes.bytes(*node) * (is_wanted ? 1 : 2);
-    } else if (!contains(other, node)) {
-      ++result.arguments;
-    }
+Groups::Meeting Groups::meeting(int a, int b, NodeSizes& sizes) {
+  const Group& earlier = (*this)[a];
+  const Group& later = (*this)[b];
+  Meeting result{.arguments = earlier.stores.size() + later.stores.size()};
+  // What one stores and the other reads is an argument only where others want it too.
+  const auto hand_over = [&](const Node* node) {
+    const bool is_wanted = is_wanted_outside(node, a, b);
+    result.arguments -= is_wanted ? 0 : 1;
+    return is_wanted;
   };
-  const Nodes& x = (*this)[a].loads;
-  const Nodes& y = (*this)[b].loads;
-  std::size_t i = 0, j = 0;
-  while (i < x.size() && j < y.size()) {
-    if (x[i] == y[j]) {
+  const std::uint32_t search = ++search_;
+  for (const Node* node : earlier.loads) {
+    marks_[node->id] = search;
+    if (home(node) == b)
+      hand_over(node);
+    else if (!contains(b, node))
       ++result.arguments;
-      result.saved += sizes.bytes(*x[i]);
-      ++i, ++j;
-    } else if (x[i]->id < y[j]->id) {
-      add_load(x[i++], b);
-    } else {
-      add_load(y[j++], a);
-    }
   }
-  while (i < x.size()) add_load(x[i++], b);
-  while (j < y.size()) add_load(y[j++], a);
+  for (const Node* node : later.loads) {
+    if (marks_[node->id] == search)
+      result.saved += sizes.bytes(*node);
+    else if (home(node) == a)
+      result.saved += sizes.bytes(*node) * (hand_over(node) ? 1 : 2);
+    else if (!contains(a, node))
+      ++result.arguments;
+  }
   return result;
 }
 
@@ -260,14 +266,16 @@ void Groups::merge(int into, int from, Between between) {
     if (home(node) == from) home_[node->id] = into;
   }
   unite(target.loads, source.loads);
+  unite(target.stores, source.stores);
   Nodes unread;  // what one of them read from memory and the other one computes
   drop_if(target.loads, [&](const Node* node) {
     if (!contains(into, node)) return false;
-    if (home(node) != into) unread.push_back(node);
+    if (home(node) != into)
+      unread.push_back(node);
+    else
+      drop_unwanted_store(into, node);
     return true;
   });
-  unite(target.stores, source.stores);
-  drop_if(target.stores, [&](const Node* node) { return !is_wanted_outside(node, into, -1); });
   source = {.version = source.version, .alive = false};
   ++target.version;
   lose_reader(unread);
@@ -293,14 +301,14 @@ void Groups::drop_unused(int group) {
   find_stores(group);
   // Users have larger ids: one walk downward meets each node behind all that read it.
   const std::uint32_t search = ++search_;
-  const auto is_needed = [&](const Node* node) { return needed_[node->id] == search; };
-  for (const Node* node : target.stores) needed_[node->id] = search;
+  const auto is_needed = [&](const Node* node) { return marks_[node->id] == search; };
+  for (const Node* node : target.stores) marks_[node->id] = search;
   bool drops = false;
   for (std::size_t i = target.nodes.size(); i-- > 0;) {
     if (!is_needed(target.nodes[i]))
       drops = true;
     else
-      for (const Node* read : reads(target.nodes[i])) needed_[read->id] = search;
+      for (const Node* read : reads(target.nodes[i])) marks_[read->id] = search;
   }
   if (drops) {
     for (const Node* node : target.nodes)
@@ -317,7 +325,7 @@ void Groups::lose_reader(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     const int group = home(node);
     if (group < 0 || !(*this)[group].alive) continue;
-    find_stores(group);
+    drop_unwanted_store(group, node);
     if (!(*this)[group].stores.empty()) continue;
     const Nodes loads = (*this)[group].loads;
     drop_unused(group);

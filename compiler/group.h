@@ -72,7 +72,7 @@ class Groups {
     /// Bytes that do not cross memory any more: what both read, and what `b` reads of `a`.
     double saved = 0;
   };
-  Meeting meeting(int a, int b, NodeSizes& sizes) const;
+  Meeting meeting(int a, int b, NodeSizes& sizes);
   /// How the nodes of both read one another.
   Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
@@ -131,6 +131,8 @@ class Groups {
   void find_users();
   void find_loads(int group);
   void find_stores(int group);
+  /// `node` may have lost a reader outside of `group`, its home.
+  void drop_unwanted_store(int group, const Node* node);
 
   /// True if `group` waits for `first` by way of the chain; false says nothing.
   bool is_before(int first, int group) const {
@@ -152,7 +154,7 @@ class Groups {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
-  std::vector<std::uint32_t> needed_;  ///< the latest search that met it, by id of the node
+  std::vector<std::uint32_t> marks_;  ///< the latest search that met it, by id of the node
   /// Where a node was before it joined or left a group.
   struct Membership {
     const Node* node;
