@@ -37,7 +37,7 @@ class PassPlanner {
 
   void need(PassPlan& plan, int root, int pass) {
     std::vector<bool>& needed = plan.needed[static_cast<std::size_t>(pass)];
-    std::vector<int> pending = {root};
+    llvm::SmallVector<int, 16> pending = {root};
     while (!pending.empty()) {
       const auto at = static_cast<std::size_t>(pending.back());
       pending.pop_back();

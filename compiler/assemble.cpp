@@ -166,7 +166,7 @@ class Assembler {
         result.push_back(producer);
         continue;
       }
-      const std::vector<int> behind = groups_.producers(producer);
+      const GroupNumbers behind = groups_.producers(producer);
       result.insert(result.end(), behind.begin(), behind.end());
     }
     std::ranges::sort(result);

@@ -268,24 +268,34 @@ class Fuser {
     drain();
   }
 
+  struct Cone {
+    std::vector<const Node*> nodes;
+    Nodes loads;  ///< what these read of others, by ascending id
+  };
   /// The part of `node`'s group that computes it from what it loads and from results of reductions;
   /// empty if it is one of these itself.
-  std::vector<const Node*> cone(int group, const Node* node) const {
-    std::vector<const Node*> result;
-    std::vector<const Node*> pending = {node};
+  Cone cone(int group, const Node* node) const {
+    const auto stands_alone = [&](const Node* at) {
+      return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
+             at->op == Op::scatter || !groups.contains(group, at);
+    };
+    Cone result;
+    if (stands_alone(node)) return result;
+    llvm::SmallVector<const Node*, 16> pending = {node};
     llvm::DenseSet<const Node*> seen;
     while (!pending.empty()) {
-      const Node* at = pending.back();
-      pending.pop_back();
-      if (at->op == Op::input || !groups.contains(group, at) || !seen.insert(at).second) continue;
-      if (is_reduction(at->op) || is_scan(at->op) || at->op == Op::scatter) {
-        if (at == node) return {};
+      const Node* at = pending.pop_back_val();
+      if (!seen.insert(at).second) continue;
+      // A result is in memory anyway.
+      if (stands_alone(at) || (at != node && groups.is_result(at))) {
+        result.loads.push_back(at);
         continue;
       }
-      if (at != node && groups.is_result(at)) continue;  // in memory anyway
-      result.push_back(at);
-      for (const Node* read : groups.reads(at)) pending.push_back(read);
+      result.nodes.push_back(at);
+      const std::span<const Node* const> reads = groups.reads(at);
+      pending.append(reads.begin(), reads.end());
     }
+    std::ranges::sort(result.loads, {}, &Node::id);
     return result;
   }
 
@@ -301,7 +311,8 @@ class Fuser {
 
   void try_recompute(int group, const Node* node) {
     if (groups.is_result(node) || groups[group].is_placed) return;
-    const std::vector<const Node*> nodes = cone(group, node);
+    const Cone made_of = cone(group, node);
+    const std::vector<const Node*>& nodes = made_of.nodes;
     if (nodes.empty()) return;
     std::vector<int> touched = {group};
     for (const int consumer : groups.readers(group, node)) {
@@ -314,7 +325,7 @@ class Fuser {
     double before = 0;
     for (const int at : touched) before += seconds(at);
     const std::span<const int> readers = std::span(touched).subspan(1);
-    if (least_seconds(group, node, nodes, readers) > before * (1 + kRounding)) return;
+    if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return;
     // Whether it pays shows only when it is done.
     Groups::Snapshot saved = groups.snapshot(touched);
     for (const int reader : readers) groups.recompute(reader, nodes);
@@ -329,15 +340,10 @@ class Fuser {
   }
 
   /// What `group` and `readers` take at least, each byte and each element counted once, once these
-  /// compute `node` by `nodes` themselves, instead of loading it; 0 where that is not known.
-  double least_seconds(int group, const Node* node, std::span<const Node* const> nodes,
+  /// compute `node` by its cone themselves, instead of loading it; 0 where that is not known.
+  double least_seconds(int group, const Node* node, const Cone& made_of,
                        std::span<const int> readers) {
-    Nodes loads;
-    for (const Node* inner : nodes)
-      for (const Node* read : groups.reads(inner))
-        if (std::ranges::find(nodes, read) == nodes.end()) loads.push_back(read);
-    std::ranges::sort(loads, {}, &Node::id);
-    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    const std::vector<const Node*>& nodes = made_of.nodes;
     Cost all;
     int launches = 0;
     const auto add = [&](int at, double more_bytes, double more_instructions) {
@@ -355,7 +361,7 @@ class Fuser {
         return std::ranges::binary_search(known, load->id, {}, &Node::id);
       };
       std::size_t arguments = groups.arguments(reader);
-      for (const Node* load : loads) {
+      for (const Node* load : made_of.loads) {
         if (groups.contains(reader, load)) continue;
         if (groups.home(load) == group) stored.push_back(load);
         if (is_known(load)) continue;
@@ -371,7 +377,7 @@ class Fuser {
     // what they read of its own.
     if (groups[group].stores.size() > 1) {
       double more = -bytes(node);
-      for (const Node* load : loads) {
+      for (const Node* load : made_of.loads) {
         if (!groups.contains(group, load))
           more -= groups.is_read_besides(group, load, nodes) ? 0 : bytes(load);
         else if (std::ranges::find(stored, load) != stored.end() &&

@@ -13,7 +13,7 @@ bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); 
 
 /// Nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph) {
-  std::vector<bool> needed(graph.nodes.size());
+  std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
     if (!output.is_left_out) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
@@ -29,6 +29,11 @@ std::vector<const Node*> reachable(const GraphData& graph) {
 void sort_unique(Nodes& nodes) {
   std::ranges::sort(nodes, {}, &Node::id);
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+/// So that there is less to sort: what reads one value mostly reads its neighbours too.
+void add_if_new(GroupNumbers& numbers, int group) {
+  if (numbers.empty() || numbers.back() != group) numbers.push_back(group);
 }
 
 void drop_if(Nodes& nodes, auto is_unwanted) {
@@ -189,31 +194,31 @@ void Groups::find_loads(int group) {
   sort_unique(target.loads);
 }
 
-std::vector<int> Groups::consumers(int group) const {
-  std::vector<int> result;
+GroupNumbers Groups::consumers(int group) const {
+  GroupNumbers result;
   for (const Node* node : (*this)[group].stores)
     for (const Node* user : users(node))
       for (const int reader : groups_of_[user->id])
-        if (reader != group && !contains(reader, node)) result.push_back(reader);
+        if (reader != group && !contains(reader, node)) add_if_new(result, reader);
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
-std::vector<int> Groups::readers(int group, const Node* node) const {
-  std::vector<int> result;
+GroupNumbers Groups::readers(int group, const Node* node) const {
+  GroupNumbers result;
   for (const Node* user : users(node))
     for (const int reader : groups_of_[user->id])
-      if (reader != group && !contains(reader, node)) result.push_back(reader);
+      if (reader != group && !contains(reader, node)) add_if_new(result, reader);
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
-std::vector<int> Groups::producers(int group) const {
-  std::vector<int> result;
+GroupNumbers Groups::producers(int group) const {
+  GroupNumbers result;
   for (const Node* node : (*this)[group].loads)
-    if (const int from = home(node); from >= 0 && from != group) result.push_back(from);
+    if (const int from = home(node); from >= 0 && from != group) add_if_new(result, from);
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;

@@ -17,6 +17,8 @@
 namespace sinter {
 
 using Nodes = llvm::SmallVector<const Node*, 2>;
+/// Some groups.
+using GroupNumbers = llvm::SmallVector<int, 12>;
 
 /// Nodes that share a kernel. A cheap node may be in several groups; `home` names the one that
 /// stores it.
@@ -58,14 +60,14 @@ class Groups {
   /// True if a node of `group` other than `nodes` reads `node`.
   bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;
   /// Groups that read what `group` stores, and groups whose stores it reads.
-  std::vector<int> consumers(int group) const;
-  std::vector<int> producers(int group) const;
+  GroupNumbers consumers(int group) const;
+  GroupNumbers producers(int group) const;
   /// True if `node` is stored for anybody but `group` and the groups in `besides`.
   bool is_wanted_outside(const Node* node, int group, int besides) const;
   /// Arrays that a kernel of `group` reads and writes.
   std::size_t arguments(int group) const;
   /// Groups that read `node`, which `group` stores.
-  std::vector<int> readers(int group, const Node* node) const;
+  GroupNumbers readers(int group, const Node* node) const;
   /// What one kernel of two groups reads and writes.
   struct Meeting {
     std::size_t arguments = 0;  ///< arrays
@@ -81,8 +83,8 @@ class Groups {
   struct Between {
     Detour detour = Detour::none;
     // Where there is none:
-    std::vector<int> before;  ///< groups in between that the later one waits for
-    std::vector<int> after;   ///< groups that wait for the earlier one, among those
+    GroupNumbers before;  ///< groups in between that the later one waits for
+    GroupNumbers after;   ///< groups that wait for the earlier one, among those
   };
   Between between(int a, int b);
   /// Finds the longest chain of groups anew, along which `between` sees far. To be called when
@@ -141,9 +143,9 @@ class Groups {
   }
   /// Adds the groups behind `first` that `group` waits for, unless one of them waits for `first` or
   /// they are too many to look at.
-  Detour ancestors(int group, int first, std::vector<int>& found);
+  Detour ancestors(int group, int first, GroupNumbers& found);
   /// Adds the groups before the place `last` that wait for `group`; false if they are too many.
-  bool descendants(int group, int last, std::vector<int>& found);
+  bool descendants(int group, int last, GroupNumbers& found);
   /// Gives `into`, which is becoming the union of both, a place that fits all others.
   void find_place(int into, int from, Between between);
   int last_place(std::span<const int> groups) const;

@@ -60,7 +60,7 @@ void Groups::find_chain() {
     });
 }
 
-Groups::Detour Groups::ancestors(int group, int first, std::vector<int>& found) {
+Groups::Detour Groups::ancestors(int group, int first, GroupNumbers& found) {
   std::size_t visits = 0;
   bool is_reached = false;
   const std::uint32_t search = ++search_;
@@ -85,7 +85,7 @@ Groups::Detour Groups::ancestors(int group, int first, std::vector<int>& found) 
   return visits <= kMostVisits ? Detour::none : Detour::too_far_to_tell;
 }
 
-bool Groups::descendants(int group, int last, std::vector<int>& found) {
+bool Groups::descendants(int group, int last, GroupNumbers& found) {
   std::size_t visits = 0;
   const std::uint32_t search = ++search_;
   const auto visit = [&](int at) {
@@ -135,10 +135,10 @@ void Groups::find_place(int into, int from, Between between) {
   std::ranges::sort(between.before, {}, place_of);
   std::ranges::sort(between.after, {}, place_of);
 
-  std::vector<int> moved = std::move(between.before);
+  GroupNumbers moved = std::move(between.before);
   moved.push_back(into);
-  moved.insert(moved.end(), between.after.begin(), between.after.end());
-  std::vector<int> places;
+  moved.append(between.after.begin(), between.after.end());
+  GroupNumbers places;
   for (const int group : moved) places.push_back(place_of(group));
   std::ranges::sort(places);
   for (std::size_t i = 0; i < moved.size(); ++i) at(moved[i]).place = places[i];

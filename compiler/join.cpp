@@ -69,7 +69,8 @@ class Joiner {
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
     find_followers();
     for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
-    for (int first = 0; first < latest(); ++first) unite_for_panels(first);
+    if (read_large_array_again(program_.kernels))
+      for (int first = 0; first < latest(); ++first) unite_for_panels(first);
     for (Launch& launch : launches_) number_members(launch);
     explain_boundaries();
     replace_kernels();
@@ -251,7 +252,7 @@ class Joiner {
   /// True if several kernels of a launch read an array that is worth to be kept.
   template <class Kernels>
   bool read_large_array_again(const Kernels& kernels) const {
-    std::set<int> read;
+    llvm::DenseSet<int> read;
     for (const Kernel& kernel : kernels)
       for (const int buffer : kernel.reads)
         if (!read.insert(buffer).second &&
@@ -353,7 +354,14 @@ class Joiner {
       number_of[program_.kernels[i].name] = static_cast<int>(i);
     std::vector<Boundary> kept;
     kept.reserve(program_.boundaries.size());
-    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> known;
+    // Inside a launch they are between kernels, else between launches.
+    std::set<std::tuple<bool, int, int, std::string_view>> known;
+    std::vector<std::string> launch_names;
+    for (std::size_t i = 0; i < launches_.size(); ++i)
+      launch_names.push_back(name_of(static_cast<int>(i)));
+    const auto launch_name = [&](int launch) -> const std::string& {
+      return launch_names[static_cast<std::size_t>(launch)];
+    };
     for (Boundary& boundary : program_.boundaries) {
       const int producer = number_of.at(boundary.producer);
       const int consumer = number_of.at(boundary.consumer);
@@ -361,11 +369,15 @@ class Joiner {
       const int to = launch_of(consumer);
       boundary.is_inside = from == to;
       if (to == from + 1) boundary.reason += "; " + refusals_[static_cast<std::size_t>(to)];
-      boundary.producer = boundary.is_inside ? member_name(producer) : name_of(from);
-      boundary.consumer = boundary.is_inside ? member_name(consumer) : name_of(to);
+      const bool is_inside = boundary.is_inside;
+      boundary.producer = is_inside ? member_name(producer) : launch_name(from);
+      boundary.consumer = is_inside ? member_name(consumer) : launch_name(to);
       kept.push_back(std::move(boundary));
-      const Boundary& last = kept.back();
-      if (!known.insert({last.producer, last.consumer, last.reason}).second) kept.pop_back();
+      const bool is_new = known
+                              .insert({is_inside, is_inside ? producer : from,
+                                       is_inside ? consumer : to, kept.back().reason})
+                              .second;
+      if (!is_new) kept.pop_back();
     }
     program_.boundaries = std::move(kept);
   }

@@ -131,7 +131,7 @@ Graph compact(const Graph& graph) {
 }
 
 std::vector<const Node*> reachable(const GraphData& graph) {
-  std::vector<bool> needed(graph.nodes.size());
+  std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
   // Operands have smaller ids, so one walk downward sees every user before its operands.
