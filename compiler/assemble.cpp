@@ -26,6 +26,7 @@ class Assembler {
     order_groups();
     std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
     kernel_of_.assign(static_cast<std::size_t>(groups_.size()), -1);
+    program_.kernels.reserve(order_.size());
     for (const int group : order_) {
       kernel_of_[static_cast<std::size_t>(group)] = static_cast<int>(program_.kernels.size());
       add_kernel(group);
@@ -287,48 +288,67 @@ class Assembler {
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   }
 
+  // --- boundaries -------------------------------------------------------------------------------
+
+  /// Two kernels that are not one.
+  struct Pair {
+    int producer;
+    int consumer;
+    const Node* whole = nullptr;  ///< a placed concat that lies between them
+    const Node* read_by_both = nullptr;
+  };
+
   void add_boundaries(const std::function<std::string(int, int)>& reason) {
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (const int producer : groups_.producers(order_[i])) {
         if (groups_[producer].is_placed)
-          add_boundaries_across(producer, static_cast<int>(i));
+          add_pairs_across(producer, static_cast<int>(i));
         else
-          add_boundary(kernel_of(producer), static_cast<int>(i), reason(producer, order_[i]));
+          add_pair({.producer = kernel_of(producer), .consumer = static_cast<int>(i)});
       }
-    add_sibling_boundaries(reason);
+    add_sibling_pairs();
+    // They are many and large, so they are counted before there is place for them.
+    program_.boundaries.reserve(pairs_.size());
+    for (const Pair& pair : pairs_)
+      program_.boundaries.push_back(
+          {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
+           .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
+           .reason = in_words(pair, reason)});
   }
 
-  void add_boundaries_across(int placed, int consumer) {
-    const std::string& whole = groups_.name(groups_[placed].nodes.front());
+  std::string in_words(const Pair& pair, const std::function<std::string(int, int)>& reason) const {
+    if (pair.whole)
+      return fmt::format("{} is known when all kernels have stored their parts of it",
+                         groups_.name(pair.whole));
+    const auto group_of = [&](int kernel) { return order_[static_cast<std::size_t>(kernel)]; };
+    std::string why = reason(group_of(pair.producer), group_of(pair.consumer));
+    if (!pair.read_by_both) return why;
+    return fmt::format("both read {}: {}", groups_.name(pair.read_by_both), why);
+  }
+
+  void add_pair(const Pair& pair) {
+    bounded_.insert({pair.producer, pair.consumer});
+    pairs_.push_back(pair);
+  }
+
+  void add_pairs_across(int placed, int consumer) {
     for (const int producer : groups_.producers(placed))
       if (!bounded_.contains({kernel_of(producer), consumer}))
-        add_boundary(
-            kernel_of(producer), consumer,
-            fmt::format("{} is known when all kernels have stored their parts of it", whole));
+        add_pair({.producer = kernel_of(producer),
+                  .consumer = consumer,
+                  .whole = groups_[placed].nodes.front()});
   }
 
   /// Kernels one after the other that read the same array, which one kernel would read once.
-  void add_sibling_boundaries(const std::function<std::string(int, int)>& reason) {
+  void add_sibling_pairs() {
     llvm::DenseMap<const Node*, int> last_reader;
-    for (int i = 0; i < static_cast<int>(order_.size()); ++i) {
-      const int group = order_[static_cast<std::size_t>(i)];
-      for (const Node* node : groups_[group].loads) {
+    for (int i = 0; i < static_cast<int>(order_.size()); ++i)
+      for (const Node* node : groups_[order_[static_cast<std::size_t>(i)]].loads) {
         const auto [last, is_first] = last_reader.try_emplace(node, i);
         const int before = std::exchange(last->second, i);
         if (is_first || product(node->shape).is(1) || bounded_.contains({before, i})) continue;
-        add_boundary(before, i,
-                     fmt::format("both read {}: {}", groups_.name(node),
-                                 reason(order_[static_cast<std::size_t>(before)], group)));
+        add_pair({.producer = before, .consumer = i, .read_by_both = node});
       }
-    }
-  }
-
-  void add_boundary(int producer, int consumer, std::string reason) {
-    bounded_.insert({producer, consumer});
-    program_.boundaries.push_back(
-        {.producer = program_.kernels[static_cast<std::size_t>(producer)].name,
-         .consumer = program_.kernels[static_cast<std::size_t>(consumer)].name,
-         .reason = std::move(reason)});
   }
 
   Program& program_;
@@ -338,7 +358,8 @@ class Assembler {
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
   llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
-  bool has_later_readers_ = false;               ///< a kernel waits for one with a larger number
+  bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
+  std::vector<Pair> pairs_;
   llvm::DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
 };
 

@@ -40,8 +40,7 @@ class Fuser {
         work_(work),
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
-        seconds_(static_cast<std::size_t>(groups.size())),
-        least_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
   void run(const std::vector<const Node*>& placed = {}) {
@@ -135,7 +134,7 @@ class Fuser {
 
   /// What `group` moves and computes at least.
   const Least& least(int group) {
-    Least& known = least_[static_cast<std::size_t>(group)];
+    Least& known = least_[group];
     const Group& now = groups[group];
     // Between versions a group may come to store less.
     const auto stores = static_cast<std::uint32_t>(now.stores.size());
@@ -307,6 +306,7 @@ class Fuser {
       const Nodes stores = groups[group].stores;
       for (const Node* node : stores) try_recompute(group, node);
     }
+    least_.shrink_and_clear();
   }
 
   void try_recompute(int group, const Node* node) {
@@ -429,8 +429,8 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;  ///< by group
-  std::vector<Least> least_;    ///< by group
+  std::vector<Known> seconds_;        ///< by group
+  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
   MergeQueue queue_;
 };
 

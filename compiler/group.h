@@ -29,9 +29,9 @@ struct Group {
   int version = 0;  ///< changes whenever the group does
   int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
-  Regular regular;  ///< how its nodes read one another
   /// A concat whose pieces are stored in their places by the kernels that compute them: no kernel.
   bool is_placed = false;
+  Regular regular;  ///< how its nodes read one another
 };
 
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
