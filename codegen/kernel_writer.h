@@ -183,6 +183,9 @@ class KernelWriter {
   const GraphData& graph() const { return program.graph->data(); }
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
+  int buffer_of(const BodyStore& store) const {
+    return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
+  }
   std::string value_expression(int value);
   std::string custom_call(const Node& node, std::span<const std::string> operands);
   /// The users' functions in front of the kernel, under their own line numbers.
@@ -232,7 +235,7 @@ class KernelWriter {
   NameSet names_;
   std::vector<std::string> texts_;  ///< how a value that is computed is written; empty: not yet
   std::vector<bool> moves_;
-  std::vector<int> last_reads_;  ///< of each value (cache_hints.h); empty: no hints
+  std::vector<int> last_reads_;          ///< of each value (cache_hints.h); empty: no hints
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
   std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty

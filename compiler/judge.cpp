@@ -22,7 +22,10 @@ std::size_t arguments_of(const Body& body) {
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load && std::ranges::find(loaded, value.node) == loaded.end())
       loaded.push_back(value.node);
-  return body.stores.size() + loaded.size();
+  // All pieces of a result are in one array.
+  int stored = 0;
+  for (const BodyStore& store : body.stores) stored = std::max(stored, store.request + 1);
+  return static_cast<std::size_t>(stored) + loaded.size();
 }
 
 Cost cost_of_built(Body body, const Target& target, const Facts& facts) {

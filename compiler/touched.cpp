@@ -132,7 +132,8 @@ Touched touched_elements(const Body& body, const Value& value) {
 Extent stored_elements(const Body& body, const BodyStore& store) {
   if (store.of_columns) return body.reduced_size();
   if (store.is_final) return 1;
-  if (!store.conditions.empty()) return product(store.node->shape);
+  if (!store.conditions.empty())
+    return *divide_exactly(product(store.node->shape), Extent(store.pieces));
   Extent result = body.parallel_size();
   if (store.varies) result = result * body.reduced_size();
   return result;
