@@ -58,7 +58,7 @@ bool is_reserved_word(std::string_view name) {
       "TilePlace", "top", "TileStates", "handed_on", "look_back", "end_tiles", "tile_flags",
       "take_number", "publish", "await_flag", "row_of_block", "all", "totals", "prefixes", "chunks",
       "column_tile", "residue", "store_piece", "join_pieces", "place_in_tile", "cluster",
-      "cluster_rank", "cluster_arrive", "cluster_wait", "cluster_map", "blocks", "own"};
+      "cluster_rank", "cluster_arrive", "cluster_wait", "cluster_map", "blocks", "own", "owned"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along");

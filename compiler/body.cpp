@@ -122,16 +122,22 @@ void BodyBuilder::add_reduction_space(const Node& reduction) {
 }
 
 void BodyBuilder::add_scatter_space(const Node& node) {
-  if (request_.stores.size() != 1 || request_.stores[0].node != &node)
-    throw Refusal{
-        fmt::format("{} writes its rows in the order of its indices, which no other "
-                    "result of a kernel follows",
-                    names_(&node))};
   for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
     body_.space.add_axis(extent);
   body_.parallel_axes = 2;
   row_ = position_in(node.shape);
+  rows_ = product(node.shape);
   scatter_ = &node;
+}
+
+int BodyBuilder::scattered(const Node& node, int place) {
+  if (&node != scatter_)
+    throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
+                              names_(scatter_), names_(&node))};
+  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+    throw Refusal{
+        fmt::format("{} is known at other places only when its kernel ends", names_(&node))};
+  return body_.scatter->result;
 }
 
 Index BodyBuilder::position_in(std::span<const Extent> shape) {
@@ -195,6 +201,7 @@ int BodyBuilder::compute(const Node& node, int place) {
   if (stored_elsewhere) return load(node, place);
   if (is_reduction(node.op)) return reduced(node, place);
   if (is_scan(node.op)) return scanned(node, place);
+  if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, place);
   if (node.op == Op::scatter)
     throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
   if (is_view(node)) {

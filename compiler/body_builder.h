@@ -55,9 +55,10 @@ class BodyBuilder {
   void add_reduction_space(const Node& reduction);
   /// `first`, or the reduction of rows whose columns it reduces.
   const Node& primary_reduction(const Node& first) const;
-  /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
-  /// order of the indices, and nobody else may read them before it ends.
+  /// Each block makes the rows that it owns, in the order of the indices; what is made of them is
+  /// made by the threads that own their elements.
   void add_scatter_space(const Node& node);
+  int scattered(const Node& node, int place);
   Index position_in(std::span<const Extent> shape);
   /// Where `reduction` reads its operand at this row and this place on the reduced axis.
   int operand_place(const Node& reduction);

@@ -25,15 +25,27 @@ bool has_shape_of(const Node* operand, const Node& node) {
 void BodyBuilder::add_scatter() {
   const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
   const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
-  const int base = evaluate(*scatter_->operand(0), at);
-  const int index = evaluate(*scatter_->operand(1), along);
-  const int source = evaluate(*scatter_->operand(2), from);
-  body_.scatter = BodyScatter{.node = scatter_, .base = base, .index = index, .source = source};
-  body_.stores.push_back({.node = scatter_,
-                          .value = base,
-                          .position = {row, column},
-                          .at = address(body_.space, at, strides_of(request_.stores[0])),
-                          .aligned = request_.stores[0].aligned});
+  BodyScatter scatter{.node = scatter_};
+  scatter.base = evaluate(*scatter_->operand(0), at);
+  scatter.index = evaluate(*scatter_->operand(1), along);
+  scatter.source = evaluate(*scatter_->operand(2), from);
+  scatter.result =
+      add({.kind = Value::Kind::scattered, .node = scatter_, .dtype = scatter_->dtype});
+  body_.scatter = scatter;
+  body_.stores.resize(request_.stores.size());
+  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
+    const Node& node = *request_.stores[place].node;
+    if (product(node.shape) != rows_)
+      throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
+                                to_string(product(node.shape)), names_(scatter_),
+                                to_string(rows_))};
+    add_store(place);
+  }
+  if (stores_only_scatter(body_)) return;
+  const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
+  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
+    throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
+                              names_(scatter_), to_string(row_bytes))};
 }
 
 void BodyBuilder::add_stores() {

@@ -43,7 +43,9 @@ TEST(RecomputeTest, WidensBehindMemory) {
 graph response_norm(x: bf16[128, 49, 2560]) {
   f = cast x {to = f32}
   e = erf f
-  g = mul f, e
+  e2 = erf e
+  e3 = erf e2
+  g = mul f, e3
   rounded = cast g {to = bf16}
   wide = cast rounded {to = f32}
   q = mul wide, wide
