@@ -85,7 +85,7 @@ class BodyBuilder {
   /// A pointwise kernel that only stores a view walks the view itself.
   bool inside_only_as_store(const Node& node) const;
   /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
-  /// it is at hand where others read it.
+  /// it is at hand where others read it. In a kernel of rows also for what is made of such views.
   bool is_moved(const Node& node) const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);

@@ -72,6 +72,7 @@ Index BodyBuilder::row_axis(int axis) {
 
 void BodyBuilder::enter(int piece) {
   piece_ = piece;
+  if (scatter_) return;  // whose rows are all of one piece
   if (!primary_) {
     std::vector<Index> position(walked_->shape.size());
     for (std::size_t i = 0; i < walked_order_.size(); ++i)

@@ -33,13 +33,18 @@ void BodyBuilder::add_scatter() {
       add({.kind = Value::Kind::scattered, .node = scatter_, .dtype = scatter_->dtype});
   body_.scatter = scatter;
   body_.stores.resize(request_.stores.size());
+  sites_[scatter_].push_back({.node = scatter_,
+                              .position = {row, column},
+                              .conditions = {},
+                              .value = scatter.result,
+                              .from = nullptr});
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
     if (product(node.shape) != rows_)
       throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
                                 to_string(product(node.shape)), names_(scatter_),
                                 to_string(rows_))};
-    add_store(place);
+    if (!store_where_found(place, true)) add_store(place);
   }
   if (stores_only_scatter(body_)) return;
   const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
@@ -168,9 +173,20 @@ bool BodyBuilder::inside_only_as_store(const Node& node) const {
 
 bool BodyBuilder::is_moved(const Node& node) const {
   if (body_.has_reduced_axis && !element_store(node)) return false;
-  const Node* at = &node;
-  while (at->op == Op::reshape && !inside_only_as_store(*at)) at = at->operand(0);
-  return (at->op == Op::permute || at->op == Op::flip) && !inside_only_as_store(*at);
+  llvm::DenseSet<const Node*> seen;
+  std::vector<const Node*> pending = {&node};
+  while (!pending.empty()) {
+    const Node* at = pending.back();
+    pending.pop_back();
+    if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
+    if (at->op == Op::permute || at->op == Op::flip) return true;
+    if (at->op == Op::reshape) pending.push_back(at->operand(0));
+    // Along the rows, what is made of something moved is moved too.
+    if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
+    for (const Node* operand : at->operands)
+      if (has_shape_of(operand, *at)) pending.push_back(operand);
+  }
+  return false;
 }
 
 // --- results of other shapes --------------------------------------------------------------------

@@ -170,5 +170,21 @@ graph biased(x: bf16[512, 16, 64], a: bf16[16, 64], b: bf16[16, 64]) {
   EXPECT_EQ(count(body, Value::Kind::load), 3);
 }
 
+TEST(MovedStoresTest, WhatIsMadeOfRowsGoesToAnotherLayoutFromWhereTheyAre) {
+  const Body body = body_of(R"(
+graph channel_norm(x: bf16[128, 320, 14, 14] {strides = [62720, 1, 4480, 320]}) {
+  p = permute x {axes = [0, 2, 3, 1]}
+  f = cast p {to = f32}
+  m = mean f {axes = [3], keep = true}
+  d = sub f, m
+  e = exp d
+  q = permute e {axes = [0, 3, 1, 2]}
+  y = cast q {to = bf16}
+  return y, m
+})");
+  EXPECT_EQ(count(body, Value::Kind::load), 1);
+  EXPECT_THAT(body.stores, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace sinter

@@ -43,6 +43,22 @@ graph embedding_backward(table: bf16[30000, 128], dy: bf16[4096, 128], rows: i64
   EXPECT_LE(source.shared_bytes, 48 * 1024);
 }
 
+TEST(ScatterKernelsTest, WhatIsMadeOfTheRowsMayLieInAnotherOrder) {
+  const Program program = planned(R"(
+graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25]) {
+  zero = full {shape = [1000, 64], value = 0, dtype = f32}
+  sums = index_put zero, dy, places {axes = [0], accumulate = true}
+  image = reshape sums {shape = [40, 25, 64]}
+  planes = permute image {axes = [2, 0, 1]}
+  narrow = cast planes {to = bf16}
+  y = mul narrow, x
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 64 * 1000 * 2);
+}
+
 TEST(ScatterKernelsTest, RowsThatAreUpdatedInPlaceStayInMemory) {
   const Program program = planned(R"(
 graph update_rows(table: f32[30000, 128], dy: f32[64, 128], rows: i64[64]) {
@@ -75,7 +91,8 @@ graph summed(dy: f32[64, 128], rows: i64[64]) {
   return y
 })");
   ASSERT_THAT(program.boundaries, Not(IsEmpty()));
-  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("y has 128 elements, the rows of sums have 128000"));
+  EXPECT_THAT(program.boundaries[0].reason,
+              HasSubstr("y has 128 elements, the rows of sums have 128000"));
 }
 
 }  // namespace
