@@ -93,13 +93,16 @@ class BodyBuilder {
   void find_sites(const Node& node, llvm::DenseSet<const Node*>& seen, std::vector<Site>& result);
   /// The value at `site`, computed where it is not yet.
   int value_at(const Site& site);
-  /// `always`: only where every place stores an element.
+  /// `always`: only where every place stores an element, next to its neighbours.
   bool store_where_found(std::size_t place, bool always = false);
   bool store_piece_where_found(std::size_t place, std::span<const Site> sites, bool always);
   /// False if `site` has not every element.
   bool store_at(std::size_t place, const Site& site, bool always = false);
   /// The same of the elements of `piece_`, a piece along `axis`.
   bool store_piece_at(std::size_t place, const Site& site, std::size_t axis, bool always);
+  /// True where a store at every place moves along an axis that loads move along: neighbouring
+  /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
+  bool fits_everywhere(std::size_t place, const Cover& covered);
   void store_covered(std::size_t place, const Site& site, Cover covered, int pieces);
   bool is_of_elements(const Site& site) const;
   bool varies(const Site& site) const;

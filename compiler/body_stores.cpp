@@ -261,7 +261,7 @@ bool BodyBuilder::store_piece_where_found(std::size_t place, std::span<const Sit
 bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
   const Node& node = *request_.stores[place].node;
   std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
-  if (!covered || (always && !covered->conditions.empty())) return false;
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
   store_covered(place, site, std::move(*covered), 1);
   return true;
 }
@@ -277,10 +277,28 @@ bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_
   Site within = site;
   within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
   std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
-  if (!covered || (always && !covered->conditions.empty())) return false;
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
   covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
   store_covered(place, site, std::move(*covered), cut_.pieces);
   return true;
+}
+
+bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
+  if (!covered.conditions.empty()) return false;
+  const StoreRequest& request = request_.stores[place];
+  // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
+  if (!body_.has_reduced_axis || is_view(*request.node)) return true;
+  const Index at = address(body_.space, covered.position, strides_of(request));
+  const auto steps = [](const Index& index, int axis) {
+    const std::optional<Extent> step = coefficient_of(index, axis);
+    return step && step->is(1);
+  };
+  for (int axis = 0; axis < body_.space.axis_count(); ++axis)
+    if (steps(at, axis) && std::ranges::any_of(body_.values, [&](const Value& value) {
+          return value.kind == Value::Kind::load && steps(value.at, axis);
+        }))
+      return true;
+  return false;
 }
 
 void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover covered, int pieces) {

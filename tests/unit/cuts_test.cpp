@@ -170,8 +170,24 @@ graph biased(x: bf16[512, 16, 64], a: bf16[16, 64], b: bf16[16, 64]) {
   EXPECT_EQ(count(body, Value::Kind::load), 3);
 }
 
-TEST(MovedStoresTest, WhatIsMadeOfRowsGoesToAnotherLayoutFromWhereTheyAre) {
+TEST(MovedStoresTest, WhatIsMadeOfRowsGoesToOtherRowsFromWhereTheyAre) {
   const Body body = body_of(R"(
+graph query_norm(x: f32[1000, 16, 128]) {
+  q = mul x, x
+  m = mean q {axes = [2], keep = true}
+  r = rsqrt m
+  n = mul x, r
+  p = permute n {axes = [1, 0, 2]}
+  y = cast p {to = bf16}
+  return y, m
+})");
+  EXPECT_EQ(count(body, Value::Kind::load), 1);
+  EXPECT_THAT(body.stores, SizeIs(2));
+}
+
+/// Each element would be a sector of its own.
+TEST(MovedStoresTest, ATransposedResultIsLeftToTiles) {
+  const Program program = planned(R"(
 graph channel_norm(x: bf16[128, 320, 14, 14] {strides = [62720, 1, 4480, 320]}) {
   p = permute x {axes = [0, 2, 3, 1]}
   f = cast p {to = f32}
@@ -182,8 +198,9 @@ graph channel_norm(x: bf16[128, 320, 14, 14] {strides = [62720, 1, 4480, 320]}) 
   y = cast q {to = bf16}
   return y, m
 })");
-  EXPECT_EQ(count(body, Value::Kind::load), 1);
-  EXPECT_THAT(body.stores, SizeIs(2));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_GT(program.kernels[0].members[1].schedule.tile, 0);
 }
 
 }  // namespace
