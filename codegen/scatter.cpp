@@ -7,6 +7,7 @@
 
 #include "codegen/expression.h"
 #include "codegen/shapes.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -40,6 +41,8 @@ class ScatterWriter {
     source.shared_bytes = std::int64_t{4} * schedule.threads;
     source.has_barrier = true;
     is_kept_ = schedule.resident;
+    ensure(is_kept_ || stores_only_scatter(writer_.body),
+           "what is made of scattered rows needs a schedule that keeps them");
     writer_.declare_index("first_row",
                           fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
     writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,

@@ -59,6 +59,18 @@ graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25
   EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 64 * 1000 * 2);
 }
 
+TEST(ScatterKernelsTest, ManyLongRowsAreNotKeptFromManyIndices) {
+  const Program program = planned(R"(
+graph vocabulary(dy: f32[16384, 1024], rows: i64[16384]) {
+  zero = full {shape = [50000, 1024], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  y = mul sums, 0.5
+  return y
+})");
+  ASSERT_THAT(program.boundaries, Not(IsEmpty()));
+  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("all of them reading the indices"));
+}
+
 TEST(ScatterKernelsTest, RowsThatAreUpdatedInPlaceStayInMemory) {
   const Program program = planned(R"(
 graph update_rows(table: f32[30000, 128], dy: f32[64, 128], rows: i64[64]) {
