@@ -74,20 +74,22 @@ class PanelFinder {
 
   int whole(int buffer) const { return whole_of(program_, buffer); }
 
-  /// What is written by one member and touched by another.
+  /// What is written by one member and loaded by another, or written by two.
   void find_written() {
-    std::map<int, std::set<std::size_t>> touched_by;
+    std::map<int, std::set<std::size_t>> loaded_by;  // wholes
+    std::map<int, std::set<std::size_t>> stored_by;  // parts for themselves
     for (std::size_t i = 0; i < members_.size(); ++i) {
       for (const Value& value : bodies_[i].values)
         if (value.kind == Value::Kind::load)
-          touched_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
-      for (const Store& store : members_[i].stores) {
-        written_.insert(whole(store.buffer));
-        touched_by[whole(store.buffer)].insert(i);
-      }
+          loaded_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
+      for (const Store& store : members_[i].stores) stored_by[store.buffer].insert(i);
     }
-    for (const int buffer : written_)
-      if (touched_by[buffer].size() > 1) exchanged_.insert(buffer);
+    for (const auto& [buffer, writers] : stored_by) {
+      written_.insert(whole(buffer));
+      const std::set<std::size_t>& readers = loaded_by[whole(buffer)];
+      if (writers.size() > 1 || readers.size() > 1 || (readers.size() == 1 && readers != writers))
+        exchanged_.insert(whole(buffer));
+    }
   }
 
   std::vector<PanelAccess> accesses(std::size_t member) const {
@@ -177,8 +179,12 @@ class PanelFinder {
       for (const PanelAccess& access : accesses(i)) {
         const int buffer = whole(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
-        const auto [known, is_new] = exchanged.try_emplace(access.buffer, access);
-        panels_.may_have_rounds &= access.is_alike(known->second) && access.channel_stride != 0;
+        PanelAccess in_whole = access;
+        const Extent offset = program_.buffers[static_cast<std::size_t>(access.buffer)].offset;
+        in_whole.is_linear &= offset.is_number();
+        if (offset.is_number()) in_whole.offset += offset.number();
+        const auto [known, is_new] = exchanged.try_emplace(buffer, in_whole);
+        panels_.may_have_rounds &= in_whole.is_alike(known->second) && access.channel_stride != 0;
       }
     }
   }
@@ -249,7 +255,6 @@ class PanelChooser {
     const std::int64_t reserved = reserved_bytes();
     // Whatever stays in memory is worked on by as few threads.
     moved_ = static_cast<double>(panels->bytes());
-    worked_on_ = static_cast<double>(panels->bytes() + panels->bytes_saved());
     Panels some = *panels;
     for (; !some.arrays.empty(); some.arrays.pop_back())
       for (std::int64_t channels = some.channels; channels > 0; --channels) {
@@ -309,14 +314,16 @@ class PanelChooser {
     return true;
   }
 
-  /// Of the member that has most threads without work.
-  double threads_over_work(const Panels& panels, std::int64_t channels) const {
-    double most = 1;
+  /// What members lose to threads without work, as if they moved so many bytes more.
+  double bytes_of_idle_threads(const Panels& panels, std::int64_t channels) const {
+    double bytes = 0;
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (panels.members[i].part == PanelMember::Part::panels)
-        most = std::max(most, sinter::threads_over_work(members_[i], panels.members[i].walk,
-                                                        joined_.members[i], channels));
-    return most;
+        bytes +=
+            (threads_over_work(members_[i], panels.members[i].walk, joined_.members[i], channels) -
+             1) *
+            moved_ / kTimesFaster;
+    return bytes;
   }
 
   void consider(const Panels& panels, std::int64_t channels, int blocks, std::int64_t reserved) {
@@ -339,7 +346,7 @@ class PanelChooser {
     const auto bytes = static_cast<double>(panels.bytes_saved());
     const double ahead = kBytesAhead * blocks * joined_.threads;
     const double slower = std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0);
-    const double idle = (threads_over_work(panels, channels) - 1) * worked_on_ / kTimesFaster;
+    const double idle = bytes_of_idle_threads(panels, channels);
     const double saved = (bytes - slower * moved_ - idle) / target_.bandwidth - lost;
     if (saved <= 0 || (best_ && best_->seconds_saved >= saved)) return;
     best_ = PanelChoice{.schedule = joined_, .bytes_saved = bytes, .seconds_saved = saved};
@@ -363,8 +370,7 @@ class PanelChooser {
   std::span<const Body> bodies_;
   const Schedule& joined_;
   const Target& target_;
-  double moved_ = 0;      ///< bytes of all arrays, once
-  double worked_on_ = 0;  ///< as often as they are loaded
+  double moved_ = 0;  ///< bytes of all arrays, once
   std::optional<PanelChoice> best_;
 };
 

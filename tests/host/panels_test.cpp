@@ -69,6 +69,29 @@ TEST_P(Panels, OfNeighbouringRows) { run(batch_norm_backward(266, 5, 64, ""), "1
 
 INSTANTIATE_TEST_SUITE_P(Workers, Panels, testing::Values(3, 40));
 
+/// The largest of each channel and what is made of it, over odd and prime extents, of every kind of
+/// accumulator; the sum of a whole image goes along.
+class PanelsOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(PanelsOf, EveryDType) {
+  const std::string text = fmt::format(R"(
+graph centred(x: {0}[61, 6, 271]) {{
+  h = max x {{axes = [0, 2], keep = true}}
+  s = sum x {{axes = [0, 2], keep = true}}
+  t = cast s {{to = {0}}}
+  a = sub x, h
+  y = add a, t
+  return y, s
+}})",
+                                       GetParam());
+  const RunResult run = run_and_check(text, {}, {.replay = false});
+  ASSERT_EQ(run.report.kernels.size(), 1U);
+  const KernelReport& kernel = run.report.kernels[0];
+  EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, PanelsOf, testing::Values("f16", "bf16", "f32", "f64", "i32"));
+
 /// On the host device as it is: bytes are counted too.
 TEST(PanelsOfTheHost, AreReadOnce) {
   const RunResult result =
