@@ -192,6 +192,9 @@ class KernelWriter {
   const GraphData& graph() const { return program.graph->data(); }
   IndexWriter index_writer(bool at_element);
   std::string buffer_name(int buffer, bool is_store);
+  int buffer_of(const BodyStore& store) const {
+    return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
+  }
   std::string value_expression(int value);
   std::string custom_call(const Node& node, std::span<const std::string> operands);
   /// The users' functions in front of the kernel, under their own line numbers.

@@ -1,10 +1,13 @@
 // Rows written at indices. Each block owns some rows of the result, and each element of them
 // belongs to one thread from beginning to end, so nothing is atomic and sums are taken in the order
-// of the indices. For that every block reads all indices, mostly from the L2 cache.
+// of the indices. For that every block reads all indices, mostly from the L2 cache. Rows stay in
+// shared memory meanwhile, and what is made of them is stored at the end; but rows that are there
+// already, since the result is written over them, are changed in memory.
 #include <fmt/format.h>
 
 #include "codegen/expression.h"
 #include "codegen/shapes.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -37,16 +40,22 @@ class ScatterWriter {
     source.grid = ceil_div(writer_.body.space.extent(0), schedule.rows_per_block);
     source.shared_bytes = std::int64_t{4} * schedule.threads;
     source.has_barrier = true;
+    is_kept_ = schedule.resident;
+    ensure(is_kept_ || stores_only_scatter(writer_.body),
+           "what is made of scattered rows needs a schedule that keeps them");
     writer_.declare_index("first_row",
                           fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
     writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
                                                     schedule.rows_per_block, atomic(rows_)));
     writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
+    if (is_kept_) declare_owned();
     write_base();
     write_scan();
-    // Rows that the indices name are written again, and read before if they are added to.
+    // Which rows the indices name is not known, nor whether they name any.
     source.traffic.is_bound = true;
+    if (is_kept_) return write_results();
+    // Rows that the indices name are written again, and read before if they are added to.
     source.traffic.writes_are_bound = true;
     const Extent count = writer_.body.space.extent(2);
     const Extent rows = writer_.body.space.extent(0);
@@ -69,19 +78,52 @@ class ScatterWriter {
     return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
   }
 
-  void write_base() {
-    if (writer_.is_in_place(scatter_.base)) return;  // it is there already
+  void declare_owned() {
+    const DType dtype = scatter_.node->dtype;
+    const std::string_view type = info(dtype).c_name;
+    out().line(fmt::format("{}* owned = reinterpret_cast<{}*>(shared_memory() + {});", type, type,
+                           writer_.source.shared_bytes));
+    const Extent elements = writer_.body.space.extent(1) * Extent(writer_.schedule.rows_per_block);
+    writer_.source.shared_bytes += elements.number() * size_of(dtype);
+  }
+
+  /// Calls `body` for each element that the thread owns, with its `element` among those of the
+  /// block and its axes declared.
+  void write_owned(const std::function<void()>& body) {
     out().block(
         fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
                     type_, columns_),
         [&] {
           name_axes(writer_.declare_index("row", fmt::format("first_row + element / {}", columns_)),
                     writer_.declare_index("column", fmt::format("element % {}", columns_)), "");
-          writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
-            out().line(fmt::format("store({}, {}, {});", writer_.result_parameter(), element(),
-                                   stored(value)));
-          });
+          body();
         });
+  }
+
+  void write_base() {
+    if (!is_kept_ && writer_.is_in_place(scatter_.base)) return;  // it is there already
+    write_owned([&] {
+      writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+        out().line(is_kept_ ? fmt::format("owned[element] = {};", stored(value))
+                            : fmt::format("store({}, {}, {});", writer_.result_parameter(),
+                                          element(), stored(value)));
+      });
+    });
+  }
+
+  /// What is made of the rows, when all indices are done.
+  void write_results() {
+    const DType dtype = scatter_.node->dtype;
+    std::vector<int> roots;
+    for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
+    write_owned([&] {
+      writer_.set_text(scatter_.result,
+                       is_narrow(dtype) ? "to_float(owned[element])" : "owned[element]");
+      writer_.write_in_scope(roots, [&] {
+        for (const BodyStore& store : writer_.body.stores)
+          writer_.write_element_store(store, writer_.operand_text(store.value));
+      });
+    });
   }
 
   /// Threads mark the indices that name rows of this block, 32 each; then all go through the marks.
@@ -130,6 +172,15 @@ class ScatterWriter {
 
   void write_element(const std::string& row, const std::string& along) {
     name_axes(row, "column", along);
+    if (is_kept_) {
+      const std::string kept = writer_.declare_index(
+          "element", fmt::format("({} - first_row) * {} + column", row, columns_));
+      writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
+        const std::string to = fmt::format("owned[{}]", kept);
+        out().line(fmt::format("{} = {};", to, stored(combined(scatter_, to, value))));
+      });
+      return;
+    }
     const std::string to = writer_.result_parameter();
     writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
       out().line(fmt::format(
@@ -144,6 +195,7 @@ class ScatterWriter {
 
   KernelWriter& writer_;
   const BodyScatter& scatter_;
+  bool is_kept_ = false;  ///< rows stay in shared memory
   std::string_view type_;
   std::string rows_;
   std::string columns_;

@@ -20,9 +20,8 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   count_store(store);
   if (std::ranges::any_of(store.conditions,
                           [&](const Condition& condition) { return is_at_first(condition); })) {
-    const auto place = static_cast<std::size_t>(&store - body.stores.data());
-    const std::string to = buffer_name(kernel.stores[place].buffer, true);
-    note_access(Does::store, kernel.stores[place].buffer, false);
+    const std::string to = buffer_name(buffer_of(store), true);
+    note_access(Does::store, buffer_of(store), false);
     write_if(store, false, [&] {
       out.line(fmt::format("store({}, {}, {}[0]);", to, text(store.at, false), vector));
     });
@@ -39,7 +38,7 @@ std::string KernelWriter::counted_store(int store, int vector, const std::string
   const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
   count_store(to);
   source.vector_bytes = std::max(source.vector_bytes, vector * size_of(to.node->dtype));
-  const int buffer = kernel.stores[static_cast<std::size_t>(store)].buffer;
+  const int buffer = buffer_of(to);
   return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
                      text(to.at, false), values);
 }
@@ -50,8 +49,7 @@ void KernelWriter::write_to_tile(int store, std::string call) {
 
 void KernelWriter::write_vector_store(const BodyStore& store, const std::string& vector,
                                       const std::string& count) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
-  const int buffer = kernel.stores[place].buffer;
+  const int buffer = buffer_of(store);
   const Index& at = store.at;
   const std::string to = buffer_name(buffer, true);
   const std::string where = text(at, false);
@@ -79,9 +77,8 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
 
 void KernelWriter::write_elements_of(const BodyStore& store, const std::string& vector,
                                      const std::string& count) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
-  const std::string to = buffer_name(kernel.stores[place].buffer, true);
-  note_access(Does::store, kernel.stores[place].buffer, false);
+  const std::string to = buffer_name(buffer_of(store), true);
+  note_access(Does::store, buffer_of(store), false);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
@@ -94,18 +91,16 @@ void KernelWriter::write_elements_of(const BodyStore& store, const std::string& 
 }
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
   count_store(store);
-  note_access(Does::store, kernel.stores[place].buffer, false);
+  note_access(Does::store, buffer_of(store), false);
   write_if(store, false, [&] {
-    out.line(fmt::format("store({}, {}, {});", buffer_name(kernel.stores[place].buffer, true),
+    out.line(fmt::format("store({}, {}, {});", buffer_name(buffer_of(store), true),
                          text(store.at, false), in_memory(store.node->dtype, value)));
   });
 }
 
 void KernelWriter::write_row_store(const BodyStore& store) {
-  const auto place = static_cast<std::size_t>(&store - body.stores.data());
-  const int buffer = kernel.stores[place].buffer;
+  const int buffer = buffer_of(store);
   const std::string value = in_memory(store.node->dtype, operand_text(store.value));
   const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
   if (!is_vector) {

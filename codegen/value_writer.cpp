@@ -349,12 +349,12 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
 
   std::vector<std::string> results;
   for (const int store : sinks.stores) {
-    const auto at = static_cast<std::size_t>(store);
-    const Buffer& memory = program.buffers[static_cast<std::size_t>(kernel.stores[at].buffer)];
+    const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+    const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer_of(to))];
     results.push_back(names_.take(is_anonymous_ ? "result" : program.name_of(memory)));
     tile_names_.push_back(results.back());
-    out.line(fmt::format("Vector<{}, {}> {};", info(body.stores[at].node->dtype).c_name,
-                         schedule.vector, results.back()));
+    out.line(fmt::format("Vector<{}, {}> {};", info(to.node->dtype).c_name, schedule.vector,
+                         results.back()));
   }
   if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
       !sinks.stores.empty() || sinks.after_each) {

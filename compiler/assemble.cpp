@@ -215,20 +215,22 @@ class Assembler {
     BodyAnswer answer = groups_.body(groups_.whole(order_[static_cast<std::size_t>(kernel)]),
                                      [&](const Node* node) { return groups_.name(node); });
     ensure(static_cast<bool>(answer), "a kernel has no body");
-    for (const BodyStore& store : answer.body.stores) {
-      if (store.node != value) continue;
-      const Index at = address(answer.body.space, store.position, strides_of(*parameter));
-      for (const Value& load : answer.body.values) {
-        if (load.kind != Value::Kind::load || load.node != parameter) continue;
-        // Others than the one that stores read it too.
-        if (!store.conditions.empty()) return false;
-        if (load.at != at || load.varies != store.varies || load.stage > store.stage) return false;
-        // All along a row, a scan reads and stores what the row has one of.
-        if (answer.body.scan && !store.varies) return false;
-        // A pass after the store would read the new contents.
-        if (answer.body.passes() > store.stage + 1) return false;
-      }
-    }
+    Body& body = answer.body;
+    const auto is_own = [&](const Value& load, const BodyStore& store) {
+      // Others than the one that stores read it too.
+      if (store.node != value || !store.conditions.empty()) return false;
+      if (load.at != address(body.space, store.position, strides_of(*parameter))) return false;
+      if (load.varies != store.varies || load.stage > store.stage) return false;
+      // All along a row, a scan reads and stores what the row has one of.
+      if (body.scan && !store.varies) return false;
+      // A pass after the store would read the new contents.
+      return body.passes() <= store.stage + 1;
+    };
+    for (const Value& load : body.values)
+      if (load.kind == Value::Kind::load && load.node == parameter &&
+          std::ranges::none_of(body.stores,
+                               [&](const BodyStore& store) { return is_own(load, store); }))
+        return false;
     return true;
   }
 

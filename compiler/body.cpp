@@ -13,16 +13,6 @@ namespace sinter {
 
 namespace {
 
-std::vector<Extent> parallel_extents(const Node& reduction) {
-  const Node& operand = *reduction.operand(0);
-  const std::span<const std::int64_t> axes = reduced_axes(reduction);
-  std::vector<Extent> result;
-  for (int axis = 0; axis < operand.rank(); ++axis)
-    if (std::ranges::find(axes, axis) == axes.end())
-      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
-  return result;
-}
-
 /// True for views that may have one element in several places, windows that overlap say. What is
 /// broadcast is not meant: the axis does not occur in its address.
 bool repeats_elements(const Node& node) {
@@ -65,6 +55,16 @@ std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at
 
 }  // namespace
 
+std::vector<Extent> parallel_extents(const Node& reduction) {
+  const Node& operand = *reduction.operand(0);
+  const std::span<const std::int64_t> axes = reduced_axes(reduction);
+  std::vector<Extent> result;
+  for (int axis = 0; axis < operand.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end())
+      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
 Extent reduced_extent(const Node& reduction) {
   Extent result = 1;
   for (const std::int64_t axis : reduced_axes(reduction))
@@ -74,10 +74,12 @@ Extent reduced_extent(const Node& reduction) {
 
 Body BodyBuilder::build() {
   choose_space();
-  if (scatter_)
+  if (scatter_) {
     add_scatter();
-  else
-    add_stores();
+    return std::move(body_);
+  }
+  enter(0);
+  add_stores();
   return std::move(body_);
 }
 
@@ -94,17 +96,17 @@ void BodyBuilder::choose_space() {
       return;
     }
   // Without a reduction the largest result is the space, walked as it lies in memory; among equals
-  // the first.
+  // the first that is not moved.
   const StoreRequest* walked = &request_.stores[0];
-  for (const StoreRequest& store : request_.stores)
-    if (is_larger(product(store.node->shape), product(walked->node->shape))) walked = &store;
+  for (const StoreRequest& store : request_.stores) {
+    const Extent size = product(store.node->shape), most = product(walked->node->shape);
+    const bool is_plainer = size == most && is_moved(*walked->node) && !is_moved(*store.node);
+    if (is_larger(size, most) || is_plainer) walked = &store;
+  }
   walked_ = walked->node;
-  std::vector<Index> position(walked_->shape.size());
-  for (const int axis : memory_order(strides_of(*walked)))
-    position[static_cast<std::size_t>(axis)] =
-        body_.space.add_axis(walked_->shape[static_cast<std::size_t>(axis)]);
-  body_.parallel_axes = body_.space.axis_count();
-  row_ = body_.space.linearize(position, walked_->shape);
+  const auto order = memory_order(strides_of(*walked));
+  walked_order_.assign(order.begin(), order.end());
+  for (const int axis : walked_order_) add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
 }
 
 std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {
@@ -114,32 +116,33 @@ std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {
 
 void BodyBuilder::add_reduction_space(const Node& reduction) {
   primary_ = &reduction;
-  const std::vector<Extent> parallel = parallel_extents(reduction);
-  for (const Extent extent : parallel) body_.space.add_axis(extent);
-  body_.parallel_axes = static_cast<int>(parallel.size());
+  for (const Extent extent : parallel_extents(reduction)) add_row_axis(extent);
   body_.space.add_axis(reduced_extent(reduction));
   body_.has_reduced_axis = true;
-  row_ = position_in(parallel);
-  // The order of elements in memory of the primary operand: what stores of its size follow.
-  element_ = body_.space.linearize(operand_position(reduction), reduction.operand(0)->shape);
 }
 
 void BodyBuilder::add_scatter_space(const Node& node) {
-  if (request_.stores.size() != 1 || request_.stores[0].node != &node)
-    throw Refusal{
-        fmt::format("{} writes its rows in the order of its indices, which no other "
-                    "result of a kernel follows",
-                    names_(&node))};
   for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
     body_.space.add_axis(extent);
   body_.parallel_axes = 2;
   row_ = position_in(node.shape);
+  rows_ = product(node.shape);
   scatter_ = &node;
+}
+
+int BodyBuilder::scattered(const Node& node, int place) {
+  if (&node != scatter_)
+    throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
+                              names_(scatter_), names_(&node))};
+  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+    throw Refusal{
+        fmt::format("{} is known at other places only when its kernel ends", names_(&node))};
+  return body_.scatter->result;
 }
 
 Index BodyBuilder::position_in(std::span<const Extent> shape) {
   std::vector<Index> axes;
-  for (int axis = 0; axis < body_.parallel_axes; ++axis) axes.push_back(body_.space.axis(axis));
+  for (int axis = 0; axis < body_.parallel_axes; ++axis) axes.push_back(row_axis(axis));
   return body_.space.linearize(axes, shape);
 }
 
@@ -198,6 +201,7 @@ int BodyBuilder::compute(const Node& node, int place) {
   if (stored_elsewhere) return load(node, place);
   if (is_reduction(node.op)) return reduced(node, place);
   if (is_scan(node.op)) return scanned(node, place);
+  if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, place);
   if (node.op == Op::scatter)
     throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
   if (is_view(node)) {
@@ -309,9 +313,9 @@ std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
 
 bool BodyBuilder::is_over_rows(const Node& node) const {
   const std::vector<std::int64_t> order = reduction_order(node);
-  return primary_ != &node && !body_.parallel_size().is(1) &&
-         reduced_extent(node) == body_.parallel_size() && product(node.shape).is(1) &&
-         reduced_extent(node) == product(node.operand(0)->shape) && std::ranges::is_sorted(order);
+  return primary_ != &node && !rows_.is(1) && reduced_extent(node) == rows_ &&
+         product(node.shape).is(1) && reduced_extent(node) == product(node.operand(0)->shape) &&
+         std::ranges::is_sorted(order);
 }
 
 int BodyBuilder::reduced_operand(const Node& node, int place) {
@@ -374,18 +378,20 @@ int BodyBuilder::reduced(const Node& node, int place) {
                               to_string(reduced_extent(node)), names_(primary_),
                               to_string(body_.reduced_size()))};
   // The kept axes have extent 1, so the shape in row-major order is that of the rows.
-  if (product(node.shape) != body_.parallel_size() ||
+  if (product(node.shape) != rows_ ||
       body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
-  for (const BodyReduction& known : body_.reductions)
-    if (known.node == &node) return known.result;
+  for (std::size_t i = 0; i < body_.reductions.size(); ++i)
+    if (body_.reductions[i].node == &node && reduction_pieces_[i] == piece_)
+      return body_.reductions[i].result;
   const int operand = reduced_operand(node, operand_place(node));
   const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
   if (body_.values[static_cast<std::size_t>(operand)].is_final)
     throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
   const int result = add(result_of(node, {.varies = false, .stage = pass + 1, .is_final = false}));
   body_.reductions.push_back({.node = &node, .operand = operand, .result = result, .stage = pass});
+  reduction_pieces_.push_back(piece_);
   return result;
 }
 
@@ -468,7 +474,7 @@ BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
 BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   BodyAnswer answer;
   try {
-    answer.body = BodyBuilder(request, names).build();
+    answer.body = cut_where_less_is_read(BodyBuilder(request, names).build(), request, names);
   } catch (Refusal& refusal) {
     answer.why_not = std::move(refusal.reason);
   }

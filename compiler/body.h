@@ -29,14 +29,15 @@ inline constexpr int kWellAligned = 16;
 /// One value of the body.
 struct Value {
   enum class Kind : std::uint8_t {
-    literal,  ///< the number in node's attributes
-    scalar,   ///< a run-time scalar
-    number,   ///< `at` as a number: iota and size
-    load,     ///< the element of node's buffer at offset `at`
-    op,       ///< an elementwise op or cast of `operands`
-    select,   ///< the operand whose condition holds (concat); the last one needs none
-    reduced,  ///< the result of a reduction over the whole reduced axis
-    scanned,  ///< of a scan along the reduced axis, at this place on it
+    literal,    ///< the number in node's attributes
+    scalar,     ///< a run-time scalar
+    number,     ///< `at` as a number: iota and size
+    load,       ///< the element of node's buffer at offset `at`
+    op,         ///< an elementwise op or cast of `operands`
+    select,     ///< the operand whose condition holds (concat); the last one needs none
+    reduced,    ///< the result of a reduction over the whole reduced axis
+    scanned,    ///< of a scan along the reduced axis, at this place on it
+    scattered,  ///< of a scatter at this row and column, when all indices are done
   };
   Kind kind = Kind::literal;
   const Node* node = nullptr;
@@ -61,6 +62,8 @@ struct BodyReduction {
 
 struct BodyStore {
   const Node* node = nullptr;
+  int request = 0;  ///< which of the stores that were asked for it is, or is one of
+  int pieces = 1;   ///< stores that write one piece each of what was asked for
   int value = 0;
   std::vector<Index> position;             ///< per axis of the node; empty once axes are collapsed
   Index at;                                ///< element offset in memory
@@ -74,12 +77,17 @@ struct BodyStore {
 
 /// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
 /// the row is written to it or added. The space has the axes row, column and k; two of them stay.
+/// Stores are of what is made of the result at its row and column.
 struct BodyScatter {
   const Node* node = nullptr;
   int base = 0;
   int index = 0;
   int source = 0;
+  int result = 0;  ///< Value::Kind::scattered
 };
+
+/// A row of a scatter's result, which a block may keep while it goes through the indices.
+inline constexpr std::int64_t kMostScatteredBytes = 16 * 1024;
 
 /// A scan along the reduced axis.
 struct BodyScan {
@@ -115,6 +123,9 @@ struct Body {
   /// Passes over the reduced axis; 1 without one.
   int passes() const;
 };
+
+/// True if a kernel with a scatter stores its result and nothing else.
+bool stores_only_scatter(const Body& body);
 
 /// What is written, and with which strides; none: row-major.
 struct StoreRequest {

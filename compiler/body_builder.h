@@ -19,11 +19,24 @@ struct Refusal {
 
 /// How many elements a result of `reduction` is made of.
 Extent reduced_extent(const Node& reduction);
+/// The extents of the axes that stay.
+std::vector<Extent> parallel_extents(const Node& reduction);
+
+/// The rows of a space in pieces of one size along an axis: one place of the space has a row of
+/// each.
+struct Cut {
+  int axis = -1;
+  int pieces = 1;
+  friend bool operator==(const Cut&, const Cut&) = default;
+};
+/// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
+/// that; else as it is.
+Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
 
 class BodyBuilder {
  public:
-  BodyBuilder(const BodyRequest& request, const NodeNames& names)
-      : request_(request), names_(names) {
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {})
+      : request_(request), names_(names), cut_(cut) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
   }
@@ -32,13 +45,20 @@ class BodyBuilder {
 
  private:
   void choose_space();
+  /// An axis of rows; of one piece only where it is cut.
+  void add_row_axis(Extent extent);
+  /// The place along an axis of the rows, in `piece_`.
+  Index row_axis(int axis);
+  /// From here on rows are those of `piece`.
+  void enter(int piece);
   static std::vector<Extent> strides_of(const StoreRequest& store);
   void add_reduction_space(const Node& reduction);
   /// `first`, or the reduction of rows whose columns it reduces.
   const Node& primary_reduction(const Node& first) const;
-  /// Its result is all that the kernel stores: each block writes the rows that it owns, in the
-  /// order of the indices, and nobody else may read them before it ends.
+  /// Each block makes the rows that it owns, in the order of the indices; what is made of them is
+  /// made by the threads that own their elements.
   void add_scatter_space(const Node& node);
+  int scattered(const Node& node, int place);
   Index position_in(std::span<const Extent> shape);
   /// Where `reduction` reads its operand at this row and this place on the reduced axis.
   int operand_place(const Node& reduction);
@@ -48,6 +68,12 @@ class BodyBuilder {
   void add_scatter();
   void add_stores();
   void add_store(std::size_t place);
+  /// Where the store of `place` for `piece_` belongs.
+  BodyStore& store_of(std::size_t place) {
+    return body_.stores[static_cast<std::size_t>(piece_) * request_.stores.size() + place];
+  }
+  /// True where another piece has stored all of it.
+  bool is_stored(std::size_t place) const;
   bool element_store(const Node& node) const;
   /// True for as many elements as there are rows, or places in all of them; and for one number.
   bool has_own_position(const Node& node) const;
@@ -58,15 +84,27 @@ class BodyBuilder {
   std::vector<Index> position_of(const Index& number, std::span<const Extent> shape);
   /// A pointwise kernel that only stores a view walks the view itself.
   bool inside_only_as_store(const Node& node) const;
+  /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
+  /// it is at hand where others read it. In a kernel of rows also for what is made of such views.
+  bool is_moved(const Node& node) const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.
   void find_sites(const Node& node, llvm::DenseSet<const Node*>& seen, std::vector<Site>& result);
   /// The value at `site`, computed where it is not yet.
   int value_at(const Site& site);
-  bool store_where_found(std::size_t place);
+  /// `always`: only where every place stores an element, next to its neighbours.
+  bool store_where_found(std::size_t place, bool always = false);
+  bool store_piece_where_found(std::size_t place, std::span<const Site> sites, bool always);
   /// False if `site` has not every element.
-  bool store_at(std::size_t place, Site site);
+  bool store_at(std::size_t place, const Site& site, bool always = false);
+  /// The same of the elements of `piece_`, a piece along `axis`.
+  bool store_piece_at(std::size_t place, const Site& site, std::size_t axis, bool always);
+  /// True where a store at every place moves along an axis that loads move along: neighbouring
+  /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
+  bool fits_everywhere(std::size_t place, const Cover& covered);
+  void store_covered(std::size_t place, const Site& site, Cover covered, int pieces);
+  bool is_of_elements(const Site& site) const;
   bool varies(const Site& site) const;
   [[noreturn]] void refuse_shape(const Node& node) const;
 
@@ -127,9 +165,14 @@ class BodyBuilder {
   Body body_;
   const Node* primary_ = nullptr;
   const Node* scatter_ = nullptr;
-  bool has_columns_ = false;      ///< some reduction is over columns
-  const Node* walked_ = nullptr;  ///< of a pointwise kernel, the result that is its space
-  Index row_;                     ///< row-major number of the row over the parallel axes
+  bool has_columns_ = false;       ///< some reduction is over columns
+  const Node* walked_ = nullptr;   ///< of a pointwise kernel, the result that is its space
+  std::vector<int> walked_order_;  ///< its axes, as the space has them
+  Cut cut_;
+  int piece_ = 0;                      ///< that rows are of at the moment
+  Extent rows_ = 1;                    ///< of all pieces
+  std::vector<int> reduction_pieces_;  ///< of the rows of each of the body's reductions
+  Index row_;                          ///< row-major number of the row over the parallel axes
   Index element_;  ///< row-major number of the element over the primary operand's shape
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some view on the way has an element in several places

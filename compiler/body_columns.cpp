@@ -38,7 +38,7 @@ const Node& BodyBuilder::primary_reduction(const Node& first) const {
 
 bool BodyBuilder::is_over_columns(const Node& node) const {
   if (!primary_ || primary_ == &node || !is_reduction(primary_->op)) return false;
-  const Extent rows = body_.parallel_size();
+  const Extent rows = rows_;
   if (rows.is(1) || reduced_extent(node) != rows || product(node.shape) != body_.reduced_size() ||
       !std::ranges::is_sorted(reduction_order(node)))
     return false;

@@ -7,6 +7,10 @@ namespace sinter {
 
 bool is_free(const Node& node) { return is_source(node.op) && node.op != Op::input; }
 
+bool stores_only_scatter(const Body& body) {
+  return body.stores.size() == 1 && body.stores[0].value == body.scatter->result;
+}
+
 Extent Body::parallel_size() const {
   Extent size = 1;
   for (int axis = 0; axis < parallel_axes; ++axis) size = size * space.extent(axis);

@@ -25,28 +25,53 @@ bool has_shape_of(const Node* operand, const Node& node) {
 void BodyBuilder::add_scatter() {
   const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
   const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
-  const int base = evaluate(*scatter_->operand(0), at);
-  const int index = evaluate(*scatter_->operand(1), along);
-  const int source = evaluate(*scatter_->operand(2), from);
-  body_.scatter = BodyScatter{.node = scatter_, .base = base, .index = index, .source = source};
-  body_.stores.push_back({.node = scatter_,
-                          .value = base,
-                          .position = {row, column},
-                          .at = address(body_.space, at, strides_of(request_.stores[0])),
-                          .aligned = request_.stores[0].aligned});
+  BodyScatter scatter{.node = scatter_};
+  scatter.base = evaluate(*scatter_->operand(0), at);
+  scatter.index = evaluate(*scatter_->operand(1), along);
+  scatter.source = evaluate(*scatter_->operand(2), from);
+  scatter.result =
+      add({.kind = Value::Kind::scattered, .node = scatter_, .dtype = scatter_->dtype});
+  body_.scatter = scatter;
+  body_.stores.resize(request_.stores.size());
+  sites_[scatter_].push_back({.node = scatter_,
+                              .position = {row, column},
+                              .conditions = {},
+                              .value = scatter.result,
+                              .from = nullptr});
+  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
+    const Node& node = *request_.stores[place].node;
+    if (product(node.shape) != rows_)
+      throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
+                                to_string(product(node.shape)), names_(scatter_),
+                                to_string(rows_))};
+    if (!store_where_found(place, true)) add_store(place);
+  }
+  if (stores_only_scatter(body_)) return;
+  const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
+  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
+    throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
+                              names_(scatter_), to_string(row_bytes))};
 }
 
 void BodyBuilder::add_stores() {
-  body_.stores.resize(request_.stores.size());
-  std::vector<std::size_t> others;
+  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.pieces));
+  std::vector<std::size_t> plain, moved, others;
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
-    if (has_own_position(node)) continue;
-    others.push_back(place);
-    watch(node);
+    const bool is_plain = has_own_position(node) && !is_moved(node);
+    if (!is_plain) watch(node);
+    (is_plain ? plain : has_own_position(node) ? moved : others).push_back(place);
   }
-  for (std::size_t place = 0; place < request_.stores.size(); ++place)
-    if (std::ranges::find(others, place) == others.end()) add_store(place);
+  const auto add = [&](std::size_t place) {
+    for (int piece = 0; piece < cut_.pieces; ++piece) {
+      enter(piece);
+      if (!is_stored(place)) add_store(place);
+    }
+  };
+  std::ranges::for_each(plain, add);
+  // What others read it for is at hand there, and need not be read again.
+  for (const std::size_t place : moved)
+    if (!store_where_found(place, true)) add(place);
   // What one of them is made of may be at hand only once another is stored.
   while (!others.empty()) {
     const auto found =
@@ -54,6 +79,12 @@ void BodyBuilder::add_stores() {
     if (found == others.end()) refuse_shape(*request_.stores[others.front()].node);
     others.erase(found);
   }
+  std::erase_if(body_.stores, [](const BodyStore& store) { return store.node == nullptr; });
+}
+
+bool BodyBuilder::is_stored(std::size_t place) const {
+  const BodyStore& first = body_.stores[place];
+  return piece_ > 0 && first.node && first.pieces == 1;
 }
 
 void BodyBuilder::add_store(std::size_t place) {
@@ -63,6 +94,8 @@ void BodyBuilder::add_store(std::size_t place) {
   const int there = places_.of(at);
   const int value = evaluate(*node, there);
   BodyStore store{.node = node,
+                  .request = static_cast<int>(place),
+                  .pieces = cut_.pieces,
                   .value = value,
                   .position = at,
                   .at = request.strides.empty() ? places_.offset_in(body_.space, there, node->shape)
@@ -80,10 +113,9 @@ void BodyBuilder::add_store(std::size_t place) {
                     names_(node))};
   if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
-  const bool has_one_place =
-      store.is_final || store.varies || product(node->shape) == body_.parallel_size();
+  const bool has_one_place = store.is_final || store.varies || product(node->shape) == rows_;
   if (has_one_place)
-    body_.stores[place] = std::move(store);
+    store_of(place) = std::move(store);
   else if (!store_at(
                place,
                {.node = node, .position = at, .conditions = {}, .value = value, .from = nullptr}))
@@ -93,13 +125,13 @@ void BodyBuilder::add_store(std::size_t place) {
 bool BodyBuilder::element_store(const Node& node) const {
   if (!body_.has_reduced_axis) return false;
   const Extent size = product(node.shape);
-  const bool has_rows_as_elements = is_scan(primary_->op) || size != body_.parallel_size();
-  return size == body_.parallel_size() * body_.reduced_size() && has_rows_as_elements;
+  const bool has_rows_as_elements = is_scan(primary_->op) || size != rows_;
+  return size == rows_ * body_.reduced_size() && has_rows_as_elements;
 }
 
 bool BodyBuilder::has_own_position(const Node& node) const {
   const Extent size = product(node.shape);
-  return element_store(node) || size == body_.parallel_size() || size.is(1) ||
+  return element_store(node) || size == rows_ || size.is(1) ||
          (size == body_.reduced_size() && is_of_columns(node));
 }
 
@@ -122,7 +154,7 @@ std::vector<Index> BodyBuilder::store_position(const Node& node) {
   if (element_store(node)) return position_of(element_, node.shape);
   if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
     return position_of(body_.space.axis(body_.parallel_axes), node.shape);
-  if (size == body_.parallel_size()) return position_of(row_, node.shape);
+  if (size == rows_) return position_of(row_, node.shape);
   if (size.is(1)) return std::vector<Index>(node.shape.size());
   refuse_shape(node);
 }
@@ -137,6 +169,24 @@ std::vector<Index> BodyBuilder::position_of(const Index& number, std::span<const
 
 bool BodyBuilder::inside_only_as_store(const Node& node) const {
   return !body_.has_reduced_axis && &node == walked_;
+}
+
+bool BodyBuilder::is_moved(const Node& node) const {
+  if (body_.has_reduced_axis && !element_store(node)) return false;
+  llvm::DenseSet<const Node*> seen;
+  std::vector<const Node*> pending = {&node};
+  while (!pending.empty()) {
+    const Node* at = pending.back();
+    pending.pop_back();
+    if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
+    if (at->op == Op::permute || at->op == Op::flip) return true;
+    if (at->op == Op::reshape) pending.push_back(at->operand(0));
+    // Along the rows, what is made of something moved is moved too.
+    if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
+    for (const Node* operand : at->operands)
+      if (has_shape_of(operand, *at)) pending.push_back(operand);
+  }
+  return false;
 }
 
 // --- results of other shapes --------------------------------------------------------------------
@@ -185,35 +235,94 @@ int BodyBuilder::value_at(const Site& site) {
   return value;
 }
 
-bool BodyBuilder::store_where_found(std::size_t place) {
+bool BodyBuilder::store_where_found(std::size_t place, bool always) {
   llvm::DenseSet<const Node*> seen;
   std::vector<Site> sites;
+  enter(0);
   find_sites(*request_.stores[place].node, seen, sites);
-  return std::ranges::any_of(sites, [&](const Site& site) { return store_at(place, site); });
+  const auto has_all = [&](const Site& site) { return store_at(place, site, always); };
+  if (std::ranges::any_of(sites, has_all)) return true;
+  if (cut_.pieces == 1) return false;
+  for (int piece = 0; piece < cut_.pieces; ++piece) {
+    enter(piece);
+    if (!store_piece_where_found(place, sites, always)) return false;
+  }
+  return true;
 }
 
-bool BodyBuilder::store_at(std::size_t place, Site site) {
-  const StoreRequest& request = request_.stores[place];
-  const Node& node = *request.node;
-  const auto value = [&]() -> const Value& {
-    return body_.values[static_cast<std::size_t>(site.value)];
-  };
-  const bool of_elements = body_.has_reduced_axis && varies(site);
-  std::optional<Cover> covered = cover(body_, of_elements, site, node.shape);
-  if (!covered) return false;
-  site.value = value_at(site);
-  if (value().is_final || (value().varies && !of_elements)) refuse_shape(node);
-  body_.at_least_one.insert(body_.at_least_one.end(), covered->at_least_one.begin(),
-                            covered->at_least_one.end());
-  body_.stores[place] = {.node = &node,
-                         .value = site.value,
-                         .position = covered->position,
-                         .at = address(body_.space, covered->position, strides_of(request)),
-                         .conditions = std::move(covered->conditions),
-                         .varies = of_elements,
-                         .stage = value().stage,
-                         .aligned = request.aligned};
+bool BodyBuilder::store_piece_where_found(std::size_t place, std::span<const Site> sites,
+                                          bool always) {
+  for (const Site& site : sites)
+    for (std::size_t axis = 0; axis < site.position.size(); ++axis)
+      if (store_piece_at(place, site, axis, always)) return true;
+  return false;
+}
+
+bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
+  const Node& node = *request_.stores[place].node;
+  std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
+  store_covered(place, site, std::move(*covered), 1);
   return true;
+}
+
+bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_t axis,
+                                 bool always) {
+  std::vector<Extent> shape(request_.stores[place].node->shape.begin(),
+                            request_.stores[place].node->shape.end());
+  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.pieces));
+  if (!extent) return false;
+  shape[axis] = *extent;
+  const Extent begin = *extent * Extent(piece_);
+  Site within = site;
+  within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
+  std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
+  covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
+  store_covered(place, site, std::move(*covered), cut_.pieces);
+  return true;
+}
+
+bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
+  if (!covered.conditions.empty()) return false;
+  const StoreRequest& request = request_.stores[place];
+  // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
+  if (!body_.has_reduced_axis || is_view(*request.node)) return true;
+  const Index at = address(body_.space, covered.position, strides_of(request));
+  const auto steps = [](const Index& index, int axis) {
+    const std::optional<Extent> step = coefficient_of(index, axis);
+    return step && step->is(1);
+  };
+  for (int axis = 0; axis < body_.space.axis_count(); ++axis)
+    if (steps(at, axis) && std::ranges::any_of(body_.values, [&](const Value& value) {
+          return value.kind == Value::Kind::load && steps(value.at, axis);
+        }))
+      return true;
+  return false;
+}
+
+void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover covered, int pieces) {
+  const StoreRequest& request = request_.stores[place];
+  const bool of_elements = is_of_elements(site);
+  const int number = value_at(site);
+  const Value& value = body_.values[static_cast<std::size_t>(number)];
+  if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
+  body_.at_least_one.insert(body_.at_least_one.end(), covered.at_least_one.begin(),
+                            covered.at_least_one.end());
+  store_of(place) = {.node = request.node,
+                     .request = static_cast<int>(place),
+                     .pieces = pieces,
+                     .value = number,
+                     .position = covered.position,
+                     .at = address(body_.space, covered.position, strides_of(request)),
+                     .conditions = std::move(covered.conditions),
+                     .varies = of_elements,
+                     .stage = value.stage,
+                     .aligned = request.aligned};
+}
+
+bool BodyBuilder::is_of_elements(const Site& site) const {
+  return body_.has_reduced_axis && varies(site);
 }
 
 bool BodyBuilder::varies(const Site& site) const {
@@ -227,7 +336,7 @@ bool BodyBuilder::varies(const Site& site) const {
 
 void BodyBuilder::refuse_shape(const Node& node) const {
   throw Refusal{fmt::format("{} has {} elements, the kernel has {} rows of {}", names_(&node),
-                            to_string(product(node.shape)), to_string(body_.parallel_size()),
+                            to_string(product(node.shape)), to_string(rows_),
                             to_string(body_.reduced_size()))};
 }
 

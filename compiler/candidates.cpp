@@ -11,6 +11,7 @@
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
 #include "compiler/row_column.h"
+#include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
 #include "compiler/tile_candidates.h"
 #include "compiler/tree.h"
@@ -369,15 +370,16 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
 /// Every block reads all indices: with many of them, no more blocks than SMs.
 std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {
   constexpr std::int64_t kManyIndices = 1 << 16;
-  const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
+  const std::int64_t kept = rows_kept(body, target, facts);
   const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
   CandidateList list;
   for (const int threads : {256, 128, 512})
     for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
-      const std::int64_t blocks = std::int64_t{target.sm_count} * per_sm;
-      const std::int64_t per_block = std::max<std::int64_t>((rows + blocks - 1) / blocks, 1);
+      const std::int64_t per_block = rows_owned(body, target, facts, per_sm);
+      const std::int64_t most = kept > 0 ? kept : INT32_MAX;
       list.add({.threads = threads,
-                .rows_per_block = static_cast<int>(std::min<std::int64_t>(per_block, INT32_MAX))});
+                .rows_per_block = static_cast<int>(std::min(per_block, most)),
+                .resident = kept > 0});
     }
   return list.take();
 }

@@ -298,34 +298,46 @@ class Fuser {
     return result;
   }
 
+  /// `node` alone where it is narrower in memory before it is cast to what it is.
+  Cone widening(int group, const Node* node) const {
+    if (node->op != Op::cast) return {};
+    const std::span<const Node* const> reads = groups.reads(node);
+    const bool is_narrower = reads.size() == 1 && groups.contains(group, reads[0]) &&
+                             size_of(reads[0]->dtype) < size_of(node->dtype);
+    return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
+  }
+
   /// Where loading what a value is made of moves no more bytes than storing and loading the value,
-  /// its readers compute it themselves.
+  /// its readers compute it themselves; or at least cast it from what is narrower.
   void recompute_cheap_values() {
     for (int group = 0; group < groups.size(); ++group) {
       if (!groups[group].alive) continue;
       const Nodes stores = groups[group].stores;
-      for (const Node* node : stores) try_recompute(group, node);
+      for (const Node* node : stores) {
+        if (groups.is_result(node)) continue;
+        if (!try_recompute(group, node, cone(group, node)))
+          try_recompute(group, node, widening(group, node));
+      }
     }
     least_.shrink_and_clear();
   }
 
-  void try_recompute(int group, const Node* node) {
-    if (groups.is_result(node) || groups[group].is_placed) return;
-    const Cone made_of = cone(group, node);
+  /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
+  bool try_recompute(int group, const Node* node, const Cone& made_of) {
     const std::vector<const Node*>& nodes = made_of.nodes;
-    if (nodes.empty()) return;
+    if (nodes.empty() || !groups[group].alive || groups[group].is_placed) return false;
     std::vector<int> touched = {group};
     for (const int consumer : groups.readers(group, node)) {
-      if (groups[consumer].is_placed) return;
+      if (groups[consumer].is_placed) return false;
       const auto added = std::ranges::count_if(
           nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
-      if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return;
+      if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return false;
       touched.push_back(consumer);
     }
     double before = 0;
     for (const int at : touched) before += seconds(at);
     const std::span<const int> readers = std::span(touched).subspan(1);
-    if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return;
+    if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return false;
     // Whether it pays shows only when it is done.
     Groups::Snapshot saved = groups.snapshot(touched);
     for (const int reader : readers) groups.recompute(reader, nodes);
@@ -333,10 +345,12 @@ class Fuser {
     double after = 0;
     for (const int at : touched)
       if (groups[at].alive && after <= before) after += cost_or_infinite(at);
-    if (after > before)
+    if (after > before) {
       groups.restore(std::move(saved));
-    else
-      groups.lose_reader(saved.groups[0].loads);
+      return false;
+    }
+    groups.lose_reader(saved.groups[0].loads);
+    return true;
   }
 
   /// What `group` and `readers` take at least, each byte and each element counted once, once these

@@ -147,6 +147,16 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
 
 namespace {
 
+/// Of a large block, threads have 128 registers, too few for tiles of eight elements to a vector.
+Schedule with_short_vectors(Schedule joined) {
+  constexpr int kLargeBlock = 512;
+  constexpr int kShort = 4;
+  if (joined.threads < kLargeBlock) return joined;
+  for (Schedule& member : joined.members)
+    if (member.tile > 0) member.vector = std::min(member.vector, kShort);
+  return joined;
+}
+
 /// Panels of few channels fill small tiles only.
 Schedule with_small_tiles(Schedule joined) {
   constexpr int kSmall = 32;
@@ -176,9 +186,10 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
       choices.push_back(std::move(*choice));
   };
   for (const Schedule& schedule : schedules) {
-    consider(schedule);
-    const Schedule smaller = with_small_tiles(schedule);
-    if (smaller != schedule) consider(smaller);
+    const Schedule shorter = with_short_vectors(schedule);
+    consider(shorter);
+    const Schedule smaller = with_small_tiles(shorter);
+    if (smaller != shorter) consider(smaller);
   }
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
   if (!choices.empty()) {

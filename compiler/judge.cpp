@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "compiler/row_column.h"
+#include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
 #include "sinter/error.h"
 
@@ -22,7 +23,10 @@ std::size_t arguments_of(const Body& body) {
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load && std::ranges::find(loaded, value.node) == loaded.end())
       loaded.push_back(value.node);
-  return body.stores.size() + loaded.size();
+  // All pieces of a result are in one array.
+  int stored = 0;
+  for (const BodyStore& store : body.stores) stored = std::max(stored, store.request + 1);
+  return static_cast<std::size_t>(stored) + loaded.size();
 }
 
 Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
@@ -79,6 +83,11 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
   if (result.why_not.empty()) result.why_not = split_refusal(body);
   if (result.why_not.empty()) result.why_not = final_refusal(body);
   if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
+  if (body.scatter && !stores_only_scatter(body) && rows_kept(body, target_, facts_) == 0)
+    result.why_not = fmt::format(
+        "rows of {} that stay on the SM would take so many blocks that all of them reading the "
+        "indices takes longer than memory does",
+        place_text(body.scatter->node));
   if (result.why_not.empty()) result.cost = cost_of_built(std::move(answer.body), target_, facts_);
   return result;
 }

@@ -5,6 +5,7 @@
 #include "ir/structural.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sinter {
 
@@ -25,21 +26,16 @@ class Touched {
 
   /// `view` is read, at most `most` elements of it: a broadcast of a row touches one row.
   void read(const Node* view, std::int64_t most) {
-    if (!seen_.insert(view).second) return;
-    for (const Node* node = view;; node = node->operand(0)) {
-      most = std::min(most, elements(*node));
-      if (!is_view(*node)) return add(node, most);
-    }
+    // The same elements in another order are the same elements.
+    while (view->op == Op::reshape || view->op == Op::permute || view->op == Op::flip)
+      view = view->operand(0);
+    const Node* base = view;
+    for (; is_view(*base); base = base->operand(0)) most = std::min(most, elements(*base));
+    most = std::min(most, elements(*base));
+    std::int64_t& known = counted_[view];
+    if (known < most) add(base, most, std::exchange(known, most));
   }
   void read(const Node* view) { read(view, elements(*view)); }
-
-  /// `view` is written: a broadcast row becomes a whole array.
-  void write(const Node* view) {
-    if (!seen_.insert(view).second) return;
-    const Node* base = view;
-    while (is_view(*base)) base = base->operand(0);
-    add(base, elements(*view));
-  }
 
   std::int64_t bytes_of_inputs() const {
     std::int64_t bytes = 0;
@@ -47,18 +43,14 @@ class Touched {
       if (views.base->op == Op::input) bytes += bytes_of(views);
     return bytes;
   }
-  std::int64_t bytes() const {
-    std::int64_t bytes = 0;
-    for (const Views& views : bases_) bytes += bytes_of(views);
-    return bytes;
-  }
 
  private:
-  void add(const Node* base, std::int64_t count) {
+  /// `count` elements of a view of `base`, some of which, `known`, are counted already.
+  void add(const Node* base, std::int64_t count, std::int64_t known) {
     const auto [place, is_new] = place_of_.try_emplace(base, bases_.size());
     if (is_new) bases_.push_back({.base = base});
     Views& views = bases_[place->second];
-    views.sum += count;
+    views.sum += count - known;
     views.largest = std::max(views.largest, count);
   }
 
@@ -69,7 +61,7 @@ class Touched {
   }
 
   std::span<const std::int64_t> symbols_;
-  llvm::DenseSet<const Node*> seen_;
+  llvm::DenseMap<const Node*, std::int64_t> counted_;  ///< elements, of what is no mere reordering
   llvm::DenseMap<const Node*, std::size_t> place_of_;  ///< of a base in bases_
   std::vector<Views> bases_;
 };
@@ -89,18 +81,20 @@ std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t>
   Touched reads(symbols);
   for (const Node* node : reachable(graph))
     if (!is_view(*node)) read_operands(*node, reads);
-  Touched writes(symbols);
+  std::int64_t written = 0;
+  const auto write = [&](const Node& node) {
+    written += reads.elements(node) * size_of(node.dtype);
+  };
   for (const OutputInfo& output : graph.outputs) {
     if (output.is_left_out) continue;
     reads.read(output.node);  // which may be a view of an input
-    writes.write(output.node);
+    write(*output.node);
   }
-  std::int64_t updated = 0;
   for (const UpdateInfo& update : graph.updates) {
     reads.read(update.value);
-    updated += writes.elements(*update.parameter) * size_of(update.parameter->dtype);
+    write(*update.parameter);
   }
-  return reads.bytes_of_inputs() + writes.bytes() + updated;
+  return reads.bytes_of_inputs() + written;
 }
 
 }  // namespace sinter

@@ -9,8 +9,8 @@
 
 namespace sinter {
 
-/// Bytes of the part of each input that `graph` reads, once, and of each output and updated input,
-/// once. Outputs that are views of one another count as one. Reads through views count each element
+/// Bytes of the part of each input that `graph` reads, once, and of each updated input and each
+/// output that is not left out as a view of another, once. Reads through views count each element
 /// once; overlapping slices, and elements that indices choose, count up to the whole of what they
 /// are read from.
 std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t> symbols);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "compiler/column_pieces.h"
@@ -74,20 +75,22 @@ class PanelFinder {
 
   int whole(int buffer) const { return whole_of(program_, buffer); }
 
-  /// What is written by one member and touched by another.
+  /// What is written by one member and loaded by another, or written by two.
   void find_written() {
-    std::map<int, std::set<std::size_t>> touched_by;
+    std::map<int, std::set<std::size_t>> loaded_by;  // wholes
+    std::map<int, std::set<std::size_t>> stored_by;  // parts for themselves
     for (std::size_t i = 0; i < members_.size(); ++i) {
       for (const Value& value : bodies_[i].values)
         if (value.kind == Value::Kind::load)
-          touched_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
-      for (const Store& store : members_[i].stores) {
-        written_.insert(whole(store.buffer));
-        touched_by[whole(store.buffer)].insert(i);
-      }
+          loaded_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
+      for (const Store& store : members_[i].stores) stored_by[store.buffer].insert(i);
     }
-    for (const int buffer : written_)
-      if (touched_by[buffer].size() > 1) exchanged_.insert(buffer);
+    for (const auto& [buffer, writers] : stored_by) {
+      written_.insert(whole(buffer));
+      const std::set<std::size_t>& readers = loaded_by[whole(buffer)];
+      if (writers.size() > 1 || readers.size() > 1 || (readers.size() == 1 && readers != writers))
+        exchanged_.insert(whole(buffer));
+    }
   }
 
   std::vector<PanelAccess> accesses(std::size_t member) const {
@@ -177,8 +180,12 @@ class PanelFinder {
       for (const PanelAccess& access : accesses(i)) {
         const int buffer = whole(access.buffer);
         if (!exchanged_.contains(buffer) || written_first_.contains(buffer)) continue;
-        const auto [known, is_new] = exchanged.try_emplace(access.buffer, access);
-        panels_.may_have_rounds &= access.is_alike(known->second) && access.channel_stride != 0;
+        PanelAccess in_whole = access;
+        const Extent offset = program_.buffers[static_cast<std::size_t>(access.buffer)].offset;
+        in_whole.is_linear &= offset.is_number();
+        if (offset.is_number()) in_whole.offset += offset.number();
+        const auto [known, is_new] = exchanged.try_emplace(buffer, in_whole);
+        panels_.may_have_rounds &= in_whole.is_alike(known->second) && access.channel_stride != 0;
       }
     }
   }
@@ -206,15 +213,14 @@ std::int64_t Panels::bytes_of_panel(std::int64_t panel_channels) const {
 
 std::int64_t Panels::bytes() const {
   std::int64_t bytes = 0;
-  for (const PanelArray& array : arrays)
-    bytes += outer * channels * rows * size_of(array.access.dtype);
+  for (const PanelArray& array : arrays) bytes += elements() * size_of(array.access.dtype);
   return bytes;
 }
 
 std::int64_t Panels::bytes_saved() const {
   std::int64_t bytes = 0;
   for (const PanelArray& array : arrays)
-    bytes += outer * channels * rows * size_of(array.access.dtype) * (array.loads - 1);
+    bytes += elements() * size_of(array.access.dtype) * (array.loads - 1);
   return bytes;
 }
 
@@ -236,6 +242,10 @@ constexpr std::int64_t kSector = 32;
 constexpr double kBytesAhead = 96;
 /// Panels are worked on so many times as fast as they are copied from memory, roughly.
 constexpr double kTimesFaster = 4;
+/// Shared memory: 32 banks of 4 bytes per clock of an SM, 6.5 times what an H200 reads.
+constexpr std::int64_t kBanks = 32;
+constexpr std::int64_t kBankBytes = 4;
+constexpr double kBanksFaster = 6.5;
 
 class PanelChooser {
  public:
@@ -249,7 +259,6 @@ class PanelChooser {
     const std::int64_t reserved = reserved_bytes();
     // Whatever stays in memory is worked on by as few threads.
     moved_ = static_cast<double>(panels->bytes());
-    worked_on_ = static_cast<double>(panels->bytes() + panels->bytes_saved());
     Panels some = *panels;
     for (; !some.arrays.empty(); some.arrays.pop_back())
       for (std::int64_t channels = some.channels; channels > 0; --channels) {
@@ -309,14 +318,26 @@ class PanelChooser {
     return true;
   }
 
-  /// Of the member that has most threads without work.
-  double threads_over_work(const Panels& panels, std::int64_t channels) const {
-    double most = 1;
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      if (panels.members[i].part == PanelMember::Part::panels)
-        most = std::max(most, sinter::threads_over_work(members_[i], panels.members[i].walk,
-                                                        joined_.members[i], channels));
-    return most;
+  /// What members lose to threads without work and to banks of shared memory that they all ask, as
+  /// if they moved so many bytes more.
+  double bytes_of_waiting(const Panels& panels, std::int64_t channels) const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (panels.members[i].part != PanelMember::Part::panels) continue;
+      const double over =
+          threads_over_work(members_[i], panels.members[i].walk, joined_.members[i], channels);
+      bytes += (over - 1) * moved_ / kTimesFaster;
+      if (members_[i].kind != KernelKind::pointwise || joined_.members[i].tile > 0) continue;
+      // Its threads stand along rows.
+      for (const PanelArray& array : panels.arrays) {
+        if (!array.has_neighbouring_channels()) continue;
+        const std::int64_t size = size_of(array.access.dtype);
+        const std::int64_t words = std::max<std::int64_t>(channels * size / kBankBytes, 1);
+        const auto together = static_cast<double>(std::gcd(kBanks, words));
+        bytes += static_cast<double>(panels.elements() * kBankBytes) * together / kBanksFaster;
+      }
+    }
+    return bytes;
   }
 
   void consider(const Panels& panels, std::int64_t channels, int blocks, std::int64_t reserved) {
@@ -339,8 +360,8 @@ class PanelChooser {
     const auto bytes = static_cast<double>(panels.bytes_saved());
     const double ahead = kBytesAhead * blocks * joined_.threads;
     const double slower = std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0);
-    const double idle = (threads_over_work(panels, channels) - 1) * worked_on_ / kTimesFaster;
-    const double saved = (bytes - slower * moved_ - idle) / target_.bandwidth - lost;
+    const double waiting = bytes_of_waiting(panels, channels);
+    const double saved = (bytes - slower * moved_ - waiting) / target_.bandwidth - lost;
     if (saved <= 0 || (best_ && best_->seconds_saved >= saved)) return;
     best_ = PanelChoice{.schedule = joined_, .bytes_saved = bytes, .seconds_saved = saved};
     best_->schedule.panels = {.channels = static_cast<int>(channels),
@@ -363,8 +384,7 @@ class PanelChooser {
   std::span<const Body> bodies_;
   const Schedule& joined_;
   const Target& target_;
-  double moved_ = 0;      ///< bytes of all arrays, once
-  double worked_on_ = 0;  ///< as often as they are loaded
+  double moved_ = 0;  ///< bytes of all arrays, once
   std::optional<PanelChoice> best_;
 };
 

@@ -47,6 +47,7 @@ struct Panels {
   std::vector<PanelMember> members;
   bool may_have_rounds = false;  ///< else all panels are worked on at once
 
+  std::int64_t elements() const { return outer * channels * rows; }
   /// Of a panel with so many channels, per array a multiple of 16.
   std::int64_t bytes_of_panel(std::int64_t panel_channels) const;
   /// Of all panels of all arrays.

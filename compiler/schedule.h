@@ -31,15 +31,16 @@ struct Schedule {
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
-  bool resident = false;    ///< the row is read once and kept in registers …
-  bool in_shared = false;   ///< … or, if it is too long for them, in shared memory
+  /// The row is read once and kept in registers …; the rows of a scatter, in shared memory.
+  bool resident = false;
+  bool in_shared = false;  ///< … or, if it is too long for them, in shared memory
   /// Rows: blocks that share one row, each with its own parts, and run at once; a cluster. They
   /// have distributed shared memory, in which they hand results over.
   int cluster = 1;
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
   int pieces = 1;
-  int blocks_per_sm = 0;  ///< that the compiler must leave registers for; 0: as it likes
-  bool split = false;     ///< the parts of one row are dealt out to blocks; the last one finishes
+  int blocks_per_sm = 0;   ///< that the compiler must leave registers for; 0: as it likes
+  bool split = false;      ///< the parts of one row are dealt out to blocks; the last one finishes
   bool has_hints = false;  ///< loads tell the caches what will be read again, and what will not
   /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.

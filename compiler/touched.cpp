@@ -143,6 +143,73 @@ Extent distinct_values(const Body& body, const Index& recorded) {
   return count;
 }
 
+/// True if nothing of `index` that depends on `axis` depends on anything else.
+bool stands_alone(const Index& index, int axis) {
+  return std::ranges::all_of(index.terms, [&](const IndexTerm& term) {
+    const bool is_of_axis = (term.atom->axes >> axis & 1) != 0;
+    return !is_of_axis || (term.atom->axes == std::uint64_t{1} << axis &&
+                           !term.atom->has_indirect && term.coefficient.is_number());
+  });
+}
+
+/// How many elements a walk along `axis` touches where it meets all conditions, tried one by one;
+/// nullopt where the axis does not stand alone or is too long.
+std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis) {
+  constexpr std::int64_t kLongest = 4096;
+  const Extent extent = body.space.extent(axis);
+  if (!extent.is_number() || extent.number() > kLongest || !stands_alone(value.at, axis))
+    return std::nullopt;
+  std::vector<const Condition*> conditions;
+  for (const Condition& condition : value.conditions) {
+    if (!depends_on(condition.at, axis)) continue;
+    const bool is_known = condition.at.constant.is_number() && condition.begin.is_number() &&
+                          condition.end.is_number();
+    const bool is_alone = std::ranges::all_of(condition.at.terms, [&](const IndexTerm& term) {
+      return term.atom->axes == std::uint64_t{1} << axis;
+    });
+    if (!is_known || !is_alone || !stands_alone(condition.at, axis)) return std::nullopt;
+    conditions.push_back(&condition);
+  }
+  Index along;
+  for (const IndexTerm& term : value.at.terms)
+    if ((term.atom->axes >> axis & 1) != 0) along.terms.push_back(term);
+  std::vector<std::int64_t> at(static_cast<std::size_t>(body.space.axis_count()), 0);
+  std::vector<std::int64_t> touched;
+  for (std::int64_t place = 0; place < extent.number(); ++place) {
+    at[static_cast<std::size_t>(axis)] = place;
+    const bool is_met = std::ranges::all_of(conditions, [&](const Condition* condition) {
+      const std::int64_t number = evaluate(condition->at, at, {});
+      return condition->begin.number() <= number && number < condition->end.number();
+    });
+    if (is_met) touched.push_back(evaluate(along, at, {}));
+  }
+  std::ranges::sort(touched);
+  return std::unique(touched.begin(), touched.end()) - touched.begin();
+}
+
+/// Of a load under conditions whose address has quotients or remainders: each axis for itself.
+std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
+  Extent result = 1;
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    const bool is_asked = std::ranges::any_of(value.conditions, [&](const Condition& condition) {
+      return depends_on(condition.at, axis);
+    });
+    if (!depends_on(value.at, axis)) {
+      // It may be that no place meets the condition, which is not asked here.
+      if (is_asked) return std::nullopt;
+      continue;
+    }
+    if (!is_asked && coefficient_of(value.at, axis)) {
+      result = result * body.space.extent(axis);
+      continue;
+    }
+    const std::optional<std::int64_t> count = tried(body, value, axis);
+    if (!count) return std::nullopt;
+    result = result * Extent(*count);
+  }
+  return result;
+}
+
 }  // namespace
 
 Touched touched_elements(const Body& body, const Value& value) {
@@ -155,6 +222,9 @@ Touched touched_elements(const Body& body, const Value& value) {
   }
   if (value.may_repeat) result.is_exact = false;
   if (is_affine(value.at) && !value.may_repeat) return result;
+  if (!value.conditions.empty() && !value.may_repeat && !has_indirect(value.at))
+    if (const std::optional<Extent> along_axes = touched_along_axes(body, value))
+      return {.elements = *along_axes, .is_exact = true};
   // Under a condition, parts of the view are never read that the positions above stand for.
   if (!value.conditions.empty())
     result.is_exact = false;
@@ -171,7 +241,8 @@ Touched touched_elements(const Body& body, const Value& value) {
 Extent stored_elements(const Body& body, const BodyStore& store) {
   if (store.of_columns) return body.reduced_size();
   if (store.is_final) return 1;
-  if (!store.conditions.empty()) return product(store.node->shape);
+  if (!store.conditions.empty())
+    return *divide_exactly(product(store.node->shape), Extent(store.pieces));
   Extent result = body.parallel_size();
   if (store.varies) result = result * body.reduced_size();
   return result;

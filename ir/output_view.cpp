@@ -25,25 +25,36 @@ class ViewFinder {
     std::vector<std::size_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return graph_.outputs[i].node->id; });
-    for (const std::size_t i : order) views_[i] = view_of(static_cast<int>(i));
+    for (const std::size_t i : order) {
+      views_[i] = view_of(static_cast<int>(i));
+      if (!views_[i]) add_rearranged(static_cast<int>(i));
+    }
     return std::move(views_);
   }
 
  private:
+  /// A longer chain is no everyday view.
+  static constexpr int kLongest = 64;
+
   std::optional<OutputView> view_of(int number) {
     const OutputInfo& output = graph_.outputs[static_cast<std::size_t>(number)];
     if (!output.strides.empty()) return std::nullopt;
     IndexSpace space;
     std::vector<Index> index;
     for (const Extent extent : output.node->shape) index.push_back(space.add_axis(extent));
-    // A longer chain is no everyday view.
-    constexpr int kLongest = 64;
     const Node* at = output.node;
     const int rank = at->rank();
     for (int length = 0; length < kLongest; ++length) {
       if (const int base = base_output(at, number); base >= 0) {
         const OutputInfo& info = graph_.outputs[static_cast<std::size_t>(base)];
         return evenly_spaced(address(space, index, strides_of(info)), rank, false, base);
+      }
+      if (const auto found = rearranged_.find(at); found != rearranged_.end()) {
+        const Rearranged& base = found->second;
+        return evenly_spaced(
+            address(space, rearrange(space, std::move(index), base),
+                    strides_of(graph_.outputs[static_cast<std::size_t>(base.output)])),
+            rank, false, base.output);
       }
       if (at->op == Op::input) {
         if (updated_.contains(at)) return std::nullopt;
@@ -55,6 +66,42 @@ class ViewFinder {
       at = at->operand(0);
     }
     return std::nullopt;
+  }
+
+  /// An output that has each element of a value once, in another order.
+  struct Rearranged {
+    int output = 0;
+    std::vector<const Node*> views;  ///< from the output down to the value
+  };
+
+  /// What `output` has all elements of, from now on.
+  void add_rearranged(int output) {
+    std::vector<const Node*> views;
+    const Node* at = graph_.outputs[static_cast<std::size_t>(output)].node;
+    while (views.size() < std::size_t{kLongest} &&
+           (at->op == Op::reshape || at->op == Op::permute)) {
+      views.push_back(at);
+      at = at->operand(0);
+      if (at->op == Op::input) return;
+      rearranged_.try_emplace(at, Rearranged{.output = output, .views = views});
+    }
+  }
+
+  /// Where the element of a value at `index` lies in `base`.
+  static std::vector<Index> rearrange(IndexSpace& space, std::vector<Index> index,
+                                      const Rearranged& base) {
+    for (std::size_t i = base.views.size(); i-- > 0;) {
+      const Node& view = *base.views[i];
+      if (view.op == Op::reshape) {
+        index = space.delinearize(space.linearize(index, view.operand(0)->shape), view.shape);
+        continue;
+      }
+      std::vector<Index> permuted;
+      for (const std::int64_t axis : attribute(view, "axes").integers)
+        permuted.push_back(index[static_cast<std::size_t>(axis)]);
+      index = std::move(permuted);
+    }
+    return index;
   }
 
   /// An output that is written and whose value is `node`; -1 for none but `viewer`.
@@ -91,6 +138,7 @@ class ViewFinder {
   const GraphData& graph_;
   llvm::DenseMap<const Node*, int> input_of_;
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 2>> outputs_of_;
+  llvm::DenseMap<const Node*, Rearranged> rearranged_;
   llvm::DenseSet<const Node*> updated_;
   std::vector<std::optional<OutputView>> views_;
 };

@@ -17,8 +17,9 @@ struct OutputView {
 };
 
 /// For each output of `graph` the view that it is, if it is one: nothing but views as recorded stand
-/// between it and its base, its elements lie evenly spaced and none backwards, its strides are not
-/// given by the user, and the base is no input that an update overwrites.
+/// between it and its base, or between both and a value that the base has in another order; its
+/// elements lie evenly spaced and none backwards, its strides are not given by the user, and the
+/// base is no input that an update overwrites.
 std::vector<std::optional<OutputView>> output_views(const GraphData& graph);
 
 }  // namespace sinter

@@ -37,5 +37,28 @@ graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
   EXPECT_LE(temporary_bytes(program), 2 * 1024 * 4);
 }
 
+/// What was rounded to bf16 crosses memory as that, though its readers want it as f32.
+TEST(RecomputeTest, WidensBehindMemory) {
+  const Program program = plan(parse(R"(
+graph response_norm(x: bf16[128, 49, 2560]) {
+  f = cast x {to = f32}
+  e = erf f
+  e2 = erf e
+  e3 = erf e2
+  g = mul f, e3
+  rounded = cast g {to = bf16}
+  wide = cast rounded {to = f32}
+  q = mul wide, wide
+  s = sum q {axes = [1], keep = true}
+  m = mean s {axes = [2], keep = true}
+  d = div s, m
+  y = mul wide, d
+  return y
+})"),
+                               *find_target("h200"), {}, {});
+  // The values as bf16, and what is one per column or sample.
+  EXPECT_LE(temporary_bytes(program), 2 * 128 * 49 * 2560 + 4 * 128 * 2561);
+}
+
 }  // namespace
 }  // namespace sinter

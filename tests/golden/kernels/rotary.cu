@@ -1,5 +1,5 @@
 
-// sinter kernel rotary_0 · pointwise · threads 256, vector 4, unroll 2
+// sinter kernel rotary_0 · pointwise · threads 256, vector 4
 //   head = cast x {to = f32} : f32[2048, 32, 128]
 //   lc = mul low, c : f32[2048, 32, 64]
 //   hs = mul high, s : f32[2048, 32, 64]
@@ -9,7 +9,7 @@
 //   second = add hc, ls : f32[2048, 32, 64]
 //   turned = concat first, second {axis = 2} : f32[2048, 32, 128]
 //   y = cast turned {to = bf16} : bf16[2048, 32, 128]
-// reads 35651584 bytes, writes 16777216
+// reads 17825792 bytes, writes 16777216
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rotary_0
 extern "C" __global__ void __launch_bounds__(256)
 rotary_0(const bf16* __restrict__ x_in,
@@ -17,47 +17,30 @@ rotary_0(const bf16* __restrict__ x_in,
          const float* __restrict__ sine_in,
          bf16* __restrict__ y_out) {
   await_launches_before();
-  const int start = static_cast<int>(blockIdx.x) * 2048 + static_cast<int>(threadIdx.x) * 4;
+  const int first = 4 * (static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x));
+  const int column = first % 64;
+  const int row_1 = (first / 64) % 32;
+  const int row_0 = (first / 64) / 32;
+  const Vector<bf16, 4> x = load<4>(x_in, row_0 * 4096 + row_1 * 128 + column);
+  const Vector<float, 4> cosine = load<4>(cosine_in, row_0 * 64 + column);
+  const Vector<bf16, 4> x_2 = load<4>(x_in, row_0 * 4096 + row_1 * 128 + column + 64);
+  const Vector<float, 4> sine = load<4>(sine_in, row_0 * 64 + column);
+  Vector<bf16, 4> y;
+  Vector<bf16, 4> y_2;
 #pragma unroll
-  for (int u = 0; u < 2; ++u) {
-    const int first = start + u * 1024;
-    const int column = first % 128;
-    const int row_1 = (first / 128) % 32;
-    const int row_0 = (first / 128) / 32;
-    const Vector<bf16, 4> x = load<4>(x_in, row_0 * 4096 + row_1 * 128 + column);
-    Vector<float, 4> cosine{};
-    Vector<bf16, 4> x_2{};
-    Vector<float, 4> sine{};
-    Vector<float, 4> cosine_2{};
-    Vector<bf16, 4> x_3{};
-    Vector<float, 4> sine_2{};
-    if (column < 64) {
-      cosine = load<4>(cosine_in, row_0 * 64 + column);
-      x_2 = load<4>(x_in, row_0 * 4096 + row_1 * 128 + column + 64);
-      sine = load<4>(sine_in, row_0 * 64 + column);
-    }
-    if (column >= 64) {
-      cosine_2 = load<4>(cosine_in, row_0 * 64 + column - 64);
-      x_3 = load<4>(x_in, row_0 * 4096 + row_1 * 128 + column - 64);
-      sine_2 = load<4>(sine_in, row_0 * 64 + column - 64);
-    }
-    Vector<bf16, 4> y;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float head = to_float(x[k]);
-      const float lc = head * cosine[k];
-      const float head_2 = to_float(x_2[k]);
-      const float hs = head_2 * sine[k];
-      const float first_ = lc - hs;
-      const float head_3 = to_float(x[k]);
-      const float hc = head_3 * cosine_2[k];
-      const float head_4 = to_float(x_3[k]);
-      const float ls = head_4 * sine_2[k];
-      const float second = hc + ls;
-      const float turned = (column < 64) ? first_ : second;
-      y[k] = to_memory<bf16>(turned);
-    }
-    store<4>(y_out, row_0 * 4096 + row_1 * 128 + column, y);
+  for (int k = 0; k < 4; ++k) {
+    const float head = to_float(x[k]);
+    const float lc = head * cosine[k];
+    const float head_2 = to_float(x_2[k]);
+    const float hs = head_2 * sine[k];
+    const float first_ = lc - hs;
+    const float hc = head_2 * cosine[k];
+    const float ls = head * sine[k];
+    const float second = hc + ls;
+    y[k] = to_memory<bf16>(first_);
+    y_2[k] = to_memory<bf16>(second);
   }
+  store<4>(y_out, row_0 * 4096 + row_1 * 128 + column, y);
+  store<4>(y_out, row_0 * 4096 + row_1 * 128 + column + 64, y_2);
 }
-// grid 4096, shared 0, reads 35651584, writes 16777216
+// grid 4096, shared 0, reads 17825792, writes 16777216

@@ -1,0 +1,101 @@
+// Concats whose pieces read the same memory, as the halves of rotary embeddings and of gated units
+// do: one place of the space then computes an element of each piece, and reads what they share
+// once.
+#include <algorithm>
+
+#include "compiler/body_builder.h"
+#include "compiler/touched.h"
+
+namespace sinter {
+
+namespace {
+
+/// Elements along the last axis, at least, of a piece: vectors must have room.
+constexpr std::int64_t kLeastAlong = 16;
+constexpr int kMostPieces = 4;
+
+/// The cut that gives each piece of `select`, a concat along an axis of the rows, a place of its
+/// own; none if its pieces are not of one size.
+std::optional<Cut> cut_between(const Body& body, const Value& select) {
+  const auto pieces = static_cast<int>(select.operands.size());
+  const Index& at = select.conditions[0].at;
+  if (pieces > kMostPieces || at.terms.size() != 1) return std::nullopt;
+  const IndexAtom& atom = *at.terms[0].atom;
+  if (atom.kind != IndexAtom::Kind::axis || atom.axis >= body.parallel_axes) return std::nullopt;
+  const std::optional<Extent> size = divide_exactly(body.space.extent(atom.axis), Extent(pieces));
+  if (!size) return std::nullopt;
+  for (std::size_t i = 0; i < select.conditions.size(); ++i) {
+    const Condition& condition = select.conditions[i];
+    const Extent begin = *size * Extent(static_cast<std::int64_t>(i));
+    const bool is_next = condition.at == at && at.constant.is(0) && at.terms[0].coefficient.is(1) &&
+                         condition.begin == begin && condition.end == begin + *size;
+    if (!is_next) return std::nullopt;
+  }
+  const bool is_along = !body.has_reduced_axis && atom.axis == body.parallel_axes - 1;
+  if (is_along && (!size->is_number() || size->number() % kLeastAlong != 0)) return std::nullopt;
+  return Cut{.axis = atom.axis, .pieces = pieces};
+}
+
+std::vector<Cut> cuts_of(const Body& body) {
+  std::vector<Cut> result;
+  if (body.scatter || body.scan || !body.finals.empty() || !body.columns.empty()) return result;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::select) continue;
+    const std::optional<Cut> cut = cut_between(body, value);
+    if (cut && std::ranges::find(result, *cut) == result.end()) result.push_back(*cut);
+  }
+  return result;
+}
+
+Extent bytes_read(const Body& body) {
+  Extent result = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load)
+      result = result + touched_elements(body, value).elements * Extent(size_of(value.dtype));
+  return result;
+}
+
+}  // namespace
+
+void BodyBuilder::add_row_axis(Extent extent) {
+  rows_ = rows_ * extent;
+  if (body_.parallel_axes == cut_.axis) extent = *divide_exactly(extent, cut_.pieces);
+  body_.space.add_axis(extent);
+  ++body_.parallel_axes;
+}
+
+Index BodyBuilder::row_axis(int axis) {
+  const Index own = body_.space.axis(axis);
+  if (axis != cut_.axis || piece_ == 0) return own;
+  return body_.space.add(own, constant_index(body_.space.extent(axis) * Extent(piece_)));
+}
+
+void BodyBuilder::enter(int piece) {
+  piece_ = piece;
+  if (scatter_) return;  // whose rows are all of one piece
+  if (!primary_) {
+    std::vector<Index> position(walked_->shape.size());
+    for (std::size_t i = 0; i < walked_order_.size(); ++i)
+      position[static_cast<std::size_t>(walked_order_[i])] = row_axis(static_cast<int>(i));
+    row_ = body_.space.linearize(position, walked_->shape);
+    return;
+  }
+  row_ = position_in(parallel_extents(*primary_));
+  operand_places_.clear();
+  // The order of elements in memory of the primary operand: what stores of its size follow.
+  element_ = body_.space.linearize(operand_position(*primary_), primary_->operand(0)->shape);
+}
+
+Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
+  for (const Cut cut : cuts_of(body)) {
+    try {
+      Body other = BodyBuilder(request, names, cut).build();
+      if (provably_less(bytes_read(other), bytes_read(body))) return other;
+    } catch (const Refusal&) {
+      // Some result is not made of pieces of its own.
+    }
+  }
+  return body;
+}
+
+}  // namespace sinter

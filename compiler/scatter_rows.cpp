@@ -1,0 +1,43 @@
+#include "compiler/scatter_rows.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+namespace {
+
+/// What one block keeps.
+constexpr std::int64_t kKeptBytes = 32 * 1024;
+constexpr int kBlocksPerSm = 4;
+
+/// Instructions of warps that a block of 256 threads takes per index, seen in the machine code; and
+/// how many of them an SM issues per second.
+constexpr double kPerIndex = 1.4;
+constexpr double kIssuedPerSm = 4 * 1.7e9;
+
+}  // namespace
+
+std::int64_t rows_owned(const Body& body, const Target& target, const Facts& facts, int per_sm) {
+  const std::int64_t rows = evaluate(body.space.extent(0), facts.symbols);
+  const std::int64_t blocks = std::int64_t{target.sm_count} * per_sm;
+  return std::max<std::int64_t>((rows + blocks - 1) / blocks, 1);
+}
+
+std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts) {
+  const BodyScatter& scatter = *body.scatter;
+  const Extent row_bytes = body.space.extent(1) * Extent(size_of(scatter.node->dtype));
+  const Value& base = body.values[static_cast<std::size_t>(scatter.base)];
+  const bool may_be_there = base.kind == Value::Kind::load && base.at == body.stores[0].at;
+  if (stores_only_scatter(body) && may_be_there) return 0;
+  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes) return 0;
+  const std::int64_t kept = kKeptBytes / std::max<std::int64_t>(row_bytes.number(), 1);
+  if (rows_owned(body, target, facts, kBlocksPerSm) <= kept) return kept;
+  const double rows = static_cast<double>(evaluate(body.space.extent(0), facts.symbols));
+  const double indices = static_cast<double>(evaluate(body.space.extent(2), facts.symbols));
+  const double searching =
+      rows / static_cast<double>(kept) * indices * kPerIndex / (kIssuedPerSm * target.sm_count);
+  const double moving = rows * static_cast<double>(row_bytes.number()) / target.bandwidth;
+  return searching <= moving / 2 ? kept : 0;
+}
+
+}  // namespace sinter

@@ -1,0 +1,111 @@
+// What a kernel makes of the rows that it scatters, before they leave the SM.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+Program planned(const std::string& text) { return plan(parse(text), *find_target("h200"), {}, {}); }
+
+Source emitted(const Program& program) {
+  const Kernel& kernel = program.kernels.at(0);
+  return emit(program, kernel, kernel.schedule, "kernel");
+}
+
+TEST(ScatterKernelsTest, WhatIsMadeOfTheRowsIsAllThatIsStored) {
+  const Program program = planned(R"(
+graph embedding_backward(table: bf16[30000, 128], dy: bf16[4096, 128], rows: i64[4096]) {
+  g = cast dy {to = f32}
+  zero = full {shape = [30000, 128], value = 0, dtype = f32}
+  sums = index_put zero, g, rows {axes = [0], accumulate = true}
+  decayed = mul table, 0.5
+  d = cast decayed {to = f32}
+  total = add sums, d
+  y = cast total {to = bf16}
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  const Source source = emitted(program);
+  EXPECT_FALSE(source.traffic.writes_are_bound);
+  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 30000 * 128 * 2);
+  // The indices twice, to find rows and to add to them.
+  EXPECT_EQ(evaluate(source.traffic.bytes_read, {}), (30000 + 4096) * 128 * 2 + 2 * 4096 * 8);
+  EXPECT_LE(source.shared_bytes, 48 * 1024);
+}
+
+TEST(ScatterKernelsTest, WhatIsMadeOfTheRowsMayLieInAnotherOrder) {
+  const Program program = planned(R"(
+graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25]) {
+  zero = full {shape = [1000, 64], value = 0, dtype = f32}
+  sums = index_put zero, dy, places {axes = [0], accumulate = true}
+  image = reshape sums {shape = [40, 25, 64]}
+  planes = permute image {axes = [2, 0, 1]}
+  narrow = cast planes {to = bf16}
+  y = mul narrow, x
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 64 * 1000 * 2);
+}
+
+TEST(ScatterKernelsTest, ManyLongRowsAreNotKeptFromManyIndices) {
+  const Program program = planned(R"(
+graph vocabulary(dy: f32[16384, 1024], rows: i64[16384]) {
+  zero = full {shape = [50000, 1024], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  y = mul sums, 0.5
+  return y
+})");
+  ASSERT_THAT(program.boundaries, Not(IsEmpty()));
+  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("all of them reading the indices"));
+}
+
+TEST(ScatterKernelsTest, RowsThatAreUpdatedInPlaceStayInMemory) {
+  const Program program = planned(R"(
+graph update_rows(table: f32[30000, 128], dy: f32[64, 128], rows: i64[64]) {
+  sums = index_put table, dy, rows {axes = [0], accumulate = true}
+  update table, sums
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_FALSE(program.kernels[0].schedule.resident);
+  EXPECT_THAT(emitted(program).text, Not(HasSubstr("owned[")));
+}
+
+TEST(ScatterKernelsTest, RowsTooLongToKeepAreReadByAnotherKernel) {
+  const Program program = planned(R"(
+graph long_rows(dy: f32[64, 8192], rows: i64[64]) {
+  zero = full {shape = [100, 8192], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  y = exp sums
+  return y
+})");
+  ASSERT_THAT(program.boundaries, Not(IsEmpty()));
+  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("32768 bytes, is too long to be kept"));
+}
+
+TEST(ScatterKernelsTest, SumsOfAllRowsAreAKernelOfTheirOwn) {
+  const Program program = planned(R"(
+graph summed(dy: f32[64, 128], rows: i64[64]) {
+  zero = full {shape = [1000, 128], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  y = sum sums {axes = [0]}
+  return y
+})");
+  ASSERT_THAT(program.boundaries, Not(IsEmpty()));
+  EXPECT_THAT(program.boundaries[0].reason,
+              HasSubstr("y has 128 elements, the rows of sums have 128000"));
+}
+
+}  // namespace
+}  // namespace sinter
