@@ -83,7 +83,7 @@ class ColumnWriter {
       block = fmt::format("({} % {})", block, blocks);
     }
     if (schedule_.cut > 0) {
-      writer_.declare_cut(block, per_block);
+      writer_.declare_cut(block, inner, per_block);
       declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
                           fmt::format("end - {}", schedule_.vector));
       return;

@@ -76,17 +76,18 @@ std::string KernelWriter::declare_index(std::string_view name, const std::string
   return std::string(name);
 }
 
-void KernelWriter::declare_cut(const std::string& block, std::int64_t per_block) {
+void KernelWriter::declare_cut(const std::string& block, Extent size, std::int64_t per_block) {
   const std::int64_t cut = schedule.cut;
   const std::int64_t blocks = (cut + per_block - 1) / per_block;
   const std::string number = atomic(block);
-  if (blocks == 1) {
-    declare_index("start", fmt::format("{} * {}", number, cut));
-    declare_index("end", fmt::format("start + {}", cut));
-    return;
-  }
-  declare_index("end", fmt::format("({} / {} + 1) * {}", number, blocks, cut));
-  declare_index("start", fmt::format("end - {} + {} % {} * {}", cut, number, blocks, per_block));
+  const std::string piece = blocks == 1 ? number : fmt::format("{} / {}", number, blocks);
+  const std::string within =
+      blocks == 1 ? "" : fmt::format(" + {} % {} * {}", number, blocks, per_block);
+  const bool is_whole = size.is_number() && size.number() % cut == 0;
+  std::string end = fmt::format("({} + 1) * {}", piece, cut);
+  if (!is_whole) end = fmt::format("minimum({}, {})", end, text(size));
+  declare_index("start", fmt::format("{} * {}{}", piece, cut, within));
+  declare_index("end", end);
 }
 
 Extent KernelWriter::blocks_over(Extent size, std::int64_t per_block) const {

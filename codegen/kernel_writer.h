@@ -78,9 +78,9 @@ class KernelWriter {
   std::string_view index_type() const { return index_type_; }
   /// `const int NAME = EXPRESSION;`, the name made free.
   std::string declare_index(std::string_view name, const std::string& expression);
-  /// Declares `start` and `end`, between which block number `block` has some of what Schedule::cut
-  /// keeps together: so much, or less at the end.
-  void declare_cut(const std::string& block, std::int64_t per_block);
+  /// Declares `start` and `end`, between which block number `block` has `per_block` of `size`, or
+  /// less where Schedule::cut comes before.
+  void declare_cut(const std::string& block, Extent size, std::int64_t per_block);
   /// How many blocks deal out `size` with `per_block` each, cut or not.
   Extent blocks_over(Extent size, std::int64_t per_block) const;
   /// Splits `linear`, the name of a number, into variables for `axes` (row-major).

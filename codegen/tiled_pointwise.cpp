@@ -61,7 +61,8 @@ class TiledWriter {
     std::string rest = writer_.block();
     rest = declare_part("left", rest, across, !down.is(1) || !outer_size.is(1));
     if (schedule_.cut > 0) {
-      writer_.declare_cut(fmt::format("{} % {}", rest, writer_.text(down)), schedule_.tile);
+      writer_.declare_cut(fmt::format("{} % {}", rest, writer_.text(down)),
+                          body_.space.extent(tiled_.axis), schedule_.tile);
       writer_.declare_index("top", "start");
       rest = fmt::format("{} / {}", rest, writer_.text(down));
     } else {

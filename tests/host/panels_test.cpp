@@ -65,6 +65,10 @@ TEST_P(Panels, OfNeighbouringChannelsInRounds) {
   run(batch_norm_backward(257, 64, 64, channels_last(64, 64)), "2 rounds");
 }
 
+TEST_P(Panels, InRoundsOfWhichOneIsShorter) {
+  run(batch_norm_backward(257, 48, 64, channels_last(48, 64)), "2 rounds");
+}
+
 TEST_P(Panels, OfNeighbouringRows) { run(batch_norm_backward(266, 5, 64, ""), "1 round"); }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Panels, testing::Values(3, 40));

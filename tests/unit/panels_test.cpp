@@ -140,5 +140,27 @@ TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   })) << to_string(kernel.schedule);
 }
 
+TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
+  Target target = *find_target("h200");
+  target.sm_count = 12;
+  target.bandwidth = 1e11;
+  target.bytes_in_flight = 1 << 10;
+  const Program program = planned(batch_norm_backward(257, 48, 64, true), target);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  Schedule schedule = kernel.schedule;
+  ASSERT_EQ(schedule.panels.rounds, 2) << to_string(schedule);
+  ASSERT_EQ(schedule.panels.channels, 16) << to_string(schedule);
+  // The first round has 32 of 48 channels; blocks that could have 64 end with their round.
+  Schedule& sums = schedule.members[1];
+  sums.threads_per_row = 4;
+  sums.rows_per_block = 32;
+  sums.vector = 2;
+  sums.cut = 32;
+  const Source source = emit(program, kernel, schedule, kernel.name);
+  EXPECT_THAT(source.text, AllOf(HasSubstr("const int end = minimum((block + 1) * 32, 48);"),
+                                 HasSubstr("if (round * 1 + block >= 2) break;")));
+}
+
 }  // namespace
 }  // namespace sinter
