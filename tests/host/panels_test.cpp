@@ -9,33 +9,11 @@
 
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
+#include "tests/support/panel_graphs.h"
 #include "tests/support/run.h"
 
 namespace sinter::test {
 namespace {
-
-/// Two sums over all but the channels, and what needs them at each place.
-std::string batch_norm_backward(int images, int channels, int rows, const std::string& strides) {
-  return fmt::format(R"(
-graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, {1}, 1]) {{
-  g = cast dy {{to = f32}}
-  v = cast x {{to = f32}}
-  s = sum g {{axes = [0, 2], keep = true}}
-  p = mul g, v
-  t = sum p {{axes = [0, 2], keep = true}}
-  a = mul v, t
-  b = sub g, a
-  c = sub b, s
-  d = mul c, w
-  y = cast d {{to = bf16}}
-  return y, s
-}})",
-                     images, channels, rows, strides);
-}
-
-std::string channels_last(int channels, int rows) {
-  return fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels);
-}
 
 /// Few workers, so that most blocks have more panels than places; and as many as there are blocks.
 class Panels : public testing::TestWithParam<int> {
@@ -62,14 +40,14 @@ class Panels : public testing::TestWithParam<int> {
 };
 
 TEST_P(Panels, OfNeighbouringChannelsInRounds) {
-  run(batch_norm_backward(257, 64, 64, channels_last(64, 64)), "2 rounds");
+  run(batch_norm_backward(257, 64, 64, true), "2 rounds");
 }
 
 TEST_P(Panels, InRoundsOfWhichOneIsShorter) {
-  run(batch_norm_backward(257, 48, 64, channels_last(48, 64)), "2 rounds");
+  run(batch_norm_backward(257, 48, 64, true), "2 rounds");
 }
 
-TEST_P(Panels, OfNeighbouringRows) { run(batch_norm_backward(266, 5, 64, ""), "1 round"); }
+TEST_P(Panels, OfNeighbouringRows) { run(batch_norm_backward(266, 5, 64, false), "1 round"); }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Panels, testing::Values(3, 40));
 
@@ -99,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(DTypes, PanelsOf, testing::Values("f16", "bf16", "f32",
 /// On the host device as it is: bytes are counted too.
 TEST(PanelsOfTheHost, AreReadOnce) {
   const RunResult result =
-      run_and_check(batch_norm_backward(257, 32, 64, channels_last(32, 64)), {}, {.replay = false});
+      run_and_check(batch_norm_backward(257, 32, 64, true), {}, {.replay = false});
   ASSERT_EQ(result.report.kernels.size(), 1U);
   const KernelReport& kernel = result.report.kernels[0];
   EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;

@@ -8,10 +8,12 @@
 #include "compiler/panels.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
+#include "tests/support/panel_graphs.h"
 
 namespace sinter {
 namespace {
 
+using test::batch_norm_backward;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -19,27 +21,6 @@ using ::testing::SizeIs;
 
 Program planned(const std::string& text, const Target& target = *find_target("h200")) {
   return plan(parse(text), target, {.symbols = {}});
-}
-
-/// Two sums over all but the channels, and what needs them at each place.
-std::string batch_norm_backward(int images, int channels, int rows, bool channels_last) {
-  return fmt::format(
-      R"(
-graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, {1}, 1]) {{
-  g = cast dy {{to = f32}}
-  v = cast x {{to = f32}}
-  s = sum g {{axes = [0, 2], keep = true}}
-  p = mul g, v
-  t = sum p {{axes = [0, 2], keep = true}}
-  a = mul v, t
-  b = sub g, a
-  c = sub b, s
-  d = mul c, w
-  y = cast d {{to = bf16}}
-  return y
-}})",
-      images, channels, rows,
-      channels_last ? fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels) : "");
 }
 
 Source emitted(const Program& program) {
