@@ -82,8 +82,8 @@ class ColumnWriter {
                            outer, "outer");
       block = fmt::format("({} % {})", block, blocks);
     }
-    if (schedule_.cut > 0) {
-      writer_.declare_cut(block, inner, per_block);
+    if (schedule_.stop > 0) {
+      writer_.declare_share(block, inner, per_block);
       declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
                           fmt::format("end - {}", schedule_.vector));
       return;

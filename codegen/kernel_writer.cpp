@@ -76,23 +76,23 @@ std::string KernelWriter::declare_index(std::string_view name, const std::string
   return std::string(name);
 }
 
-void KernelWriter::declare_cut(const std::string& block, Extent size, std::int64_t per_block) {
-  const std::int64_t cut = schedule.cut;
-  const std::int64_t blocks = (cut + per_block - 1) / per_block;
+void KernelWriter::declare_share(const std::string& block, Extent size, std::int64_t per_block) {
+  const std::int64_t stop = schedule.stop;
+  const std::int64_t blocks = (stop + per_block - 1) / per_block;
   const std::string number = atomic(block);
   const std::string piece = blocks == 1 ? number : fmt::format("{} / {}", number, blocks);
   const std::string within =
       blocks == 1 ? "" : fmt::format(" + {} % {} * {}", number, blocks, per_block);
-  const bool is_whole = size.is_number() && size.number() % cut == 0;
-  std::string end = fmt::format("({} + 1) * {}", piece, cut);
+  const bool is_whole = size.is_number() && size.number() % stop == 0;
+  std::string end = fmt::format("({} + 1) * {}", piece, stop);
   if (!is_whole) end = fmt::format("minimum({}, {})", end, text(size));
-  declare_index("start", fmt::format("{} * {}{}", piece, cut, within));
+  declare_index("start", fmt::format("{} * {}{}", piece, stop, within));
   declare_index("end", end);
 }
 
 Extent KernelWriter::blocks_over(Extent size, std::int64_t per_block) const {
-  if (schedule.cut == 0) return ceil_div(size, per_block);
-  return ceil_div(size, schedule.cut) * Extent((schedule.cut + per_block - 1) / per_block);
+  if (schedule.stop == 0) return ceil_div(size, per_block);
+  return ceil_div(size, schedule.stop) * Extent((schedule.stop + per_block - 1) / per_block);
 }
 
 void KernelWriter::declare_axes(const std::string& linear, std::span<const int> axes,

@@ -79,9 +79,9 @@ class KernelWriter {
   /// `const int NAME = EXPRESSION;`, the name made free.
   std::string declare_index(std::string_view name, const std::string& expression);
   /// Declares `start` and `end`, between which block number `block` has `per_block` of `size`, or
-  /// less where Schedule::cut comes before.
-  void declare_cut(const std::string& block, Extent size, std::int64_t per_block);
-  /// How many blocks deal out `size` with `per_block` each, cut or not.
+  /// less where Schedule::stop comes before.
+  void declare_share(const std::string& block, Extent size, std::int64_t per_block);
+  /// How many blocks deal out `size` with `per_block` each, stopped or not.
   Extent blocks_over(Extent size, std::int64_t per_block) const;
   /// Splits `linear`, the name of a number, into variables for `axes` (row-major).
   void declare_axes(const std::string& linear, std::span<const int> axes, std::string_view prefix);

@@ -96,7 +96,7 @@ class PanelChooser {
   bool suits(const Panels& panels, std::int64_t channels) const {
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (panels.members[i].part == PanelMember::Part::panels &&
-          !cut_at_panels(members_[i], panels.members[i].walk, joined_.members[i], channels))
+          !stop_at_panels(members_[i], panels.members[i].walk, joined_.members[i], channels))
         return false;
     return channels == panels.channels ||
            std::ranges::all_of(panels.arrays, [&](const PanelArray& array) {
@@ -109,8 +109,8 @@ class PanelChooser {
   bool suits_rounds(const Panels& panels, std::int64_t channels_per_round) const {
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (panels.members[i].part == PanelMember::Part::channels &&
-          !cut_at_panels(members_[i], panels.members[i].walk, joined_.members[i],
-                         channels_per_round))
+          !stop_at_panels(members_[i], panels.members[i].walk, joined_.members[i],
+                          channels_per_round))
         return false;
     return true;
   }
@@ -171,9 +171,9 @@ class PanelChooser {
       const PanelMember& member = panels.members[i];
       const bool has_panels = member.part == PanelMember::Part::panels;
       if (!has_panels && (rounds == 1 || member.part != PanelMember::Part::channels)) continue;
-      best_->schedule.members[i].cut = cut_at_panels(members_[i], member.walk, joined_.members[i],
-                                                     has_panels ? channels : per_round * channels)
-                                           .value();
+      best_->schedule.members[i].stop = stop_at_panels(members_[i], member.walk, joined_.members[i],
+                                                       has_panels ? channels : per_round * channels)
+                                            .value();
     }
   }
 

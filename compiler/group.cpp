@@ -36,6 +36,12 @@ void add_if_new(GroupNumbers& numbers, int group) {
   if (numbers.empty() || numbers.back() != group) numbers.push_back(group);
 }
 
+GroupNumbers each_once(GroupNumbers numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
 void drop_if(Nodes& nodes, auto is_unwanted) {
   nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
 }
@@ -200,9 +206,7 @@ GroupNumbers Groups::consumers(int group) const {
     for (const Node* user : users(node))
       for (const int reader : groups_of_[user->id])
         if (reader != group && !contains(reader, node)) add_if_new(result, reader);
-  std::ranges::sort(result);
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+  return each_once(std::move(result));
 }
 
 GroupNumbers Groups::readers(int group, const Node* node) const {
@@ -210,18 +214,14 @@ GroupNumbers Groups::readers(int group, const Node* node) const {
   for (const Node* user : users(node))
     for (const int reader : groups_of_[user->id])
       if (reader != group && !contains(reader, node)) add_if_new(result, reader);
-  std::ranges::sort(result);
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+  return each_once(std::move(result));
 }
 
 GroupNumbers Groups::producers(int group) const {
   GroupNumbers result;
   for (const Node* node : (*this)[group].loads)
     if (const int from = home(node); from >= 0 && from != group) add_if_new(result, from);
-  std::ranges::sort(result);
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+  return each_once(std::move(result));
 }
 
 std::size_t Groups::arguments(int group) const {

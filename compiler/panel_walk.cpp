@@ -144,12 +144,12 @@ double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Sche
   return blocks * per_block / (work * static_cast<double>(walk.rows));
 }
 
-std::optional<int> cut_at_panels(const Kernel& kernel, const PanelWalk& walk,
-                                 const Schedule& schedule, std::int64_t channels) {
+std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
+                                  const Schedule& schedule, std::int64_t channels) {
   // Vectors along channels begin at multiples of 16 bytes of whichever dtype.
   constexpr std::int64_t kWidest = 16;
   const bool has_all = channels == walk.channels;
-  std::int64_t cut = channels;
+  std::int64_t stop = channels;
   std::int64_t per_block = channels_per_block(kernel, schedule);
   switch (kernel.kind) {
     case KernelKind::column_reduce:
@@ -158,17 +158,17 @@ std::optional<int> cut_at_panels(const Kernel& kernel, const PanelWalk& walk,
     case KernelKind::row_reduce: break;
     default:
       if (schedule.tile == 0) {
-        cut *= walk.rows;
-        if (cut % schedule.vector != 0) return std::nullopt;
+        stop *= walk.rows;
+        if (stop % schedule.vector != 0) return std::nullopt;
       } else {
         if (has_all) return 0;
         per_block = schedule.tile;
       }
   }
-  if (cut % per_block == 0) return 0;
+  if (stop % per_block == 0) return 0;
   const bool may_have_vectors = kernel.kind == KernelKind::column_reduce || schedule.tile > 0;
-  if (may_have_vectors && cut % kWidest != 0) return std::nullopt;
-  return static_cast<int>(cut);
+  if (may_have_vectors && stop % kWidest != 0) return std::nullopt;
+  return static_cast<int>(stop);
 }
 
 std::int64_t channels_per_block(const Kernel& kernel, const Schedule& schedule) {
@@ -219,10 +219,10 @@ std::vector<PanelAccess> accesses_of(const Program& program, const Kernel& kerne
     if (value.conditions.empty()) set_strides(access, value.at, walk);
     result.push_back(access);
   }
-  for (std::size_t i = 0; i < body.stores.size(); ++i) {
-    const BodyStore& store = body.stores[i];
-    PanelAccess access{
-        .buffer = kernel.stores[i].buffer, .dtype = store.node->dtype, .is_store = true};
+  for (const BodyStore& store : body.stores) {
+    PanelAccess access{.buffer = kernel.stores[static_cast<std::size_t>(store.request)].buffer,
+                       .dtype = store.node->dtype,
+                       .is_store = true};
     if (store.conditions.empty()) set_strides(access, store.at, walk);
     result.push_back(access);
   }

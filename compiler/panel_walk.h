@@ -37,10 +37,10 @@ PanelWalk with_channels(PanelWalk walk, std::int64_t channels);
 /// Blocks of a member that goes through panels of so many channels, per panel.
 std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
                               std::int64_t channels);
-/// Schedule::cut of such a member: where its blocks must end so that none has work in two panels. 0
-/// where they do anyway; nullopt where vectors would not.
-std::optional<int> cut_at_panels(const Kernel& kernel, const PanelWalk& walk,
-                                 const Schedule& schedule, std::int64_t channels);
+/// Schedule::stop of such a member: where its blocks must end so that none has work in two panels.
+/// 0 where they do anyway; nullopt where vectors would not.
+std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
+                                  const Schedule& schedule, std::int64_t channels);
 /// The places that blocks of a panel have threads for, over those there are.
 double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
                          std::int64_t channels);

@@ -48,7 +48,7 @@ struct Schedule {
   /// Of a member of a joined kernel: no block goes beyond a multiple of this along the last axis
   /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;
   /// 0: beyond none (panels.h).
-  int cut = 0;
+  int stop = 0;
   PanelSchedule panels = {};
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 

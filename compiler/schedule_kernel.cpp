@@ -67,7 +67,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.split) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
-  if (schedule.cut > 0) text += fmt::format(", cut at {}", schedule.cut);
+  if (schedule.stop > 0) text += fmt::format(", stops at {}", schedule.stop);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
                         schedule.blocks_per_sm == 1 ? "" : "s");

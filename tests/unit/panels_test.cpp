@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codegen/emit.h"
+#include "compiler/kernel_body.h"
 #include "compiler/panels.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
@@ -117,7 +118,7 @@ TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   ASSERT_TRUE(kernel.schedule.panels);
   EXPECT_LT(kernel.schedule.panels.channels, 336);
   EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, [](const Schedule& member) {
-    return member.cut > 0;
+    return member.stop > 0;
   })) << to_string(kernel.schedule);
 }
 
@@ -137,10 +138,34 @@ TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
   sums.threads_per_row = 4;
   sums.rows_per_block = 32;
   sums.vector = 2;
-  sums.cut = 32;
+  sums.stop = 32;
   const Source source = emit(program, kernel, schedule, kernel.name);
   EXPECT_THAT(source.text, AllOf(HasSubstr("const int end = minimum((block + 1) * 32, 48);"),
                                  HasSubstr("if (round * 1 + block >= 2) break;")));
+}
+
+TEST(PanelsTest, PiecesOfAConcatAreStoresToItsBuffer) {
+  // One place computes an element of each half: two stores of the body, one of the kernel.
+  const Program program = planned(R"(
+graph halves(g: f32[64, 128], x: f32[64, 256]) {
+  a = slice x {axis = 1, begin = 0, end = 128}
+  b = slice x {axis = 1, begin = 128, end = 256}
+  p = mul g, a
+  q = mul g, b
+  y = concat q, p {axis = 1}
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  const Body body = body_of(program, kernel);
+  ASSERT_GT(body.stores.size(), kernel.stores.size());
+  int stores = 0;
+  for (const PanelAccess& access : accesses_of(program, kernel, body, PanelWalk{})) {
+    if (!access.is_store) continue;
+    EXPECT_EQ(access.buffer, kernel.stores[0].buffer);
+    ++stores;
+  }
+  EXPECT_EQ(stores, 2);
 }
 
 }  // namespace
