@@ -26,6 +26,21 @@ Guard separate_guard(Extent size) {
                                 kLargestMergedLevel)};
 }
 
+/// True if `outer` stands right before the axes of `level`, and the last axis is none of them:
+/// there the two are one axis of a reshaped operand, whose sum must be the same to the bit.
+bool are_leading_neighbours(std::span<const Extent> shape, std::int64_t outer,
+                            const AxesVector& level) {
+  const auto is_one = [&](std::int64_t axis) {
+    return shape[static_cast<std::size_t>(axis)].is(1);
+  };
+  std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
+  while (last > 0 && is_one(last)) --last;
+  if (std::ranges::find(level, last) != level.end()) return false;
+  std::int64_t next = outer + 1;
+  while (next < level.front() && is_one(next)) ++next;
+  return next == level.front();
+}
+
 }  // namespace
 
 Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> order,
@@ -35,11 +50,11 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const Extent extent = shape[static_cast<std::size_t>(*axis)];
     const Extent merged = size * extent;
-    const bool merges =
-        extent.is(1) || size.is(1) || evaluate(merged, facts.symbols) <= kLargestMergedLevel;
     // With an extent of 1 the order of the elements is the same either way.
-    if (!extent.is(1) && !size.is(1))
-      add_guard(guards, merges ? merged_guard(merged) : separate_guard(merged));
+    const bool always = extent.is(1) || size.is(1) ||
+                        (!levels.empty() && are_leading_neighbours(shape, *axis, levels.back()));
+    const bool merges = always || evaluate(merged, facts.symbols) <= kLargestMergedLevel;
+    if (!always) add_guard(guards, merges ? merged_guard(merged) : separate_guard(merged));
     if (levels.empty() || !merges) levels.emplace_back();
     size = merges ? merged : extent;
     levels.back().insert(levels.back().begin(), *axis);

@@ -14,7 +14,8 @@ using Levels = llvm::SmallVector<AxesVector, 2>;
 
 /// The levels of a reduction that nests the axes of `shape` as `order` says (outermost first).
 /// Neighbours merge while their product is at most kLargestMergedLevel; where that takes the values
-/// of symbols, a guard keeps the answer valid.
+/// of symbols, a guard keeps the answer valid. Neighbours in the shape before its last axis merge
+/// whatever their product: [b, s, c] over b and s is summed as [b * s, c] over its rows.
 Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> order,
                  const Facts& facts, std::vector<Guard>& guards);
 

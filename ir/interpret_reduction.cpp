@@ -31,7 +31,16 @@ TreeDepth level_depth(std::int64_t extent) {
                       std::countr_zero(static_cast<std::uint64_t>(parts))};
 }
 
-/// Levels nest; neighbours are merged while they are small.
+/// True if no axis but such of extent 1 stands between the two, and others follow.
+bool are_leading_neighbours(std::span<const Extent> shape, std::int64_t outer, std::int64_t inner) {
+  if (inner < outer) return false;
+  const auto is_one = [](Extent extent) { return extent.is(1); };
+  const auto begin = shape.begin();
+  return std::all_of(begin + outer + 1, begin + inner, is_one) &&
+         !std::all_of(begin + inner + 1, shape.end(), is_one);
+}
+
+/// Levels nest; neighbours are merged while they are small, or both before the last axis.
 TreeDepth tree_depth(const Node& node, std::span<const std::int64_t> shape) {
   constexpr std::int64_t kLargestMergedLevel = 1 << 14;
   const std::vector<std::int64_t> order = reduction_order(node);
@@ -45,7 +54,8 @@ TreeDepth tree_depth(const Node& node, std::span<const std::int64_t> shape) {
   std::int64_t level = 1;
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const std::int64_t extent = shape[static_cast<std::size_t>(*axis)];
-    if (axis != order.rbegin() && level * extent > kLargestMergedLevel) {
+    if (axis != order.rbegin() && level * extent > kLargestMergedLevel &&
+        !are_leading_neighbours(node.operand(0)->shape, *axis, *std::prev(axis))) {
       add_level(level);
       level = 1;
     }

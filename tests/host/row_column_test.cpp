@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,21 @@ graph parts(x: f32[{0}, 12]) {{
   return r, c
 }})",
                                                 rows)));
+}
+
+/// The gradients of a layer norm: over two leading axes, and over the rows of the reshaped result.
+TEST(RowColumn, LeadingAxesAreSummedAsReshapedOnesAre) {
+  const RunResult run = run_and_check(R"(
+graph leading(x: f32[37, 513, 8]) {
+  r = sum x {axes = [2], keep = true}
+  y = mul x, r
+  a = sum y {axes = [0, 1]}
+  rows = reshape y {shape = [18981, 8]}
+  b = sum rows {axes = [0]}
+  return r, a, b
+})");
+  expect_one_kernel(run);
+  EXPECT_TRUE(std::ranges::equal(run.results.at("a").bytes(), run.results.at("b").bytes()));
 }
 
 TEST(RowColumn, LongRowsHaveSeveralParts) {

@@ -158,6 +158,29 @@ TEST(LowerTest, LevelsDropAxesOneByOne) {
             "  return y\n");
 }
 
+TEST(LowerTest, LeadingAxesAreOneLevelAsTheyAreWhenReshaped) {
+  EXPECT_EQ(lowered("x: f32[256, 1, 512, 3]", "y = sum x {axes = [0, 2]}; return y"),
+            "  y = sum x {axes = [0, 2], keep = false}\n"
+            "  return y\n");
+  // The last axis is a level of its own, and what does not stand beside it in the shape another.
+  EXPECT_EQ(lowered("x: f32[3, 256, 512, 1]", "y = sum x {axes = [1, 2]}; return y"),
+            "  sum_1 = sum x {axes = [2], keep = false}\n"
+            "  y = sum sum_1 {axes = [1], keep = false}\n"
+            "  return y\n");
+  EXPECT_EQ(lowered("x: f32[256, 3, 512, 2]", "y = sum x {axes = [0, 2]}; return y"),
+            "  sum_1 = sum x {axes = [2], keep = false}\n"
+            "  y = sum sum_1 {axes = [0], keep = false}\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LeadingAxesNeedNoGuard) {
+  const std::string_view inputs = "x: f32[rows, 1024, 3]";
+  const std::string_view statements = "y = sum x {axes = [0, 1]}; return y";
+  EXPECT_EQ(guards(inputs, statements, {17}), std::vector<std::string>{});
+  EXPECT_EQ(lowered(inputs, statements, {17}),
+            "  y = sum x {axes = [0, 1], keep = false}\n  return y\n");
+}
+
 TEST(LowerTest, LevelsFollowTheRecordedOrder) {
   // Channels last: axis 1 is the innermost in memory, so it is reduced first.
   EXPECT_EQ(lowered("x: f32[256, 256] {strides = [1, 256]}", "y = sum x; return y"),
