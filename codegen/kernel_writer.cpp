@@ -16,6 +16,8 @@ namespace sinter {
 KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
                            std::string_view entry)
     : program(program), kernel(kernel), schedule(schedule), body(body_of(program, kernel)) {
+  if (schedule.strips)
+    body = in_strips(std::move(body), schedule.strips.outer, schedule.strips.channels);
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
   texts_.resize(body.values.size());
   places_.resize(body.values.size());

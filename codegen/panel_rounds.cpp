@@ -25,32 +25,10 @@ PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Sch
   groups_per_round_ = (groups() + chosen_.rounds - 1) / chosen_.rounds;
   std::int64_t begin = 0;
   for (const PanelArray& array : panels_.arrays) {
-    copies_.push_back(copy_of(array));
-    copies_.back().begin = begin;
-    const std::int64_t bytes = chosen_.channels * panels_.rows * size_of(array.access.dtype);
-    begin += (bytes + 15) / 16 * 16;
+    copies_.push_back({copy_of(panels_, array, chosen_.channels, program.facts.alignment), begin});
+    const std::int64_t places = chosen_.channels * panels_.segments * panels_.rows;
+    begin += (places * size_of(array.access.dtype) + 15) / 16 * 16;
   }
-}
-
-PanelRounds::Copy PanelRounds::copy_of(const PanelArray& array) const {
-  const PanelAccess& at = array.access;
-  Copy copy;
-  if (array.has_neighbouring_channels())
-    copy = {.lines = panels_.rows, .length = chosen_.channels, .stride = at.row_stride};
-  else
-    copy = {.lines = chosen_.channels, .length = panels_.rows, .stride = at.channel_stride};
-  if (copy.stride == copy.length) {
-    copy.length *= copy.lines;
-    copy.lines = 1;
-  }
-  // A vector must be aligned wherever a panel or a line begins.
-  const std::int64_t step = std::gcd(
-      std::gcd(copy.length, copy.lines == 1 ? 0 : copy.stride),
-      std::gcd(at.offset, std::gcd(at.outer_stride, chosen_.channels * at.channel_stride)));
-  const std::int64_t widest =
-      std::min<std::int64_t>(program_.facts.alignment, 16) / size_of(at.dtype);
-  while (copy.vector * 2 <= widest && step % (copy.vector * 2) == 0) copy.vector *= 2;
-  return copy;
 }
 
 const PanelArray& PanelRounds::array_of(int buffer) const {
@@ -67,13 +45,31 @@ void PanelRounds::read_from_panels(KernelWriter& writer, std::size_t member) con
              program_.buffer_of.lookup(value.node) == array.access.buffer;
     });
     if (!is_loaded) continue;
-    IndexSpace& space = writer.body.space;
-    const bool across = array.has_neighbouring_channels();
-    writer.read_from_shared(
-        array.access.buffer,
-        space.add(space.scale(space.axis(own.walk.channel_axis), across ? 1 : panels_.rows),
-                  space.scale(space.axis(own.walk.row_axis), across ? chosen_.channels : 1)));
+    writer.read_from_shared(array.access.buffer, place_of(array, writer, own.walk));
   }
+}
+
+Index PanelRounds::place_of(const PanelArray& array, KernelWriter& writer,
+                            const PanelWalk& walk) const {
+  IndexSpace& space = writer.body.space;
+  const bool across = array.has_neighbouring_channels();
+  const std::int64_t segment = chosen_.channels * panels_.rows;
+  const auto at = [&](const Index& channel, const Index& row) {
+    return space.add(space.scale(channel, across ? 1 : panels_.rows),
+                     space.scale(row, across ? chosen_.channels : 1));
+  };
+  if (walk.segments == 1) return at(space.axis(walk.channel_axis), space.axis(walk.row_axis));
+  if (walk.has_all) {
+    const Index rows = space.axis(walk.row_axis);
+    if (across) return at(space.axis(walk.channel_axis), rows);
+    return space.add(at(space.axis(walk.channel_axis), space.modulo(rows, panels_.rows)),
+                     space.scale(space.divide(rows, panels_.rows), segment));
+  }
+  const StripSchedule& strips = writer.schedule.strips;
+  const StripPosition position =
+      strip_position(space, space.axis(0), strips.outer, strips.channels);
+  return space.add(at(position.channel, space.axis(writer.body.reduced_axis())),
+                   space.scale(position.outer, segment));
 }
 
 std::string PanelRounds::pointer(int buffer, std::size_t member) const {
@@ -81,7 +77,8 @@ std::string PanelRounds::pointer(int buffer, std::size_t member) const {
   const Copy& copy = copies_[static_cast<std::size_t>(&array - panels_.arrays.data())];
   const std::int64_t shift =
       chosen_.channels * (array.has_neighbouring_channels() ? 1 : panels_.rows);
-  const std::string_view number = panels_.members[member].walk.is_merged ? "number" : "group";
+  const PanelWalk& walk = panels_.members[member].walk;
+  const std::string_view number = walk.is_merged && walk.segments == 1 ? "number" : "group";
   return fmt::format("reinterpret_cast<const {}*>(panel{}) - {} * {}",
                      info(array.access.dtype).c_name,
                      copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin), number, shift);
@@ -120,8 +117,7 @@ void PanelRounds::declare(SourceWriter& out, Source& source) const {
 Extent PanelRounds::bytes_read() const {
   Extent bytes = 0;
   for (const PanelArray& array : panels_.arrays)
-    bytes = bytes + Extent(panels_.outer * panels_.channels * panels_.rows *
-                           std::int64_t{size_of(array.access.dtype)});
+    bytes = bytes + Extent(panels_.elements() * std::int64_t{size_of(array.access.dtype)});
   return bytes;
 }
 

@@ -43,16 +43,13 @@ class PanelRounds {
                     const std::function<std::string(std::size_t member)>& all_blocks) const;
 
  private:
-  /// An array within a panel: `lines` of `length` elements, one behind the other.
-  struct Copy {
-    std::int64_t lines = 1;
-    std::int64_t length = 1;
-    std::int64_t stride = 0;  ///< in memory, from each line to the next
-    int vector = 1;
+  /// An array within a panel.
+  struct Copy : PanelCopy {
     std::int64_t begin = 0;  ///< in the panel, in bytes
   };
 
-  Copy copy_of(const PanelArray& array) const;
+  /// Where a member finds an element, counted from where channel 0 would be.
+  Index place_of(const PanelArray& array, KernelWriter& writer, const PanelWalk& walk) const;
   std::int64_t groups() const { return panels_.channels / chosen_.channels; }
   bool has_rounds() const { return chosen_.rounds > 1; }
   std::int64_t blocks_per_round(std::size_t member) const;

@@ -161,6 +161,17 @@ BodyAnswer build_body(const BodyRequest& request, const NodeNames& names);
 /// The same body with neighbouring parallel axes merged wherever every access allows it.
 Body collapse_axes(Body body);
 
+/// A body whose rows are outer × channels, with one row axis: all places of outer for the first
+/// `strip` channels, then for the next ones.
+Body in_strips(Body body, std::int64_t outer, std::int64_t strip);
+/// Where the row axis of a body in strips stands.
+struct StripPosition {
+  Index outer;
+  Index channel;
+};
+StripPosition strip_position(IndexSpace& space, const Index& row, std::int64_t outer,
+                             std::int64_t strip);
+
 /// True for what every kernel computes for itself rather than loads: numbers, iota, full.
 bool is_free(const Node& node);
 

@@ -1,5 +1,6 @@
 // Which panels pay: how many channels, blocks and rounds, predicted.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "compiler/column_pieces.h"
@@ -46,7 +47,7 @@ class PanelChooser {
     // Whatever stays in memory is worked on by as few threads.
     moved_ = static_cast<double>(panels->bytes());
     Panels some = *panels;
-    for (; !some.arrays.empty(); some.arrays.pop_back())
+    for (; !some.arrays.empty() && !reads_again(some); some.arrays.pop_back())
       for (std::int64_t channels = some.channels; channels > 0; --channels) {
         if (some.channels % channels != 0 || !suits(some, channels)) continue;
         for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
@@ -92,6 +93,21 @@ class PanelChooser {
     return round_up(most, 16);
   }
 
+  /// True if a member goes through something again that is in memory: it would keep it by itself.
+  bool reads_again(const Panels& panels) const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (bodies_[i].passes() == 1 || joined_.members[i].resident) continue;
+      if (std::ranges::any_of(bodies_[i].values, [&](const Value& value) {
+            return value.kind == Value::Kind::load && value.varies &&
+                   std::ranges::find(panels.arrays, program_.buffer_of.lookup(value.node),
+                                     [](const PanelArray& array) { return array.access.buffer; }) ==
+                       panels.arrays.end();
+          }))
+        return true;
+    }
+    return false;
+  }
+
   /// True if blocks can keep to panels of so many channels, and these have whole sectors.
   bool suits(const Panels& panels, std::int64_t channels) const {
     for (std::size_t i = 0; i < members_.size(); ++i)
@@ -113,6 +129,22 @@ class PanelChooser {
                           channels_per_round))
         return false;
     return true;
+  }
+
+  /// What a thread copies at once, over what members would load at once.
+  double width_of_copies(const Panels& panels, std::int64_t channels) const {
+    int vector = 1;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (panels.members[i].part == PanelMember::Part::panels)
+        vector = std::max(vector, joined_.members[i].vector);
+    double copies = 0;
+    double loads = 0;
+    for (const PanelArray& array : panels.arrays) {
+      const int widest = 16 / size_of(array.access.dtype);
+      copies += 1.0 / copy_of(panels, array, channels, program_.facts.alignment).vector;
+      loads += 1.0 / std::min(vector, widest);
+    }
+    return std::min(loads / copies, 1.0);
   }
 
   /// What members lose to threads without work and to banks of shared memory that they all ask, as
@@ -156,9 +188,16 @@ class PanelChooser {
     const double lost =
         static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kFillSeconds);
     const auto bytes = static_cast<double>(panels.bytes_saved());
-    const double ahead = kBytesAhead * blocks * joined_.threads;
-    const double slower = std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0);
-    const double waiting = bytes_of_waiting(panels, channels);
+    const auto at_once = static_cast<double>(per_round * panels.outer);
+    const double busy = std::min(at_once / target_.sm_count, 1.0);
+    const double ahead =
+        kBytesAhead * width_of_copies(panels, channels) * blocks * joined_.threads * busy;
+    // Half of the bytes in flight that memory needs reach three quarters of its bandwidth.
+    const double slower =
+        std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0) / 3;
+    const double uneven = std::ceil(at_once / target_.sm_count) * target_.sm_count / at_once;
+    const double waiting =
+        bytes_of_waiting(panels, channels) + (uneven - 1) * moved_ / kTimesFaster;
     const double saved = (bytes - slower * moved_ - waiting) / target_.bandwidth - lost;
     if (saved <= 0 || (best_ && best_->seconds_saved >= saved)) return;
     best_ = PanelChoice{.schedule = joined_, .bytes_saved = bytes, .seconds_saved = saved};
@@ -171,6 +210,13 @@ class PanelChooser {
       const PanelMember& member = panels.members[i];
       const bool has_panels = member.part == PanelMember::Part::panels;
       if (!has_panels && (rounds == 1 || member.part != PanelMember::Part::channels)) continue;
+      if (has_panels && member.walk.rows_of_channel() > 1) {
+        // What stands side by side in columns are channels.
+        const bool has_columns = members_[i].kind == KernelKind::column_reduce;
+        best_->schedule.members[i].strips = {
+            .channels = has_columns ? static_cast<int>(channels) : 1,
+            .outer = static_cast<int>(member.walk.segments)};
+      }
       best_->schedule.members[i].stop = stop_at_panels(members_[i], member.walk, joined_.members[i],
                                                        has_panels ? channels : per_round * channels)
                                             .value();

@@ -1,4 +1,5 @@
-// Merging neighbouring parallel axes: [rows, 4096] read in order is one axis of rows * 4096.
+// Other axes for the same body: neighbouring parallel ones merged, for [rows, 4096] read in order
+// is one axis of rows * 4096; or all of them as one, in another order.
 #include <algorithm>
 
 #include "compiler/body.h"
@@ -125,6 +126,29 @@ Body collapse_axes(Body body) {
   Rewriter(body, axes, space).run();
   body.space = std::move(space);
   body.parallel_axes = runs;
+  return body;
+}
+
+StripPosition strip_position(IndexSpace& space, const Index& row, std::int64_t outer,
+                             std::int64_t strip) {
+  const Index strips = space.divide(row, strip);
+  const Index first = space.scale(space.divide(row, strip * outer), strip);
+  return {.outer = space.modulo(strips, outer),
+          .channel = space.add(first, space.modulo(row, strip))};
+}
+
+Body in_strips(Body body, std::int64_t outer, std::int64_t strip) {
+  std::vector<Extent> shape;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  const std::int64_t rows = product(shape).number();
+  IndexSpace space;
+  const StripPosition at = strip_position(space, space.add_axis(rows), outer, strip);
+  std::vector<Index> axes =
+      space.delinearize(space.add(space.scale(at.outer, rows / outer), at.channel), shape);
+  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
+  Rewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = 1;
   return body;
 }
 

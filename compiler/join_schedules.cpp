@@ -166,13 +166,20 @@ Schedule with_small_tiles(Schedule joined) {
   return joined;
 }
 
+/// What members keep in shared memory for themselves is in panels, or is read again.
+Schedule with_shared_memory_left(Schedule joined) {
+  for (Schedule& member : joined.members)
+    if (member.in_shared) member.in_shared = member.resident = false;
+  return joined;
+}
+
 }  // namespace
 
 PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
                             std::vector<Schedule> schedules, const Target& target) {
   PanelCandidates result{.seconds_saved = -1};
   const bool has_others = std::ranges::any_of(members, [](const Kernel& member) {
-    return member.list >= 0 || member.schedule.in_shared || member.schedule.cluster > 1;
+    return member.list >= 0 || member.schedule.cluster > 1;
   });
   if (has_others) {
     result.schedules = std::move(schedules);
@@ -186,7 +193,7 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
       choices.push_back(std::move(*choice));
   };
   for (const Schedule& schedule : schedules) {
-    const Schedule shorter = with_short_vectors(schedule);
+    const Schedule shorter = with_short_vectors(with_shared_memory_left(schedule));
     consider(shorter);
     const Schedule smaller = with_small_tiles(shorter);
     if (smaller != shorter) consider(smaller);

@@ -29,7 +29,7 @@ std::vector<int> long_axes(const Body& body, std::span<const std::int64_t> exten
 
 /// True for reductions whose blocks have nothing to do with one another.
 bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule) {
-  return body.passes() == 1 && body.finals.empty() && body.columns.empty() &&
+  return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
          schedule.cluster == 1 && schedule.pieces == 1 && !schedule.split && kernel.list < 0;
 }
 
@@ -123,11 +123,22 @@ PanelWalk with_channels(PanelWalk walk, std::int64_t channels) {
   return walk;
 }
 
+std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk,
+                                       std::int64_t segments) {
+  walk.has_all = walk.outer == 1;
+  const bool has_segments = walk.has_all ? walk.rows % segments == 0 : walk.outer == segments;
+  if (kernel.kind == KernelKind::pointwise || !has_segments) return std::nullopt;
+  if (walk.has_all) walk.rows /= segments;
+  walk.outer = 1;
+  walk.segments = segments;
+  return walk;
+}
+
 std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
                               std::int64_t channels) {
   const auto cover = [](std::int64_t what, std::int64_t size) { return (what + size - 1) / size; };
   if (kernel.kind != KernelKind::pointwise)
-    return cover(channels, channels_per_block(kernel, schedule));
+    return cover(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
   if (schedule.tile == 0) return cover(channels * walk.rows, channels_per_block(kernel, schedule));
   return cover(channels, schedule.tile) * cover(walk.rows, schedule.tile);
 }
@@ -137,7 +148,8 @@ double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Sche
   const auto blocks = static_cast<double>(blocks_per_panel(kernel, walk, schedule, channels));
   const auto work = static_cast<double>(channels);
   if (kernel.kind != KernelKind::pointwise)
-    return blocks * static_cast<double>(channels_per_block(kernel, schedule)) / work;
+    return blocks * static_cast<double>(channels_per_block(kernel, schedule)) /
+           (work * static_cast<double>(walk.rows_of_channel()));
   const double per_block = schedule.tile > 0
                                ? double(schedule.tile) * schedule.tile
                                : static_cast<double>(channels_per_block(kernel, schedule));
@@ -149,7 +161,7 @@ std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
   // Vectors along channels begin at multiples of 16 bytes of whichever dtype.
   constexpr std::int64_t kWidest = 16;
   const bool has_all = channels == walk.channels;
-  std::int64_t stop = channels;
+  std::int64_t stop = channels * walk.rows_of_channel();
   std::int64_t per_block = channels_per_block(kernel, schedule);
   switch (kernel.kind) {
     case KernelKind::column_reduce:
@@ -182,28 +194,50 @@ std::int64_t channels_per_block(const Kernel& kernel, const Schedule& schedule) 
 bool PanelAccess::is_alike(const PanelAccess& other) const {
   return is_linear && other.is_linear && offset == other.offset &&
          outer_stride == other.outer_stride && channel_stride == other.channel_stride &&
-         row_stride == other.row_stride;
+         segment_stride == other.segment_stride && row_stride == other.row_stride;
 }
 
 namespace {
+
+/// True for the row axis' segment, or the row within it.
+bool is_of_rows(const IndexAtom& atom, const PanelWalk& walk) {
+  return walk.has_all && atom.divisor.is(walk.rows) && atom.numerator.constant.is(0) &&
+         atom.numerator.terms.size() == 1 && atom.numerator.terms[0].coefficient.is(1) &&
+         atom.numerator.terms[0].atom->kind == IndexAtom::Kind::axis &&
+         atom.numerator.terms[0].atom->axis == walk.row_axis;
+}
 
 /// Sets the strides of `access` to what `at` has for the axes of `walk`.
 void set_strides(PanelAccess& access, const Index& at, const PanelWalk& walk) {
   if (!at.constant.is_number()) return;
   access.offset = at.constant.number();
   for (const IndexTerm& term : at.terms) {
-    if (term.atom->kind != IndexAtom::Kind::axis || !term.coefficient.is_number()) return;
+    if (!term.coefficient.is_number()) return;
     const std::int64_t stride = term.coefficient.number();
+    if (term.atom->kind == IndexAtom::Kind::quotient && is_of_rows(*term.atom, walk)) {
+      access.segment_stride += stride;
+      continue;
+    }
+    if (term.atom->kind == IndexAtom::Kind::remainder && is_of_rows(*term.atom, walk)) {
+      access.row_stride += stride;
+      continue;
+    }
+    if (term.atom->kind != IndexAtom::Kind::axis) return;
     if (term.atom->axis == walk.channel_axis) {
       access.channel_stride = stride;
       if (walk.is_merged) access.outer_stride = stride * walk.channels;
     } else if (term.atom->axis == walk.outer_axis) {
       access.outer_stride = stride;
     } else if (term.atom->axis == walk.row_axis) {
-      access.row_stride = stride;
+      access.row_stride += stride;
+      if (walk.has_all) access.segment_stride += stride * walk.rows;
     } else {
       return;
     }
+  }
+  if (walk.segments > 1) {
+    if (!walk.has_all) access.segment_stride = access.outer_stride;
+    access.outer_stride = 0;
   }
   access.is_linear = true;
 }

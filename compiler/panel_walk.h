@@ -12,7 +12,8 @@
 namespace sinter {
 
 /// The axes of a body in these terms. A panel is one place of `outer` with neighbouring channels
-/// and all their rows.
+/// and all their rows. Where channels are few enough for that, it has all of `outer`, whose places
+/// are then the *segments* of a channel's rows.
 struct PanelWalk {
   int outer_axis = -1;  ///< -1: of extent 1
   int channel_axis = -1;
@@ -21,7 +22,12 @@ struct PanelWalk {
   bool is_merged = false;
   std::int64_t outer = 1;
   std::int64_t channels = 1;
+  std::int64_t segments = 1;  ///< what is reduced are the rows of one segment each …
+  bool has_all = false;  ///< … or of all of them at once: the row axis counts segments × rows
   std::int64_t rows = 1;
+
+  /// Rows of the body for each channel of a panel.
+  std::int64_t rows_of_channel() const { return has_all ? 1 : segments; }
 };
 
 /// A kernel that reduces rows of each place of outer × channels, or goes through all three; nullopt
@@ -33,6 +39,9 @@ std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body
                                           const Schedule& schedule);
 /// `walk`, of which channels and places of outer are told apart.
 PanelWalk with_channels(PanelWalk walk, std::int64_t channels);
+/// `walk` within panels that have all of outer: its places are segments; of a walk without outer,
+/// the row axis counts so many. nullopt for kernels that do not go through rows in strips.
+std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk, std::int64_t segments);
 
 /// Blocks of a member that goes through panels of so many channels, per panel.
 std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
@@ -56,6 +65,7 @@ struct PanelAccess {
   std::int64_t offset = 0;
   std::int64_t outer_stride = 0;
   std::int64_t channel_stride = 0;
+  std::int64_t segment_stride = 0;
   std::int64_t row_stride = 0;
 
   /// True if `other` finds every place of outer, channels and rows where this one does.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "compiler/parts.h"
@@ -40,7 +41,8 @@ class PanelFinder {
 
  private:
   static bool is_alike(const PanelWalk& a, const PanelWalk& b) {
-    return a.outer == b.outer && a.channels == b.channels && a.rows == b.rows;
+    return a.outer == b.outer && a.channels == b.channels && a.segments == b.segments &&
+           a.rows == b.rows;
   }
 
   /// What has no shape of its own, because its axes are merged, follows the others.
@@ -54,17 +56,38 @@ class PanelFinder {
                                  [&](const PanelWalk& known) { return is_alike(known, *walk); }))
           result.push_back(*walk);
     }
+    for (const std::optional<PanelWalk>& all : all_walks_)
+      for (const std::optional<PanelWalk>& one : all_walks_)
+        if (all && one && are_segments(*all, *one)) {
+          PanelWalk shape{.channels = all->channels, .segments = all->rows / one->rows};
+          shape.rows = one->rows;
+          if (std::ranges::none_of(result,
+                                   [&](const PanelWalk& known) { return is_alike(known, shape); }))
+            result.push_back(shape);
+        }
     return result;
   }
 
+  /// True if `one` reduces the rows of each segment, of which `all` reduces all of a channel.
+  static bool are_segments(const PanelWalk& all, const PanelWalk& one) {
+    const bool has_channels =
+        one.is_merged ? one.channels % all.channels == 0 : one.channels == all.channels;
+    const std::int64_t outer = one.is_merged ? one.channels / all.channels : one.outer;
+    return all.outer == 1 && has_channels && outer > 1 && one.rows > 1 &&
+           outer * one.rows == all.rows;
+  }
+
   void set_shape(const PanelWalk& shape) {
-    panels_ = {.outer = shape.outer, .channels = shape.channels, .rows = shape.rows};
+    panels_ = {.outer = shape.outer, .channels = shape.channels, .segments = shape.segments};
+    panels_.rows = shape.rows;
     walks_ = all_walks_;
-    for (std::optional<PanelWalk>& walk : walks_) {
+    for (std::size_t i = 0; i < walks_.size(); ++i) {
+      std::optional<PanelWalk>& walk = walks_[i];
       if (!walk) continue;
       if (walk->is_merged && walk->channels % shape.channels == 0)
         walk = with_channels(*walk, shape.channels);
-      if (!is_alike(*walk, shape)) walk.reset();
+      if (shape.segments > 1) walk = with_segments(members_[i], *walk, shape.segments);
+      if (walk && !is_alike(*walk, shape)) walk.reset();
     }
   }
 
@@ -115,8 +138,13 @@ class PanelFinder {
 
   /// True for arrays that differ at each place, and have neighbours in memory along one axis.
   bool is_panel(const PanelAccess& access) const {
-    const bool is_whole = (access.outer_stride != 0 || panels_.outer == 1) &&
-                          access.channel_stride != 0 && access.row_stride != 0;
+    bool is_whole = (access.outer_stride != 0 || panels_.outer == 1) &&
+                    access.channel_stride != 0 && access.row_stride != 0;
+    // Segments lie one behind the other, or the rows of all channels of one do.
+    if (panels_.segments > 1)
+      is_whole &= access.channel_stride == 1
+                      ? access.segment_stride == panels_.rows * access.row_stride
+                      : access.channel_stride == panels_.rows && access.segment_stride != 0;
     return is_whole && access.is_linear && (access.channel_stride == 1 || access.row_stride == 1);
   }
 
@@ -148,7 +176,7 @@ class PanelFinder {
 
   /// Who does what in a round. Rounds are for channels: what is exchanged must belong to one.
   void divide_work() {
-    panels_.may_have_rounds = true;
+    panels_.may_have_rounds = panels_.segments == 1;
     written_first_.clear();
     std::map<int, PanelAccess> exchanged;
     panels_.members.resize(members_.size());
@@ -202,7 +230,7 @@ class PanelFinder {
 std::int64_t Panels::bytes_of_panel(std::int64_t panel_channels) const {
   std::int64_t bytes = 0;
   for (const PanelArray& array : arrays)
-    bytes += round_up(panel_channels * rows * size_of(array.access.dtype), 16);
+    bytes += round_up(panel_channels * segments * rows * size_of(array.access.dtype), 16);
   return bytes;
 }
 
@@ -217,6 +245,30 @@ std::int64_t Panels::bytes_saved() const {
   for (const PanelArray& array : arrays)
     bytes += elements() * size_of(array.access.dtype) * (array.loads - 1);
   return bytes;
+}
+
+PanelCopy copy_of(const Panels& panels, const PanelArray& array, std::int64_t channels,
+                  std::int64_t alignment) {
+  const PanelAccess& at = array.access;
+  PanelCopy copy;
+  if (array.has_neighbouring_channels())
+    copy = {.lines = panels.segments * panels.rows, .length = channels, .stride = at.row_stride};
+  else if (panels.segments > 1)
+    copy = {
+        .lines = panels.segments, .length = channels * panels.rows, .stride = at.segment_stride};
+  else
+    copy = {.lines = channels, .length = panels.rows, .stride = at.channel_stride};
+  if (copy.stride == copy.length) {
+    copy.length *= copy.lines;
+    copy.lines = 1;
+  }
+  // A vector must be aligned wherever a panel or a line begins.
+  const std::int64_t step =
+      std::gcd(std::gcd(copy.length, copy.lines == 1 ? 0 : copy.stride),
+               std::gcd(at.offset, std::gcd(at.outer_stride, channels * at.channel_stride)));
+  const std::int64_t widest = std::min<std::int64_t>(alignment, 16) / size_of(at.dtype);
+  while (copy.vector * 2 <= widest && step % (copy.vector * 2) == 0) copy.vector *= 2;
+  return copy;
 }
 
 std::optional<Panels> find_panels(const Program& program, std::span<const Kernel> members,

@@ -3,8 +3,9 @@
 // it in one phase and comes back to it in another: with panels it is read once.
 //
 // The arrays concerned have the shape outer × channels × rows (N × C × HW). A panel is one place of
-// outer with neighbouring channels. Where all panels do not fit on the device at once, the phases
-// are gone through in rounds, each for some of the channels.
+// outer with neighbouring channels; or all of outer where some member reduces outer × rows at once,
+// in one level of the reduction tree, and another one rows only. Where all panels do not fit on the
+// device at once, the phases are gone through in rounds, each for some of the channels.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +43,13 @@ struct PanelMember {
 struct Panels {
   std::int64_t outer = 1;
   std::int64_t channels = 1;
-  std::int64_t rows = 1;
+  std::int64_t segments = 1;       ///< places of outer that each panel has: 1 or all of them
+  std::int64_t rows = 1;           ///< of each segment
   std::vector<PanelArray> arrays;  ///< those that are loaded most often first
   std::vector<PanelMember> members;
   bool may_have_rounds = false;  ///< else all panels are worked on at once
 
-  std::int64_t elements() const { return outer * channels * rows; }
+  std::int64_t elements() const { return outer * channels * segments * rows; }
   /// Of a panel with so many channels, per array a multiple of 16.
   std::int64_t bytes_of_panel(std::int64_t panel_channels) const;
   /// Of all panels of all arrays.
@@ -60,6 +62,17 @@ struct Panels {
 std::optional<Panels> find_panels(const Program& program, std::span<const Kernel> members,
                                   std::span<const Body> bodies,
                                   std::span<const Schedule> schedules);
+
+/// How an array comes into a panel: `lines` of `length` elements, one behind the other.
+struct PanelCopy {
+  std::int64_t lines = 1;
+  std::int64_t length = 1;
+  std::int64_t stride = 0;  ///< in memory, from each line to the next
+  int vector = 1;           ///< elements copied at once
+};
+/// For panels of so many channels of arrays that begin at multiples of `alignment` bytes.
+PanelCopy copy_of(const Panels& panels, const PanelArray& array, std::int64_t channels,
+                  std::int64_t alignment);
 
 /// How to keep panels, and what that is predicted to save.
 struct PanelChoice {

@@ -21,6 +21,16 @@ struct PanelSchedule {
   friend bool operator==(const PanelSchedule&, const PanelSchedule&) = default;
 };
 
+/// The order in which a member of a joined kernel goes through rows of outer × channels: all places
+/// of outer for some channels, then for the next ones (panels.h).
+struct StripSchedule {
+  int channels = 0;  ///< of a strip; 0: rows are gone through as the body has them
+  int outer = 1;     ///< places of outer
+
+  explicit operator bool() const { return channels > 0; }
+  friend bool operator==(const StripSchedule&, const StripSchedule&) = default;
+};
+
 /// Schedules change speed only: every schedule of a kernel gives the same bits.
 struct Schedule {
   int threads = 256;  ///< per block
@@ -49,6 +59,7 @@ struct Schedule {
   /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;
   /// 0: beyond none (panels.h).
   int stop = 0;
+  StripSchedule strips = {};
   PanelSchedule panels = {};
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 

@@ -67,6 +67,9 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.split) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
+  if (schedule.strips)
+    text += fmt::format(", strips of {} channel{}", schedule.strips.channels,
+                        schedule.strips.channels == 1 ? "" : "s");
   if (schedule.stop > 0) text += fmt::format(", stops at {}", schedule.stop);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,

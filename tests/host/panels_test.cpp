@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <tuple>
 
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
@@ -15,28 +16,33 @@
 namespace sinter::test {
 namespace {
 
-/// Few workers, so that most blocks have more panels than places; and as many as there are blocks.
-class Panels : public testing::TestWithParam<int> {
+/// A device with place for the panels of some channels, where these pay.
+class SlowMemory {
  protected:
-  Panels() : device_(host::host_driver(), 0) {
-    host::configure({.workers = GetParam()});
+  SlowMemory() : device_(host::host_driver(), 0) {
     device_.target.sm_count = 12;  // has place for the panels of 32 channels
     // So slow a memory is worth some barriers, and needs few threads.
     device_.target.bandwidth = 1e11;
     device_.target.bytes_in_flight = 1 << 10;
   }
-  ~Panels() override { host::configure({}); }
 
-  /// Expects one launch with panels, and `rounds`.
-  void run(const std::string& text, const std::string& rounds) {
+  /// Expects one launch with panels, whose schedule says `what`.
+  void run(const std::string& text, const std::string& what) {
     const RunResult result = run_and_check_on(Device(&device_), parse(text), {}, {.replay = false});
     ASSERT_EQ(result.report.kernels.size(), 1U);
     const KernelReport& kernel = result.report.kernels[0];
     EXPECT_NE(kernel.schedule.find(" channel"), std::string::npos) << kernel.schedule;
-    EXPECT_NE(kernel.schedule.find(rounds), std::string::npos) << kernel.schedule;
+    EXPECT_NE(kernel.schedule.find(what), std::string::npos) << kernel.schedule;
   }
 
   DeviceState device_;
+};
+
+/// Few workers, so that most blocks have more panels than places; and as many as there are blocks.
+class Panels : public testing::TestWithParam<int>, protected SlowMemory {
+ protected:
+  Panels() { host::configure({.workers = GetParam()}); }
+  ~Panels() override { host::configure({}); }
 };
 
 TEST_P(Panels, OfNeighbouringChannelsInRounds) {
@@ -73,6 +79,22 @@ graph centred(x: {0}[61, 6, 271]) {{
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, PanelsOf, testing::Values("f16", "bf16", "f32", "f64", "i32"));
+
+/// Panels with all images: what the statistics are taken of at once is averaged image by image.
+class PanelsOfSegments : public testing::TestWithParam<std::tuple<const char*, bool, int>>,
+                         protected SlowMemory {};
+
+TEST_P(PanelsOfSegments, AreReadOnce) {
+  const auto& [dtype, has_channels_last, images] = GetParam();
+  run(pooled_batch_norm(dtype, images, 64, 49, has_channels_last), "strips of");
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, PanelsOfSegments,
+                         testing::Combine(testing::Values("f16", "f64"), testing::Bool(),
+                                          testing::Values(64)));
+INSTANTIATE_TEST_SUITE_P(OddImages, PanelsOfSegments,
+                         testing::Combine(testing::Values("bf16", "f32"), testing::Bool(),
+                                          testing::Values(61)));
 
 /// On the host device as it is: bytes are counted too.
 TEST(PanelsOfTheHost, AreReadOnce) {

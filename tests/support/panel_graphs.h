@@ -29,4 +29,28 @@ graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, 
                      images, channels, rows, strides);
 }
 
+/// Batch norm in training, of which only each channel's mean over every image is wanted: the images
+/// are segments of what the statistics are taken of.
+inline std::string pooled_batch_norm(const std::string& dtype, int images, int channels, int rows,
+                                     bool has_channels_last) {
+  const std::string strides =
+      has_channels_last ? fmt::format(" {{strides = [{}, 1, {}]}}", channels * rows, channels) : "";
+  const std::string compute = dtype == "f64" ? "f64" : "f32";
+  return fmt::format(R"(
+graph pooled_batch_norm(x: {0}[{1}, {2}, {3}]{4}, weight: {5}[{2}, 1]) {{
+  h = cast x {{to = {5}}}
+  v, m = var_mean h {{axes = [0, 2], correction = 0, keep = true}}
+  d = sub h, m
+  e = add v, 1e-5
+  r = rsqrt e
+  n = mul d, r
+  w = mul n, weight
+  a = relu w
+  p = mean a {{axes = [2]}}
+  y = cast p {{to = {0}}}
+  return y, m, r
+}})",
+                     dtype, images, channels, rows, strides, compute);
+}
+
 }  // namespace sinter::test

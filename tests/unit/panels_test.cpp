@@ -110,6 +110,33 @@ graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
   for (const Kernel& kernel : planned(mixed(1920)).kernels) EXPECT_FALSE(kernel.schedule.panels);
 }
 
+TEST(PanelsTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
+  for (const bool has_channels_last : {false, true}) {
+    const Program program =
+        planned(test::pooled_batch_norm("bf16", 128, 1280, 49, has_channels_last));
+    ASSERT_THAT(program.kernels, SizeIs(1));
+    const Schedule& schedule = program.kernels[0].schedule;
+    ASSERT_TRUE(schedule.panels) << to_string(schedule);
+    EXPECT_EQ(schedule.panels.rounds, 1);
+    ASSERT_THAT(schedule.members, SizeIs(2));
+    EXPECT_FALSE(schedule.members[0].in_shared);
+    EXPECT_EQ(schedule.members[1].strips.outer, 128);
+    const Source source = emitted(program);
+    constexpr std::int64_t kElements = 128 * 1280 * 49;
+    EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 2 * kElements + 100'000);
+    // Lines of several channels are copied by vectors, though rows are odd.
+    EXPECT_GE(source.vector_bytes, 8);
+  }
+}
+
+TEST(PanelsTest, OfLittleDataPutNearlyAllSmsToWork) {
+  const Program program = planned(test::pooled_batch_norm("bf16", 4, 1024, 49, false));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const PanelSchedule& panels = program.kernels[0].schedule.panels;
+  ASSERT_TRUE(panels);
+  EXPECT_GE(1024 / panels.channels, 128);
+}
+
 TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   // 336 channels are no multiple of a tile of 32.
   const Program program = planned(batch_norm_backward(512, 336, 196, true));
