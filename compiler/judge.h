@@ -14,8 +14,8 @@ namespace sinter {
 /// Beyond this many ops a kernel takes more than about a second to compile, and ever longer per op
 /// (PERFORMANCE §13). Up to there one compiles in less time than the two that it is cut into.
 inline constexpr std::size_t kMaxNodes = 512;
-/// Beyond this many arrays the argument list would not fit the launch.
-inline constexpr std::size_t kMaxArguments = 24;
+/// Beyond this many arrays what a thread has on its way fills its registers.
+inline constexpr std::size_t kMaxArguments = 32;
 
 /// "" unless so many arrays are too many.
 std::string arguments_refusal(std::size_t arguments);
