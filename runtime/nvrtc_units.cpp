@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
-#include "codegen/prelude.h"
+#include "codegen/prelude_parts.h"
 #include "compiler/target.h"
 #include "runtime/nvrtc.h"
 #include "sinter/error.h"
@@ -72,7 +73,8 @@ class Compilation {
     std::vector<SourcePart> parts;
     for (std::size_t i = 0; i < sources_.size(); ++i)
       parts.push_back({sources_[i].entry, texts_[i]});
-    return opened().compile(prelude_text(Prelude::cuda), parts, arch_);
+    const std::vector<std::string_view> kernels(texts_.begin(), texts_.end());
+    return opened().compile(prelude_for(kernels), parts, arch_);
   }
 
   /// False if there is nothing to be won.

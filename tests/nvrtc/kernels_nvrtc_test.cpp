@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "codegen/prelude.h"
+#include "codegen/prelude_parts.h"
 #include "runtime/nvrtc.h"
 #include "runtime/nvrtc_units.h"
 #include "sinter/text.h"
@@ -42,8 +42,12 @@ std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = 
 
 NvrtcOutput compile_for(const std::vector<Emitted>& kernels, const std::string& arch) {
   std::vector<SourcePart> parts;
-  for (const Emitted& kernel : kernels) parts.push_back({kernel.source.entry, kernel.source.text});
-  return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
+  std::vector<std::string_view> texts;
+  for (const Emitted& kernel : kernels) {
+    parts.push_back({kernel.source.entry, kernel.source.text});
+    texts.push_back(kernel.source.text);
+  }
+  return nvrtc().nvrtc->compile(prelude_for(texts), parts, arch);
 }
 
 /// Compiles all and checks what NVRTC made of each.

@@ -1,6 +1,6 @@
 // Everything in the op table compiles for every architecture, for each dtype in one program.
 #include "codegen/emit.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude_parts.h"
 #include "compiler/plan.h"
 #include "compiler/target.h"
 #include "runtime/nvrtc.h"
@@ -17,6 +17,16 @@ namespace {
 
 using Case = std::tuple<int, DType>;  ///< compute capability times 10, and what is computed with
 class EveryOp : public testing::TestWithParam<Case> {};
+
+NvrtcOutput compile_all(const std::vector<Source>& sources, const std::string& arch) {
+  std::vector<SourcePart> parts;
+  std::vector<std::string_view> texts;
+  for (const Source& source : sources) {
+    parts.push_back({source.entry, source.text});
+    texts.push_back(source.text);
+  }
+  return nvrtc().nvrtc->compile(prelude_for(texts), parts, arch);
+}
 
 TEST_P(EveryOp, CompilesToACubin) {
   const auto& [number, dtype] = GetParam();
@@ -35,10 +45,8 @@ TEST_P(EveryOp, CompilesToACubin) {
     if (number != 90 && kernel.kind == KernelKind::pointwise) schedule.vector = schedule.unroll = 1;
     sources.push_back(emit(program, kernel, schedule, kernel.name));
   }
-  std::vector<SourcePart> parts;
-  for (const Source& source : sources) parts.push_back({source.entry, source.text});
-  const NvrtcOutput output = nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, arch);
-  EXPECT_EQ(output.kernels.size(), parts.size());
+  const NvrtcOutput output = compile_all(sources, arch);
+  EXPECT_EQ(output.kernels.size(), sources.size());
 }
 
 TEST(FastMath, TakesTheApproximationsOfTheHardware) {
@@ -48,9 +56,7 @@ TEST(FastMath, TakesTheApproximationsOfTheHardware) {
   std::vector<Source> sources;
   for (const Kernel& kernel : program.kernels)
     sources.push_back(emit(program, kernel, kernel.schedule, kernel.name));
-  std::vector<SourcePart> parts;
-  for (const Source& source : sources) parts.push_back({source.entry, source.text});
-  const NvrtcOutput output = nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), parts, "sm_90");
+  const NvrtcOutput output = compile_all(sources, "sm_90");
   for (const char* const instruction :
        {"ex2.approx", "lg2.approx", "sin.approx", "cos.approx", "tanh.approx", "div.approx"})
     EXPECT_NE(output.ptx.find(instruction), std::string::npos) << instruction;
