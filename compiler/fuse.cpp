@@ -40,7 +40,8 @@ class Fuser {
         work_(work),
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
-        seconds_(static_cast<std::size_t>(groups.size())) {}
+        seconds_(static_cast<std::size_t>(groups.size())),
+        queue_(groups.size()) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
   void run(const std::vector<const Node*>& placed = {}) {
@@ -54,7 +55,7 @@ class Fuser {
     merge_neighbours();
     merge_siblings();
     groups.find_chain();
-    queue_ = {};  // its memory is of use to what comes next
+    queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
   }
 
@@ -101,11 +102,11 @@ class Fuser {
 
   double bytes(const Node* node) { return sizes_.bytes(*node); }
 
-  /// Bytes that do not cross memory any more if `a` and `b` are one kernel: what `b` reads of `a`,
-  /// and what both read. Nothing if they touch too many arrays for one kernel.
-  std::optional<double> saved_bytes(int a, int b) {
+  /// Bytes that do not cross memory any more if the faced group and `other` are one kernel: what
+  /// `b` reads of the other one, and what both read. Nothing if they touch too many arrays for one.
+  std::optional<double> saved_bytes(int other, int b) {
     ++work_.candidates_scored;
-    const Groups::Meeting meeting = groups.meeting(a, b, sizes_);
+    const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
     if (meeting.arguments > kMaxArguments) return std::nullopt;
     return meeting.saved;
   }
@@ -198,72 +199,78 @@ class Fuser {
         cost.instructions * 1e-6, apart * 1e6);
   }
 
-  bool is_stale(const Candidate& candidate) const {
-    const Group& a = groups[candidate.a];
-    const Group& b = groups[candidate.b];
-    return !a.alive || !b.alive || a.version != candidate.version_a ||
-           b.version != candidate.version_b;
+  /// True if `group` is still what it was when it had this version.
+  bool is_current(int group, int version) const {
+    return groups[group].alive && groups[group].version == version;
   }
 
-  void push(int a, int b) {
-    if (a == b || !groups[a].alive || !groups[b].alive) return;
+  /// Adds a pair to the list of `owner`, which is one of both and faced.
+  void offer(int owner, int a, int b) {
+    const int other = a == owner ? b : a;
+    if (a == b || !groups[other].alive) return;
     if (groups[a].is_placed || groups[b].is_placed) return;
     // What is too much for one kernel now only grows with the groups.
     if (count_nodes(a, b) > kMaxNodes) return;
-    const std::optional<double> saved = saved_bytes(a, b);
-    if (!saved) return;
-    queue_.push({.saved = *saved,
-                 .a = a,
-                 .b = b,
-                 .version_a = groups[a].version,
-                 .version_b = groups[b].version},
-                [&](const Candidate& candidate) { return is_stale(candidate); });
+    const std::optional<double> saved = saved_bytes(other, b);
+    if (saved) queue_.add({.saved = *saved, .a = a, .b = b}, owner, groups[other].version);
   }
 
-  void push_neighbours(int group) {
-    for (const int consumer : groups.consumers(group)) push(group, consumer);
-    for (const int producer : groups.producers(group)) push(producer, group);
+  /// Scores pairs of `owner`: those that `offer_all` offers.
+  void score(int owner, auto offer_all) {
+    queue_.begin_list(owner, groups[owner].version,
+                      [&](int group, int version) { return is_current(group, version); });
+    groups.face(owner);
+    offer_all();
+    queue_.end_list(owner);
   }
 
   /// Merges the best candidates until none is left; a merged group's neighbours are scored again.
   void drain() {
-    while (!queue_.empty()) {
-      const Candidate best = queue_.pop();
-      if (is_stale(best)) continue;
-      Groups::Between between = groups.between(best.a, best.b);
+    while (const std::optional<Candidate> best =
+               queue_.pop([&](int group, int version) { return is_current(group, version); })) {
+      const int a = best->a, b = best->b;
+      Groups::Between between = groups.between(a, b);
       if (between.detour != Groups::Detour::none) continue;
-      const Verdict verdict = judge(best.a, best.b);
+      const Verdict verdict = judge(a, b);
       if (!verdict.is_one) continue;
-      groups.merge(best.a, best.b, std::move(between));
-      if (verdict.seconds) remember(best.a, *verdict.seconds);
-      push_neighbours(best.a);
+      groups.merge(a, b, std::move(between));
+      if (verdict.seconds) remember(a, *verdict.seconds);
+      score(a, [&] {
+        groups.visit_consumers(a, [&](int consumer) { offer(a, a, consumer); });
+        groups.visit_producers(a, [&](int producer) { offer(a, producer, a); });
+      });
     }
   }
 
   void merge_neighbours() {
     for (int group = 0; group < groups.size(); ++group)
       if (groups[group].alive)
-        for (const int consumer : groups.consumers(group)) push(group, consumer);
+        score(group, [&] {
+          groups.visit_consumers(group, [&](int consumer) { offer(group, group, consumer); });
+        });
     drain();
   }
 
   /// Groups that read the same array without needing one another's results.
   void merge_siblings() {
-    llvm::DenseMap<const Node*, llvm::SmallVector<int, 4>> readers;
-    std::vector<const Node*> read;
+    llvm::DenseMap<const Node*, int> last_reader;
+    std::vector<std::pair<int, int>> pairs;
     for (int group = 0; group < groups.size(); ++group) {
       if (!groups[group].alive) continue;
       for (const Node* node : groups[group].loads) {
-        if (readers[node].empty()) read.push_back(node);
-        readers[node].push_back(group);
+        const auto [last, is_first] = last_reader.try_emplace(node, group);
+        if (!is_first) pairs.emplace_back(std::exchange(last->second, group), group);
       }
     }
-    llvm::DenseSet<std::pair<int, int>> pushed;
-    for (const Node* node : read)
-      for (std::size_t i = 1; i < readers[node].size(); ++i)
-        if (const std::pair pair(readers[node][i - 1], readers[node][i]);
-            pushed.insert(pair).second)
-          push(pair.first, pair.second);
+    std::ranges::sort(pairs);
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    for (std::size_t next = 0; next < pairs.size();) {
+      const int owner = pairs[next].first;
+      score(owner, [&] {
+        for (; next < pairs.size() && pairs[next].first == owner; ++next)
+          offer(owner, owner, pairs[next].second);
+      });
+    }
     drain();
   }
 

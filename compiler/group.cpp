@@ -85,6 +85,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
       names_(names),
       work_(work),
       home_(graph.nodes.size(), -1),
+      loaders_(graph.nodes.size()),
       groups_of_(graph.nodes.size()),
       is_result_(graph.nodes.size()),
       first_read_(graph.nodes.size() + 1) {
@@ -125,10 +126,8 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
   seen_.resize(groups_.size());
   marks_.resize(graph.nodes.size());
   find_users();
-  for (int group = 0; group < size(); ++group) {
-    find_loads(group);
-    find_stores(group);
-  }
+  for (int group = 0; group < size(); ++group) find_loads(group);
+  for (int group = 0; group < size(); ++group) find_stores(group);
   find_chain();
 }
 
@@ -150,24 +149,18 @@ void Groups::find_users() {
     for (const Node* read : reads(group.nodes[0])) users_[next[read->id]++] = group.nodes[0];
 }
 
-std::span<const Node* const> Groups::reads(const Node* node) const {
-  return std::span(reads_).subspan(first_read_[node->id],
-                                   first_read_[node->id + 1] - first_read_[node->id]);
-}
-
-std::span<const Node* const> Groups::users(const Node* node) const {
-  return std::span(users_).subspan(first_user_[node->id],
-                                   first_user_[node->id + 1] - first_user_[node->id]);
-}
-
 const std::string& Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
 bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   if (is_result(node)) return true;
-  for (const Node* user : users(node))
-    for (const int reader : groups_of_[user->id])
-      if (reader != group && reader != besides && !contains(reader, node)) return true;
-  return false;
+  const auto loads = [&](int reader) {
+    return reader >= 0 &&
+           std::ranges::binary_search((*this)[reader].loads, node->id, {}, &Node::id);
+  };
+  std::uint32_t others = loaders_[node->id];
+  if (others > 0 && home(node) != group && loads(group)) --others;
+  if (others > 0 && loads(besides)) --others;
+  return others > 0;
 }
 
 bool Groups::is_read_besides(int group, const Node* node,
@@ -192,12 +185,20 @@ void Groups::drop_unwanted_store(int group, const Node* node) {
 }
 
 void Groups::find_loads(int group) {
+  count_loads(group, -1);
   Group& target = at(group);
   target.loads.clear();
   for (const Node* node : target.nodes)
     for (const Node* read : reads(node))
       if (!contains(group, read)) target.loads.push_back(read);
   sort_unique(target.loads);
+  count_loads(group, 1);
+}
+
+/// Before what a group loads changes it is counted out, and in again afterwards.
+void Groups::count_loads(int group, int by) {
+  for (const Node* node : (*this)[group].loads)
+    loaders_[node->id] += static_cast<std::uint32_t>(by);
 }
 
 GroupNumbers Groups::consumers(int group) const {
@@ -228,30 +229,42 @@ std::size_t Groups::arguments(int group) const {
   return (*this)[group].stores.size() + (*this)[group].loads.size();
 }
 
-Groups::Meeting Groups::meeting(int a, int b, NodeSizes& sizes) {
-  const Group& earlier = (*this)[a];
-  const Group& later = (*this)[b];
-  Meeting result{.arguments = earlier.stores.size() + later.stores.size()};
-  // What one stores and the other reads is an argument only where others want it too.
-  const auto hand_over = [&](const Node* node) {
-    const bool is_wanted = is_wanted_outside(node, a, b);
-    result.arguments -= is_wanted ? 0 : 1;
-    return is_wanted;
-  };
-  const std::uint32_t search = ++search_;
-  for (const Node* node : earlier.loads) {
-    marks_[node->id] = search;
-    if (home(node) == b)
-      hand_over(node);
-    else if (!contains(b, node))
-      ++result.arguments;
+void Groups::face(int group) {
+  faced_ = group;
+  face_ = ++search_;
+  homes_of_loads_.clear();
+  shared_loads_.clear();
+  for (const Node* node : (*this)[group].loads) {
+    marks_[node->id] = face_;
+    homes_of_loads_.push_back(home(node));
+    if (groups_of_[node->id].size() > 1) shared_loads_.push_back(node);
   }
-  for (const Node* node : later.loads) {
-    if (marks_[node->id] == search)
+}
+
+Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) const {
+  const Group& faced = (*this)[faced_];
+  Meeting result{.arguments = faced.stores.size() + (*this)[other].stores.size()};
+  // What one stores and the other reads is an argument only where others want it too. What `b`
+  // reads of `a` need not be read any more, and mostly not be stored.
+  const auto hand_over = [&](const Node* node, int reader) {
+    const bool is_wanted = is_result(node) || loaders_[node->id] > 1;
+    result.arguments -= is_wanted ? 0 : 1;
+    if (reader == b) result.saved += sizes.bytes(*node) * (is_wanted ? 1 : 2);
+  };
+  result.arguments += faced.loads.size();
+  for (std::size_t i = 0; i < homes_of_loads_.size(); ++i)
+    if (homes_of_loads_[i] == other) {
+      --result.arguments;
+      hand_over(faced.loads[i], faced_);
+    }
+  for (const Node* node : shared_loads_)
+    if (home(node) != other && contains(other, node)) --result.arguments;
+  for (const Node* node : (*this)[other].loads) {
+    if (marks_[node->id] == face_)
       result.saved += sizes.bytes(*node);
-    else if (home(node) == a)
-      result.saved += sizes.bytes(*node) * (hand_over(node) ? 1 : 2);
-    else if (!contains(a, node))
+    else if (home(node) == faced_)
+      hand_over(node, other);
+    else if (!contains(faced_, node))
       ++result.arguments;
   }
   return result;
@@ -270,20 +283,25 @@ void Groups::merge(int into, int from, Between between) {
     if (!is_in_both) in.push_back(into);
     if (home(node) == from) home_[node->id] = into;
   }
+  count_loads(into, -1);
+  count_loads(from, -1);
   unite(target.loads, source.loads);
   unite(target.stores, source.stores);
-  Nodes unread;  // what one of them read from memory and the other one computes
+  Nodes inside;  // what one of them read from memory and the other one computes
   drop_if(target.loads, [&](const Node* node) {
     if (!contains(into, node)) return false;
-    if (home(node) != into)
-      unread.push_back(node);
-    else
-      drop_unwanted_store(into, node);
+    inside.push_back(node);
+    return true;
+  });
+  count_loads(into, 1);
+  drop_if(inside, [&](const Node* node) {
+    if (home(node) != into) return false;
+    drop_unwanted_store(into, node);
     return true;
   });
   source = {.version = source.version, .alive = false};
   ++target.version;
-  lose_reader(unread);
+  lose_reader(inside);
 }
 
 void Groups::recompute(int group, std::span<const Node* const> nodes) {
@@ -362,8 +380,11 @@ Groups::Snapshot Groups::snapshot(std::span<const int> groups) {
 }
 
 void Groups::restore(Snapshot before) {
-  for (std::size_t i = 0; i < before.numbers.size(); ++i)
+  for (std::size_t i = 0; i < before.numbers.size(); ++i) {
+    count_loads(before.numbers[i], -1);
     at(before.numbers[i]) = std::move(before.groups[i]);
+    count_loads(before.numbers[i], 1);
+  }
   for (; !changes_.empty(); changes_.pop_back()) {
     Membership& change = changes_.back();
     home_[change.node->id] = change.home;

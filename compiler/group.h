@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/body.h"
@@ -53,7 +54,9 @@ class Groups {
   /// The group that stores `node`; it computes it. -1 for inputs and what nobody computes any more.
   int home(const Node* node) const { return home_[node->id]; }
   /// The computed nodes and inputs that `node` reads, views looked through.
-  std::span<const Node* const> reads(const Node* node) const;
+  std::span<const Node* const> reads(const Node* node) const {
+    return {reads_.data() + first_read_[node->id], reads_.data() + first_read_[node->id + 1]};
+  }
   /// True if the caller wants `node`, as an output or to update an input.
   bool is_result(const Node* node) const { return is_result_[node->id]; }
 
@@ -62,6 +65,20 @@ class Groups {
   /// Groups that read what `group` stores, and groups whose stores it reads.
   GroupNumbers consumers(int group) const;
   GroupNumbers producers(int group) const;
+  /// The same, each once and in no order.
+  void visit_consumers(int group, auto visit) {
+    const std::uint32_t search = ++search_;
+    for (const Node* node : (*this)[group].stores)
+      for (const Node* user : users(node))
+        for (const int reader : groups_of_[user->id])
+          if (reader != group && !contains(reader, node) && !is_seen(reader, search)) visit(reader);
+  }
+  void visit_producers(int group, auto visit) {
+    const std::uint32_t search = ++search_;
+    for (const Node* node : (*this)[group].loads)
+      if (const int from = home(node); from >= 0 && from != group && !is_seen(from, search))
+        visit(from);
+  }
   /// True if `node` is stored for anybody but `group` and the groups in `besides`.
   bool is_wanted_outside(const Node* node, int group, int besides) const;
   /// Arrays that a kernel of `group` reads and writes.
@@ -74,7 +91,14 @@ class Groups {
     /// Bytes that do not cross memory any more: what both read, and what `b` reads of `a`.
     double saved = 0;
   };
-  Meeting meeting(int a, int b, NodeSizes& sizes);
+  Meeting meeting(int a, int b, NodeSizes& sizes) {
+    face(a);
+    return meeting_with(b, b, sizes);
+  }
+  /// Makes `meeting_with` cheap for one `group` and many others, as long as nothing changes.
+  void face(int group);
+  /// The meeting of the faced group and `other`; `b` is the one of them that reads.
+  Meeting meeting_with(int other, int b, NodeSizes& sizes) const;
   /// How the nodes of both read one another.
   Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
@@ -126,12 +150,19 @@ class Groups {
 
  private:
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
-  std::span<const Node* const> users(const Node* node) const;
+  std::span<const Node* const> users(const Node* node) const {
+    return {users_.data() + first_user_[node->id], users_.data() + first_user_[node->id + 1]};
+  }
+  /// True if this search has asked so of `group` before.
+  bool is_seen(int group, std::uint32_t search) {
+    return std::exchange(seen_[static_cast<std::size_t>(group)], search) == search;
+  }
   void add_group(const Node* node);
   void join_group(const Node* node, int group);
   void leave_group(const Node* node, int group);
   void find_users();
   void find_loads(int group);
+  void count_loads(int group, int by);
   void find_stores(int group);
   /// `node` may have lost a reader outside of `group`, its home.
   void drop_unwanted_store(int group, const Node* node);
@@ -157,6 +188,10 @@ class Groups {
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
   std::vector<std::uint32_t> marks_;  ///< the latest search that met it, by id of the node
+  int faced_ = -1;
+  std::uint32_t face_ = 0;       ///< the search that marks what the faced group loads
+  GroupNumbers homes_of_loads_;  ///< of the faced group
+  Nodes shared_loads_;           ///< of the faced group, what more than one group computes
   /// Where a node was before it joined or left a group.
   struct Membership {
     const Node* node;
@@ -169,6 +204,7 @@ class Groups {
   std::vector<int> chain_before_, chain_after_;
   // By id of the node.
   std::vector<int> home_;
+  std::vector<std::uint32_t> loaders_;  ///< how many groups load it
   std::vector<llvm::SmallVector<int, 2>> groups_of_;
   std::vector<bool> is_result_;
   std::vector<std::uint32_t> first_read_,
