@@ -15,7 +15,8 @@ TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
   plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
   plan.vector_chunks = vector_chunks;
   plan.lanes = schedule.threads_per_row / schedule.groups;
-  plan.parts_per_group = static_cast<int>(plan.tree.parts) / (schedule.groups * schedule.cluster);
+  plan.parts_per_group =
+      static_cast<int>(plan.tree.parts) / (schedule.groups * schedule.blocks_per_row());
   plan.accumulators_per_thread =
       static_cast<int>(plan.tree.accumulators) / (plan.lanes * vector_chunks);
   plan.is_fixed = extent.is_number();
@@ -65,10 +66,10 @@ std::string chunks_text(const TreePlan& plan) {
 }
 
 std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
-  const int groups = writer.schedule.groups * writer.schedule.cluster;
+  const int groups = writer.schedule.groups * writer.schedule.blocks_per_row();
   if (plan.tree.parts == 1) return "0";
   const std::string_view group =
-      writer.schedule.cluster == 1 ? "Shape::group()" : "Shape::group_of_cluster()";
+      writer.schedule.blocks_per_row() == 1 ? "Shape::group()" : "Shape::group_of_cluster()";
   std::string number = groups == 1 ? part
                        : part.empty() || part == "0"
                            ? std::string(group)

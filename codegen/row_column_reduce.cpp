@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
 #include <numeric>
 
+#include "codegen/joined_columns.h"
 #include "codegen/row_passes.h"
 #include "codegen/shapes.h"
-#include "compiler/cost.h"
 #include "compiler/row_column.h"
 
 namespace sinter {
@@ -25,71 +23,29 @@ class RowColumnWriter {
         out_(writer.out),
         passes_(writer),
         tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))),
+        columns_(writer, passes_, tree_),
         residues_(schedule_.pieces / tree_.parts),
-        levels_(waiting_levels(tree_, schedule_.pieces)),
-        per_group_(pieces_per_group(schedule_)) {
-    groups_ = schedule_.pieces / per_group_;
-    int widest = 4;
-    for (const BodyReduction& column : body_.columns)
-      widest = std::max(widest, state_bytes(*column.node));
-    while (neighbours_ * 2 * widest <= 16 && body_.reduced_size().number() % (neighbours_ * 2) == 0)
-      neighbours_ *= 2;
-  }
+        levels_(waiting_levels(tree_, schedule_.pieces)) {}
 
   void write() {
     writer_.vector_axis = body_.reduced_axis();
     passes_.declare_shape(0);
-    declare_piece();
-    declare_states();
-    if (loads_ahead(body_)) passes_.write_common_loads();
-    write_turns();
-    write_states();
-    write_end();
-  }
-
- private:
-  // --- pieces -----------------------------------------------------------------------------------
-
-  void declare_piece() {
-    writer_.source.grid = schedule_.pieces / schedule_.rows_per_block;
-    const std::string block = writer_.block();
-    const int per_block = schedule_.rows_per_block;
-    std::string own = block;
-    if (groups_ > 1) {
-      writer_.declare_index("group", fmt::format("{} % {}", block, groups_));
-      own = fmt::format("{} / {}", block, groups_);
-    }
-    if (per_block > 1)
-      own = fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
-                        groups_ > 1 ? "(" + own + ")" : own, per_block);
-    if (groups_ > 1) own = fmt::format("group + {} * ({})", groups_, own);
-    writer_.declare_index("piece", own);
+    columns_.declare_piece();
     if (!body_.parallel_size().is_number())
       writer_.declare_index(
           "row_chunks",
           writer_.text(ceil_div(ceil_div(body_.parallel_size(), kChunk), tree_.parts)));
+    columns_.declare();
+    if (loads_ahead(body_)) passes_.write_common_loads();
+    passes_.await_cluster();
+    write_turns();
+    columns_.write();
   }
 
+ private:
   std::string row_chunks() const {
     return body_.parallel_size().is_number() ? std::to_string(tree_.chunks_per_part) : "row_chunks";
   }
-
-  /// The states of columns that wait for their partner stand behind the exchange.
-  void declare_states() {
-    for (const BodyReduction& column : body_.columns) {
-      const std::string name = writer_.name_for(column.node, "_tree");
-      out_.line(fmt::format("ColumnStates<{}, {}, {}, {}> {}(shared_memory() + {});",
-                            writer_.state_type(*column.node), passes_.held(), levels_,
-                            schedule_.threads, name, writer_.source.shared_bytes));
-      const std::int64_t bytes =
-          std::int64_t{levels_} * passes_.held() * schedule_.threads * state_bytes(*column.node);
-      writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
-      writer_.set_result(column, name);
-      names_.push_back(name);
-    }
-  }
-
-  // --- rows -------------------------------------------------------------------------------------
 
   void write_turns() {
     const std::string part = fmt::format("piece % {}", tree_.parts);
@@ -106,22 +62,35 @@ class RowColumnWriter {
       writer_.declare_index(
           "accumulator", fmt::format("{} + {} * reversed<{}>(turn)", residue, residues_, levels_));
       write_accumulator();
-      for (const std::string& name : names_) out_.line(fmt::format("{}.finish(turn);", name));
+      for (const std::string& name : columns_.names())
+        out_.line(fmt::format("{}.finish(turn);", name));
     });
   }
 
-  /// With one row to a block all its threads agree on which rows there are; else they go on
-  /// together to the longest accumulator's end, for the barriers' sake.
+  /// True if all parts are whole, so that there is every row that one may ask for.
+  bool has_whole_parts() const {
+    return body_.parallel_size().is_number() &&
+           tree_.parts * tree_.chunks_per_part * kChunk == tree_.extent;
+  }
+  /// True if the threads of a block agree on which rows there are: one row to a block, or
+  /// accumulators of one length for each piece. Else they go on together to the end of the longest
+  /// one, for the barriers' sake.
+  bool agree_on_rows() const {
+    return schedule_.rows_per_block == 1 ||
+           (has_whole_parts() && tree_.chunks_per_part % tree_.accumulators == 0 &&
+            residues_ <= tree_.accumulators);
+  }
+
   void write_accumulator() {
-    const bool is_alone = schedule_.rows_per_block == 1;
+    const bool agree = agree_on_rows();
     out_.directive("#pragma unroll 1");
     const std::string loop =
-        is_alone ? fmt::format("for ({0} chunk = accumulator; chunk < {1}; chunk += {2})",
-                               writer_.index_type(), row_chunks(), tree_.accumulators)
-                 : fmt::format("for ({0} step = 0; step < {1}; step += {2})", writer_.index_type(),
-                               row_chunks(), tree_.accumulators);
+        agree ? fmt::format("for ({0} chunk = accumulator; chunk < {1}; chunk += {2})",
+                            writer_.index_type(), row_chunks(), tree_.accumulators)
+              : fmt::format("for ({0} step = 0; step < {1}; step += {2})", writer_.index_type(),
+                            row_chunks(), tree_.accumulators);
     out_.block(loop, [&] {
-      if (!is_alone) writer_.declare_index("chunk", "accumulator + step");
+      if (!agree) writer_.declare_index("chunk", "accumulator + step");
       writer_.declare_index(
           "first_row", fmt::format("{} * (first_chunk + chunk)", writer_.elements_per_chunk()));
       write_chunk();
@@ -165,9 +134,7 @@ class RowColumnWriter {
     std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
     std::iota(axes.begin(), axes.end(), 0);
     const Extent rows = body_.parallel_size();
-    const bool is_whole = rows.is_number() && schedule_.rows_per_block == 1 &&
-                          tree_.parts * tree_.chunks_per_part * kChunk == tree_.extent;
-    if (schedule_.rows_per_block > 1) {
+    if (!agree_on_rows()) {
       const std::string last = writer_.text(rows - Extent(1));
       writer_.declare_index("wanted_row", number);
       out_.line(
@@ -178,96 +145,8 @@ class RowColumnWriter {
       return inside();
     }
     writer_.declare_axes(writer_.declare_index("row", number), axes, "row");
-    if (is_whole) return inside();
+    if (has_whole_parts()) return inside();
     out_.block(fmt::format("if (row < {})", writer_.text(rows)), inside);
-  }
-
-  // --- the end ----------------------------------------------------------------------------------
-
-  std::string states(std::size_t column) const { return names_[column] + "_pieces"; }
-  /// Accesses to one state of each column.
-  std::int64_t accesses() const { return body_.reduced_size().number() / neighbours_; }
-
-  void write_states() {
-    writer_.add_scratch_arguments();
-    writer_.source.tickets = groups_ == 1 ? 1 : groups_ + 1;
-    Traffic& traffic = writer_.source.traffic;
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < body_.columns.size(); ++i) {
-      const Node& node = *body_.columns[i].node;
-      out_.line(fmt::format("auto* {} = reinterpret_cast<Neighbours<{}, {}>*>(workspace{});",
-                            states(i), writer_.state_type(node), neighbours_,
-                            offset == 0 ? "" : fmt::format(" + {}", offset)));
-      const std::int64_t row = body_.reduced_size().number() * state_bytes(node);
-      const std::int64_t bytes = row * schedule_.pieces;
-      offset += (bytes + 15) / 16 * 16;
-      traffic.bytes_read = traffic.bytes_read + Extent(bytes);
-      traffic.bytes_written =
-          traffic.bytes_written + Extent(bytes + (groups_ == 1 ? 0 : row * groups_));
-    }
-    writer_.source.workspace_bytes = offset;
-    passes_.for_each_vector([&](const Tile& tile) {
-      out_.directive("#pragma unroll");
-      out_.block(
-          fmt::format("for (int k = 0; k < {}; k += {})", schedule_.vector, neighbours_), [&] {
-            const auto store_all = [&] {
-              for (std::size_t i = 0; i < names_.size(); ++i)
-                out_.line(fmt::format(
-                    "store_workspace({}, piece * {} + {}, {}.neighbours<{}>({}));", states(i),
-                    accesses(),
-                    neighbours_ == 1 ? "column + k" : fmt::format("(column + k) / {}", neighbours_),
-                    names_[i], neighbours_, passes_.held_place()));
-            };
-            if (tile.count.empty())
-              store_all();
-            else
-              out_.block(fmt::format("if (k < {})", tile.count), store_all);
-          });
-    });
-  }
-
-  void for_each_access(const std::function<void()>& inside) {
-    out_.directive("#pragma unroll 1");
-    out_.block(fmt::format("for (int at = static_cast<int>(threadIdx.x); at < {}; at += {})",
-                           accesses(), schedule_.threads),
-               inside);
-  }
-
-  /// The last block of a group joins its pieces, and the last one of these the groups.
-  void write_end() {
-    const int blocks = per_group_ / schedule_.rows_per_block;
-    if (groups_ > 1) {
-      out_.line(fmt::format("if (!last_block(tickets + group, {})) return;", blocks));
-      for_each_access([&] {
-        writer_.declare_index("place", fmt::format("group * {} + at", accesses()));
-        for (std::size_t i = 0; i < names_.size(); ++i)
-          out_.line(fmt::format("store_workspace({0}, place, join_column<{1}>({0} + place, {2}));",
-                                states(i), per_group_, groups_ * accesses()));
-      });
-      out_.line(fmt::format("if (!last_block(tickets + {0}, {0})) return;", groups_));
-    } else {
-      out_.line(fmt::format("if (!last_block(tickets, {})) return;", blocks));
-    }
-    writer_.leave_rows();
-    for_each_access([&] {
-      for (std::size_t i = 0; i < names_.size(); ++i)
-        out_.line(fmt::format("const auto {}_joined = join_column<{}>({} + at, {});", names_[i],
-                              groups_ == 1 ? per_group_ : groups_, states(i), accesses()));
-      out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
-    });
-  }
-
-  void write_column() {
-    writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
-        "column", neighbours_ == 1 ? "at" : fmt::format("at * {} + k", neighbours_));
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const BodyReduction& column = body_.columns[i];
-      const std::string name = writer_.name_for(column.node);
-      out_.line(fmt::format("const {} {} = {}_joined.states[k].result();",
-                            compute_c_type(column.node->dtype), name, names_[i]));
-      writer_.set_result(column, name);
-    }
-    writer_.write_column_stores();
   }
 
   KernelWriter& writer_;
@@ -275,13 +154,10 @@ class RowColumnWriter {
   const Schedule& schedule_;
   SourceWriter& out_;
   RowPasses passes_;
-  Tree tree_;              ///< over the rows
+  Tree tree_;  ///< over the rows
+  JoinedColumns columns_;
   std::int64_t residues_;  ///< pieces of one part
   int levels_;
-  int per_group_;  ///< pieces that one block joins first
-  int groups_ = 1;
-  int neighbours_ = 1;              ///< columns whose states are moved at once
-  std::vector<std::string> names_;  ///< of the columns' states
 };
 
 }  // namespace

@@ -14,12 +14,12 @@ RowPasses::RowPasses(KernelWriter& writer)
       plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
 
 std::string RowPasses::first_of_row() const {
-  if (schedule_.cluster > 1) return "cluster_rank() == 0 && Shape::thread() == 0";
+  if (schedule_.blocks_per_row() > 1) return "cluster_rank() == 0 && Shape::thread() == 0";
   return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
 }
 
 void RowPasses::declare_shape(std::int64_t exchange_bytes) {
-  const bool has_cluster = schedule_.cluster > 1;
+  const bool has_cluster = schedule_.blocks_per_row() > 1;
   writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}{}>;",
                                schedule_.threads_per_row, schedule_.groups, plan_.tree.accumulators,
                                schedule_.vector,
@@ -46,6 +46,11 @@ void RowPasses::declare_cluster() {
                                writer_.source.shared_bytes, half));
   writer_.out.line("cluster_arrive();  // this block has started");
   writer_.source.shared_bytes += 2 * half;
+}
+
+void RowPasses::await_cluster() {
+  if (schedule_.blocks_per_row() > 1)
+    writer_.out.line("cluster_wait();  // all blocks of the cluster have started");
 }
 
 void RowPasses::declare_kept(std::span<const int> values, int rows) {
@@ -210,8 +215,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
             accumulator);
       },
       finish_part);
-  if (schedule_.cluster > 1 && pass == 0)
-    writer_.out.line("cluster_wait();  // all blocks of the cluster have started");
+  if (pass == 0 && !has_columns) await_cluster();
   for (const int index : sinks.reductions) finish_reduction(index);
 }
 
@@ -259,7 +263,7 @@ void RowPasses::finish_reduction(int index) {
       plan_.tree.extent == 0
           ? empty_result(reduction)
           : fmt::format("{}.finish({}).result()", tree_name(index),
-                        schedule_.cluster > 1 ? "exchange, cluster" : "exchange");
+                        schedule_.blocks_per_row() > 1 ? "exchange, cluster" : "exchange");
   const std::string_view type = compute_c_type(reduction.node->dtype);
   writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
   writer_.set_result(reduction, name);

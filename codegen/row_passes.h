@@ -33,6 +33,8 @@ class RowPasses {
   void declare_rows(int rows);
   /// All loads of one row.
   void write_row_loads();
+  /// In front of the first of them, where blocks share rows: until all of these have started.
+  void await_cluster();
 
   /// Which thread stores what is one per row.
   std::string first_of_row() const;

@@ -158,11 +158,10 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
   const double columns = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   double bytes = 0;
   for (const BodyReduction& column : body.columns)
-    bytes += columns * schedule.pieces * state_bytes(*column.node);
+    bytes += columns * states_left(schedule) * state_bytes(*column.node);
   cost.bytes_read += bytes;
   cost.bytes_written += bytes;
-  const double blocks = schedule.pieces / schedule.rows_per_block;
-  return std::min(1.0, blocks / target.sm_count);
+  return std::min(1.0, static_cast<double>(blocks_of(schedule)) / target.sm_count);
 }
 
 }  // namespace

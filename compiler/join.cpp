@@ -193,11 +193,11 @@ class Joiner {
   /// follow in the last block alone.
   std::string cluster_refusal(const Launch& before, const Launch& both, int added) const {
     const Kernel& first = kernel(before.kernels.front());
-    if (first.schedule.cluster > 1 && phase_in_latest(added) > 0 && both.has_tail() &&
-        kernel(added).schedule.cluster == 1)
+    if (first.schedule.blocks_per_row() > 1 && phase_in_latest(added) > 0 && both.has_tail() &&
+        kernel(added).schedule.blocks_per_row() == 1)
       return {};
     for (const Kernel* one : {&first, &kernel(added)})
-      if (const int cluster = one->schedule.cluster; cluster > 1)
+      if (const int cluster = one->schedule.blocks_per_row(); cluster > 1)
         return fmt::format(
             "rows of {} are kept by clusters of {} blocks, which only a last block can follow in "
             "one launch",

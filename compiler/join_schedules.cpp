@@ -22,8 +22,10 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
   // Tiles of a scan wait for one another in launches of their own only.
   if (kernel.kind == KernelKind::scan) schedule.split = false;
   // Where a row needs a cluster, only schedules that have one read it once.
-  const bool has_cluster = kernel.schedule.cluster > 1;
-  if (has_cluster != (schedule.cluster > 1)) return std::nullopt;
+  const bool has_cluster = kernel.schedule.blocks_per_row() > 1;
+  if (has_cluster != (schedule.blocks_per_row() > 1)) return std::nullopt;
+  // Columns can do without; other members, whose blocks would not divide by it, need not care.
+  if (schedule.joins_columns) return std::nullopt;
   if (schedule.threads == threads) return schedule;
   if (has_cluster) return std::nullopt;
   switch (kernel.kind) {
@@ -179,7 +181,7 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
                             std::vector<Schedule> schedules, const Target& target) {
   PanelCandidates result{.seconds_saved = -1};
   const bool has_others = std::ranges::any_of(members, [](const Kernel& member) {
-    return member.list >= 0 || member.schedule.cluster > 1;
+    return member.list >= 0 || member.schedule.blocks_per_row() > 1;
   });
   if (has_others) {
     result.schedules = std::move(schedules);

@@ -16,8 +16,19 @@ namespace sinter {
 /// the binary logarithm of these.
 int waiting_levels(const Tree& over_rows, std::int64_t pieces);
 
-/// How many pieces one block joins; the last block joins what these leave.
-int pieces_per_group(const Schedule& schedule);
+/// The blocks of a schedule of rows and columns.
+int blocks_of(const Schedule& schedule);
+
+/// How many states of each column come to the workspace: one for each block, or cluster of them.
+int states_left(const Schedule& schedule);
+
+/// How many of these one block joins; the last block joins what such groups leave.
+int states_per_group(const Schedule& schedule);
+
+/// How many states of one reduction a block has in shared memory, be it that they wait or that they
+/// are handed over, where a thread holds `held` of all `columns`.
+std::int64_t states_in_shared(const Tree& over_rows, const Schedule& schedule, std::int64_t held,
+                              std::int64_t columns);
 
 /// True if all of a row may be loaded before anything is done with it: no address is itself loaded.
 bool loads_ahead(const Body& body);

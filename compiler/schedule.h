@@ -47,6 +47,9 @@ struct Schedule {
   /// Rows: blocks that share one row, each with its own parts, and run at once; a cluster. They
   /// have distributed shared memory, in which they hand results over.
   int cluster = 1;
+  /// Rows and columns: the blocks of a cluster have rows of their own instead, and join the states
+  /// of the columns.
+  bool joins_columns = false;
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
   int pieces = 1;
   int blocks_per_sm = 0;   ///< that the compiler must leave registers for; 0: as it likes
@@ -63,6 +66,8 @@ struct Schedule {
   PanelSchedule panels = {};
   std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
 
+  /// Blocks that share one row.
+  int blocks_per_row() const { return joins_columns ? 1 : cluster; }
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

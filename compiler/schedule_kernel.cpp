@@ -60,7 +60,9 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)
     text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,
                         schedule.rows_per_block);
-  if (schedule.cluster > 1) text += fmt::format(", clusters of {} blocks", schedule.cluster);
+  if (schedule.cluster > 1)
+    text += fmt::format(", clusters of {} blocks{}", schedule.cluster,
+                        schedule.joins_columns ? " that join columns" : "");
   if (schedule.pieces > 1) text += fmt::format(", {} pieces", schedule.pieces);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";

@@ -1,6 +1,7 @@
 // Columns of rows that are reduced themselves: threads along a row hold states of its columns while
-// rows go by, and blocks join what they hold through the workspace. Who adds up which rows changes
-// no order: accumulators join far first, and so do pieces.
+// rows go by; a block joins what its threads hold, a cluster what its blocks do, and the last blocks
+// join what these leave in the workspace. Who adds up which rows changes no order: accumulators join
+// far first, and so do pieces.
 #pragma once
 
 /// 0 1 2 3 … as 0 2 1 3 …: in this order numbers join far first with what has just come before.
@@ -80,4 +81,25 @@ __device__ __forceinline__ State join_column(const State* states, long long step
   else
     return State::join(join_column<Count / 2>(states, 2 * step),
                        join_column<Count / 2>(states + step, 2 * step));
+}
+
+/// Joins far first `Count` states in shared memory, each `step` behind the one before.
+template <int Count, class State>
+__device__ __forceinline__ State join_slots(const State* states, int step) {
+  if constexpr (Count == 1)
+    return *states;
+  else
+    return State::join(join_slots<Count / 2>(states, 2 * step),
+                       join_slots<Count / 2>(states + step, 2 * step));
+}
+
+/// Joins far first what `Count` blocks of a cluster have where this block has `state`: number
+/// `first` and each `step` further.
+template <int Count, class State>
+__device__ __forceinline__ State join_ranks(State* state, int first = 0, int step = 1) {
+  if constexpr (Count == 1)
+    return *cluster_map(state, first);
+  else
+    return State::join(join_ranks<Count / 2>(state, first, 2 * step),
+                       join_ranks<Count / 2>(state, first + step, 2 * step));
 }

@@ -68,8 +68,8 @@ std::string reasons_text(const Program& program) {
 
 std::string resident_text(const Schedule& schedule) {
   if (!schedule.resident) return "";
-  if (schedule.cluster == 1) return " (resident)";
-  return fmt::format(" (resident in clusters of {})", schedule.cluster);
+  if (schedule.blocks_per_row() == 1) return " (resident)";
+  return fmt::format(" (resident in clusters of {})", schedule.blocks_per_row());
 }
 
 Figures figures_of(const Pattern& pattern) {

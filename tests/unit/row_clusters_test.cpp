@@ -189,7 +189,7 @@ TEST(RowClusters, AreFollowedInALaunchOfItsOwnByWhatManyBlocksDo) {
   const Program program = planned(R"(
 graph followed(x: f32[128, 131072]) {
   y = softmax x {axis = 1}
-  c = sum y {axes = [0]}
+  c = cumsum y {axis = 0}
   return y, c
 })");
   ASSERT_THAT(program.kernels, SizeIs(2));
