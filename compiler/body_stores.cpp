@@ -72,14 +72,31 @@ void BodyBuilder::add_stores() {
   // What others read it for is at hand there, and need not be read again.
   for (const std::size_t place : moved)
     if (!store_where_found(place, true)) add(place);
-  // What one of them is made of may be at hand only once another is stored.
+  // What one of them is made of may be at hand only once another is stored, or where the rows are
+  // reduced, which may be for its sake alone.
+  bool has_all_reduced = !primary_;
   while (!others.empty()) {
     const auto found =
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
-    if (found == others.end()) refuse_shape(*request_.stores[others.front()].node);
-    others.erase(found);
+    if (found != others.end())
+      others.erase(found);
+    else if (!std::exchange(has_all_reduced, true))
+      reduce_rows();
+    else
+      refuse_shape(*request_.stores[others.front()].node);
   }
   std::erase_if(body_.stores, [](const BodyStore& store) { return store.node == nullptr; });
+}
+
+void BodyBuilder::reduce_rows() {
+  for (int piece = 0; piece < cut_.pieces; ++piece) {
+    enter(piece);
+    if (is_scan(primary_->op)) evaluate(*primary_, position_of(element_, primary_->shape));
+    for (const Node* node : request_.nodes)
+      if (is_reduction(node->op) && product(node->shape) == rows_ &&
+          reduced_extent(*node) == reduced_extent(*primary_))
+        evaluate(*node, position_of(row_, node->shape));
+  }
 }
 
 bool BodyBuilder::is_stored(std::size_t place) const {
