@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/body_builder.h"
+#include "compiler/scatter_rows.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -46,7 +47,7 @@ void BodyBuilder::add_scatter() {
                                 to_string(rows_))};
     if (!store_where_found(place, true)) add_store(place);
   }
-  if (stores_only_scatter(body_)) return;
+  if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
   const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
   if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
     throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",

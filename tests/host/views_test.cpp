@@ -103,5 +103,21 @@ graph embedding_step(table: f32[50, 8], i: i64[12] {range = [0, 49]}, g: f32[12,
   EXPECT_EQ(result.launches, 1);
 }
 
+/// Rows too long to be kept: what is made of them is there before and after their sums.
+TEST(Scatter, LongRowsAreSummedWhereTheirResultsLie) {
+  const char* const text = R"(
+graph long_rows(w: f32[300, 4100], dy: f32[50, 4100], rows: i64[50] {range = [0, 20]}, columns: f32[4100]) {
+  base = mul w, columns
+  sums = index_put base, dy, rows {axes = [0], accumulate = true}
+  e = exp sums
+  y = mul w, e
+  u = index_put w, dy, rows {axes = [0]}
+  v = mul u, columns
+  return y, v
+})";
+  EXPECT_EQ(run_and_check(text).launches, 1);
+  run_and_check(text, {}, {.seed = 5, .candidates = false});
+}
+
 }  // namespace
 }  // namespace sinter::test
