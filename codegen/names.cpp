@@ -60,7 +60,8 @@ bool is_reserved_word(std::string_view name) {
       "row_of_block", "all", "totals", "prefixes", "chunks", "column_tile", "residue",
       "store_piece", "join_pieces", "place_in_tile", "cluster", "cluster_rank", "cluster_arrive",
       "cluster_wait", "cluster_map", "blocks", "own", "owned", "keep_panel", "panels", "panel",
-      "has_place", "item", "round", "end", "down", "slot", "team", "join_slots", "join_ranks"};
+      "has_place", "item", "round", "end", "down", "slot", "team", "join_slots", "join_ranks",
+      "named", "word", "own_bit", "is_begun", "results", "added"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||

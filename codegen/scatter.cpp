@@ -2,11 +2,14 @@
 // belongs to one thread from beginning to end, so nothing is atomic and sums are taken in the order
 // of the indices. For that every block reads all indices, mostly from the L2 cache. Rows stay in
 // shared memory meanwhile, and what is made of them is stored at the end; but rows that are there
-// already, since the result is written over them, are changed in memory.
+// already, since the result is written over them, are changed in memory. Rows that no SM has place
+// for are too: what is made of each as it begins is stored first, and only those that indices name
+// become sums for a while, in the place of their results.
 #include <fmt/format.h>
 
 #include "codegen/expression.h"
 #include "codegen/shapes.h"
+#include "compiler/scatter_rows.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -41,7 +44,8 @@ class ScatterWriter {
     source.shared_bytes = std::int64_t{4} * schedule.threads;
     source.has_barrier = true;
     is_kept_ = schedule.resident;
-    ensure(is_kept_ || stores_only_scatter(writer_.body),
+    is_finished_ = !is_kept_ && !stores_only_scatter(writer_.body);
+    ensure(!is_finished_ || may_sum_in_results(writer_.body),
            "what is made of scattered rows needs a schedule that keeps them");
     writer_.declare_index("first_row",
                           fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
@@ -50,25 +54,36 @@ class ScatterWriter {
     writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
     writer_.declare_index("threads", std::to_string(schedule.threads));
     if (is_kept_) declare_owned();
-    write_base();
+    if (is_finished_) {
+      declare_named();
+      write_first_results();
+    } else {
+      write_base();
+    }
     write_scan();
     // Which rows the indices name is not known, nor whether they name any.
     source.traffic.is_bound = true;
     if (is_kept_) return write_results();
+    if (is_finished_) write_named_results();
     // Rows that the indices name are written again, and read before if they are added to.
     source.traffic.writes_are_bound = true;
-    const Extent count = writer_.body.space.extent(2);
-    const Extent rows = writer_.body.space.extent(0);
-    const Extent named = provably_less(count, rows) ? count : rows;
-    const Extent again =
-        named * writer_.body.space.extent(1) * Extent(size_of(scatter_.node->dtype));
+    const Extent again = elements_named() * Extent(size_of(scatter_.node->dtype));
+    const Extent times = is_finished_ ? 2 : 1;
     source.traffic.bytes_written =
-        again + product(scatter_.node->shape) * Extent(size_of(scatter_.node->dtype));
-    if (accumulates(scatter_)) source.traffic.bytes_read = source.traffic.bytes_read + again;
+        again * times + product(scatter_.node->shape) * Extent(size_of(scatter_.node->dtype));
+    if (is_finished_ || accumulates(scatter_))
+      source.traffic.bytes_read = source.traffic.bytes_read + again;
   }
 
  private:
   SourceWriter& out() { return writer_.out; }
+
+  /// The most elements of rows that indices name.
+  Extent elements_named() const {
+    const Extent count = writer_.body.space.extent(2);
+    const Extent rows = writer_.body.space.extent(0);
+    return (provably_less(count, rows) ? count : rows) * writer_.body.space.extent(1);
+  }
 
   /// Where the element at the axes' names lies in the result.
   std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
@@ -98,6 +113,89 @@ class ScatterWriter {
                     writer_.declare_index("column", fmt::format("element % {}", columns_)), "");
           body();
         });
+  }
+
+  /// For each thread a bit per row: whether it has begun to change its elements of it.
+  void declare_named() {
+    out().line(fmt::format("unsigned* named = reinterpret_cast<unsigned*>(shared_memory() + {});",
+                           writer_.source.shared_bytes));
+    const std::int64_t words = (writer_.schedule.rows_per_block + 31) / 32;
+    writer_.source.shared_bytes += words * 4 * writer_.schedule.threads;
+    out().line(fmt::format(
+        "for (int word = 0; word < {}; ++word) named[word * threads + thread] = 0;", words));
+  }
+
+  /// Calls `use` with what is stored where the scatter's result at the axes' names is `added`.
+  void write_result_of(const std::string& added,
+                       const std::function<void(const std::string&)>& use) {
+    const BodyStore& store = writer_.body.stores[0];
+    writer_.set_text(scatter_.result, added);
+    writer_.write_in_scope(store.value, use);
+  }
+
+  /// What is made of all rows as they begin, several elements at a time: loads are under way side
+  /// by side, which stores between them would not allow.
+  void write_first_results() {
+    constexpr int kAtOnce = 8;
+    const BodyStore& store = writer_.body.stores[0];
+    const std::string_view type = compute_c_type(scatter_.node->dtype);
+    const auto for_each = [&](const std::function<void()>& body) {
+      out().directive("#pragma unroll");
+      out().block(fmt::format("for (int i = 0; i < {}; ++i)", kAtOnce), [&] {
+        const std::string element = writer_.declare_index("element", "start + i * threads");
+        out().block(fmt::format("if ({} < owned_rows * {})", element, columns_), [&] {
+          name_axes(
+              writer_.declare_index("row", fmt::format("first_row + {} / {}", element, columns_)),
+              writer_.declare_index("column", fmt::format("{} % {}", element, columns_)), "");
+          body();
+        });
+      });
+    };
+    out().block(fmt::format("for ({} start = thread; start < owned_rows * {}; start += {} * "
+                            "threads)",
+                            type_, columns_, kAtOnce),
+                [&] {
+                  out().line(fmt::format("{} results[{}];", type, kAtOnce));
+                  for_each([&] {
+                    writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+                      out().line(fmt::format("results[i] = {};", value));
+                    });
+                  });
+                  for_each([&] {
+                    write_result_of("results[i]", [&](const std::string& value) {
+                      out().line(fmt::format("results[i] = {};", value));
+                    });
+                  });
+                  for_each([&] { writer_.write_element_store(store, "results[i]"); });
+                });
+  }
+
+  /// What is made of the rows that indices have named, when all indices are done.
+  void write_named_results() {
+    const Traffic all = writer_.source.traffic;
+    const std::string words = std::to_string((writer_.schedule.rows_per_block + 31) / 32);
+    out().block(fmt::format("for (int word = 0; word < {}; ++word)", words), [&] {
+      out().block(
+          "for (unsigned left = named[word * threads + thread]; left != 0; left &= left - 1)", [&] {
+            const std::string row = writer_.declare_index(
+                "row", fmt::format("first_row + word * 32 + lowest_one_of(left)"));
+            write_owned_columns(row, [&] {
+              name_axes(row, "column", "");
+              out().line(fmt::format("const {} added = load({}, {});",
+                                     compute_c_type(scatter_.node->dtype),
+                                     writer_.result_parameter(), element()));
+              write_result_of("added", [&](const std::string& value) {
+                writer_.write_element_store(writer_.body.stores[0], value);
+              });
+            });
+          });
+    });
+    // Of everything that was loaded for all rows, no more than for the rows that are named.
+    writer_.source.traffic = all;
+    for (const Value& value : writer_.body.values)
+      if (value.kind == Value::Kind::load && depends_on(value.at, 0) && !depends_on(value.at, 2))
+        writer_.source.traffic.bytes_read =
+            writer_.source.traffic.bytes_read + elements_named() * Extent(size_of(value.dtype));
   }
 
   void write_base() {
@@ -159,15 +257,25 @@ class ScatterWriter {
     writer_.write_in_scope(scatter_.index, [&](const std::string& index) {
       const std::string row =
           writer_.declare_index("row", fmt::format("static_cast<{}>({})", type_, index));
-      writer_.declare_index("begin", fmt::format("(row - first_row) * {} % threads", columns_));
-      // The columns of the elements that this thread owns.
-      out().block(
-          fmt::format(
-              "for ({} column = thread >= begin ? thread - begin : thread - begin + threads; "
-              "column < {}; column += threads)",
-              type_, columns_),
-          [&] { write_element(row, along); });
+      if (is_finished_) {
+        out().line(
+            fmt::format("unsigned& word = named[({} - first_row) / 32 * threads + thread];", row));
+        out().line(fmt::format("const unsigned own_bit = 1u << ({} - first_row) % 32;", row));
+        out().line("const bool is_begun = (word & own_bit) != 0;");
+        out().line("word |= own_bit;");
+      }
+      write_owned_columns(row, [&] { write_element(row, along); });
     });
+  }
+
+  /// Calls `body` for each `column` of `row` whose element this thread owns.
+  void write_owned_columns(const std::string& row, const std::function<void()>& body) {
+    const std::string begin = writer_.declare_index(
+        "begin", fmt::format("({} - first_row) * {} % threads", row, columns_));
+    out().block(fmt::format("for ({} column = thread >= {} ? thread - {} : thread - {} + threads; "
+                            "column < {}; column += threads)",
+                            type_, begin, begin, begin, columns_),
+                body);
   }
 
   void write_element(const std::string& row, const std::string& along) {
@@ -182,11 +290,25 @@ class ScatterWriter {
       return;
     }
     const std::string to = writer_.result_parameter();
+    std::string old = fmt::format("load({}, {})", to, element());
+    if (is_finished_ && accumulates(scatter_)) write_old(std::exchange(old, "added"));
     writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
-      out().line(fmt::format(
-          "store({}, {}, {});", to, element(),
-          stored(combined(scatter_, fmt::format("load({}, {})", to, element()), value))));
+      out().line(
+          fmt::format("store({}, {}, {});", to, element(), stored(combined(scatter_, old, value))));
     });
+  }
+
+  /// `added`, the sum so far: what the row begins as, where its result is there instead.
+  void write_old(const std::string& in_memory) {
+    const Traffic all = writer_.source.traffic;
+    out().line(fmt::format("{} added;", compute_c_type(scatter_.node->dtype)));
+    out().block("if (is_begun)", [&] { out().line(fmt::format("added = {};", in_memory)); });
+    out().block("else", [&] {
+      writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+        out().line(fmt::format("added = {};", value));
+      });
+    });
+    writer_.source.traffic = all;  // what is made of the rows in the end counts what they are
   }
 
   void name_axes(const std::string& row, const std::string& column, const std::string& along) {
@@ -195,7 +317,8 @@ class ScatterWriter {
 
   KernelWriter& writer_;
   const BodyScatter& scatter_;
-  bool is_kept_ = false;  ///< rows stay in shared memory
+  bool is_kept_ = false;      ///< rows stay in shared memory
+  bool is_finished_ = false;  ///< rows are results in memory, sums only for a while
   std::string_view type_;
   std::string rows_;
   std::string columns_;

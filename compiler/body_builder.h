@@ -68,6 +68,8 @@ class BodyBuilder {
   void add_scatter();
   void add_stores();
   void add_store(std::size_t place);
+  /// Lets every reduction of rows be known, and what it reduces be at hand.
+  void reduce_rows();
   /// Where the store of `place` for `piece_` belongs.
   BodyStore& store_of(std::size_t place) {
     return body_.stores[static_cast<std::size_t>(piece_) * request_.stores.size() + place];

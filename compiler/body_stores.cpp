@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/body_builder.h"
+#include "compiler/scatter_rows.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -46,7 +47,7 @@ void BodyBuilder::add_scatter() {
                                 to_string(rows_))};
     if (!store_where_found(place, true)) add_store(place);
   }
-  if (stores_only_scatter(body_)) return;
+  if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
   const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
   if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
     throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
@@ -72,14 +73,31 @@ void BodyBuilder::add_stores() {
   // What others read it for is at hand there, and need not be read again.
   for (const std::size_t place : moved)
     if (!store_where_found(place, true)) add(place);
-  // What one of them is made of may be at hand only once another is stored.
+  // What one of them is made of may be at hand only once another is stored, or where the rows are
+  // reduced, which may be for its sake alone.
+  bool has_all_reduced = !primary_;
   while (!others.empty()) {
     const auto found =
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
-    if (found == others.end()) refuse_shape(*request_.stores[others.front()].node);
-    others.erase(found);
+    if (found != others.end())
+      others.erase(found);
+    else if (!std::exchange(has_all_reduced, true))
+      reduce_rows();
+    else
+      refuse_shape(*request_.stores[others.front()].node);
   }
   std::erase_if(body_.stores, [](const BodyStore& store) { return store.node == nullptr; });
+}
+
+void BodyBuilder::reduce_rows() {
+  for (int piece = 0; piece < cut_.pieces; ++piece) {
+    enter(piece);
+    if (is_scan(primary_->op)) evaluate(*primary_, position_of(element_, primary_->shape));
+    for (const Node* node : request_.nodes)
+      if (is_reduction(node->op) && product(node->shape) == rows_ &&
+          reduced_extent(*node) == reduced_extent(*primary_))
+        evaluate(*node, position_of(row_, node->shape));
+  }
 }
 
 bool BodyBuilder::is_stored(std::size_t place) const {

@@ -376,7 +376,9 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
   for (const int threads : {256, 128, 512})
     for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
       const std::int64_t per_block = rows_owned(body, target, facts, per_sm);
-      const std::int64_t most = kept > 0 ? kept : INT32_MAX;
+      const std::int64_t most = kept > 0                    ? kept
+                                : stores_only_scatter(body) ? INT32_MAX
+                                                            : kMostNamedRows;
       list.add({.threads = threads,
                 .rows_per_block = static_cast<int>(std::min(per_block, most)),
                 .resident = kept > 0});

@@ -83,13 +83,24 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
   if (result.why_not.empty()) result.why_not = split_refusal(body);
   if (result.why_not.empty()) result.why_not = final_refusal(body);
   if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
-  if (body.scatter && !stores_only_scatter(body) && rows_kept(body, target_, facts_) == 0)
-    result.why_not = fmt::format(
-        "rows of {} that stay on the SM would take so many blocks that all of them reading the "
-        "indices takes longer than memory does",
-        place_text(body.scatter->node));
+  if (result.why_not.empty()) result.why_not = scatter_refusal(body);
   if (result.why_not.empty()) result.cost = cost_of_built(std::move(answer.body), target_, facts_);
   return result;
+}
+
+/// Rows that do not stay on the SM may become sums in the place of their results, unless these are
+/// written over what they are made of.
+std::string Judge::scatter_refusal(const Body& body) const {
+  if (!body.scatter || stores_only_scatter(body) || rows_kept(body, target_, facts_) > 0) return {};
+  const Node* parameter = parameter_of_.lookup(body.stores[0].node);
+  const bool is_read = parameter && std::ranges::any_of(body.values, [&](const Value& value) {
+                         return value.kind == Value::Kind::load && value.node == parameter;
+                       });
+  if (sums_in_results(body, target_, facts_) && !is_read) return {};
+  return fmt::format(
+      "rows of {} that stay on the SM would take so many blocks that all of them reading the "
+      "indices takes longer than memory does",
+      place_text(body.scatter->node));
 }
 
 std::string Judge::split_refusal(const Body& body) const {

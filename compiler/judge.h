@@ -46,6 +46,7 @@ class Judge {
   const KernelKey& key_of(const Groups::Whole& whole);
   Finding find_out(const Groups::Whole& whole) const;
   std::string shapes_refusal(const Body& body) const;
+  std::string scatter_refusal(const Body& body) const;
   std::string split_refusal(const Body& body) const;
   std::string final_refusal(const Body& body) const;
   std::string place_text(const Node* node) const;

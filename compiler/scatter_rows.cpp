@@ -23,6 +23,17 @@ std::int64_t rows_owned(const Body& body, const Target& target, const Facts& fac
   return std::max<std::int64_t>((rows + blocks - 1) / blocks, 1);
 }
 
+bool may_sum_in_results(const Body& body) {
+  const DType dtype = body.scatter->node->dtype;
+  return body.stores.size() == 1 && body.stores[0].node->dtype == dtype &&
+         info(dtype).compute == dtype;
+}
+
+bool sums_in_results(const Body& body, const Target& target, const Facts& facts) {
+  return may_sum_in_results(body) &&
+         rows_owned(body, target, facts, kBlocksPerSm) <= kMostNamedRows;
+}
+
 std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts) {
   const BodyScatter& scatter = *body.scatter;
   const Extent row_bytes = body.space.extent(1) * Extent(size_of(scatter.node->dtype));

@@ -12,6 +12,15 @@ namespace sinter {
 /// many blocks that all of them reading the indices takes longer than memory does.
 std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts);
 
+/// True if the one result of a scatter's kernel may hold the scatter's sums for a while: they have
+/// one dtype, in which sums are taken.
+bool may_sum_in_results(const Body& body);
+/// True if what is made of rows that are not kept may be stored by the kernel that scatters them:
+/// all rows as they begin, then once more those that indices name.
+bool sums_in_results(const Body& body, const Target& target, const Facts& facts);
+/// The most rows per block then: each thread keeps a bit of each.
+inline constexpr int kMostNamedRows = 512;
+
 /// Rows per block, where `per_sm` blocks of an SM own all of them.
 std::int64_t rows_owned(const Body& body, const Target& target, const Facts& facts, int per_sm);
 

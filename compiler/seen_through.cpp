@@ -21,7 +21,7 @@ std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site
   const Extent first = floor_div(begin, step);
   site.conditions.push_back(
       {.at = space.plain(place), .begin = first, .end = first + view.shape[axis]});
-  place = space.add(place, constant_index(Extent(0) - first));
+  place = space.bounded(space.add(place, constant_index(Extent(0) - first)), view.shape[axis]);
   return site;
 }
 

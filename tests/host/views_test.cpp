@@ -44,6 +44,27 @@ graph backwards(x: f32[8, 6], y: f32[n, 6]) {
                 {{"n", 5}});
 }
 
+TEST(Views, SlicesOfRowsAreStoredWhereTheRowsAreMade) {
+  const RunResult result = run_and_check(R"(
+graph sink(x: f32[6, 40, 33], s: f32[6]) {
+  sinks = reshape s {shape = [6, 1, 1]}
+  column = broadcast_to sinks {shape = [6, 40, 1]}
+  all = concat x, column {axis = 2}
+  m = max all {axes = [2], keep = true}
+  d = sub all, m
+  e = exp d
+  t = sum e {axes = [2], keep = true}
+  p = div e, t
+  own = slice p {axis = 2, begin = 0, end = 33}
+  y = reshape own {shape = [240, 33]}
+  c = cumsum all {axis = 2}
+  odd = slice c {axis = 2, begin = 1, end = 32, step = 2}
+  z = reshape odd {shape = [240, 16]}
+  return y, z
+})");
+  EXPECT_EQ(result.launches, 1);
+}
+
 TEST(Random, NumbersDependOnSeedOffsetAndElementAlone) {
   const char* const text = R"(
 graph random(seed: i64[], offset: i64, x: f32[13, 40], h: bf16[9, 64]) {
@@ -80,6 +101,22 @@ graph embedding_step(table: f32[50, 8], i: i64[12] {range = [0, 49]}, g: f32[12,
   update table, new
 })");
   EXPECT_EQ(result.launches, 1);
+}
+
+/// Rows too long to be kept: what is made of them is there before and after their sums.
+TEST(Scatter, LongRowsAreSummedWhereTheirResultsLie) {
+  const char* const text = R"(
+graph long_rows(w: f32[300, 4100], dy: f32[50, 4100], rows: i64[50] {range = [0, 20]}, columns: f32[4100]) {
+  base = mul w, columns
+  sums = index_put base, dy, rows {axes = [0], accumulate = true}
+  e = exp sums
+  y = mul w, e
+  u = index_put w, dy, rows {axes = [0]}
+  v = mul u, columns
+  return y, v
+})";
+  EXPECT_EQ(run_and_check(text).launches, 1);
+  run_and_check(text, {}, {.seed = 5, .candidates = false});
 }
 
 }  // namespace

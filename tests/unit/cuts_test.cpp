@@ -185,6 +185,28 @@ graph query_norm(x: f32[1000, 16, 128]) {
   EXPECT_THAT(body.stores, SizeIs(2));
 }
 
+/// The row's own elements and a number that competes with them, which is no result.
+TEST(MovedStoresTest, ASliceOfTheRowsIsStoredWhereTheyAreMade) {
+  const Body body = body_of(R"(
+graph sink(x: f32[64, 40, 96], s: f32[64]) {
+  sinks = reshape s {shape = [64, 1, 1]}
+  column = broadcast_to sinks {shape = [64, 40, 1]}
+  all = concat x, column {axis = 2}
+  m = max all {axes = [2], keep = true}
+  d = sub all, m
+  e = exp d
+  t = sum e {axes = [2], keep = true}
+  p = div e, t
+  own = slice p {axis = 2, begin = 0, end = 96}
+  y = reshape own {shape = [2560, 96]}
+  return y
+})");
+  EXPECT_EQ(body.reductions.size(), 2U);
+  ASSERT_THAT(body.stores, SizeIs(1));
+  EXPECT_TRUE(body.stores[0].varies);
+  EXPECT_THAT(body.stores[0].conditions, SizeIs(1));
+}
+
 /// Each element would be a sector of its own.
 TEST(MovedStoresTest, ATransposedResultIsLeftToTiles) {
   const Program program = planned(R"(

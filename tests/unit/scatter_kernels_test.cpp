@@ -64,8 +64,45 @@ TEST(ScatterKernelsTest, ManyLongRowsAreNotKeptFromManyIndices) {
 graph vocabulary(dy: f32[16384, 1024], rows: i64[16384]) {
   zero = full {shape = [50000, 1024], value = 0, dtype = f32}
   sums = index_put zero, dy, rows {axes = [0], accumulate = true}
-  y = mul sums, 0.5
+  y = cast sums {to = bf16}
   return y
+})");
+  ASSERT_THAT(program.boundaries, Not(IsEmpty()));
+  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("all of them reading the indices"));
+}
+
+/// A result of the sums' dtype has place for them until all indices are done.
+TEST(ScatterKernelsTest, RowsThatAreNotKeptAreSummedWhereTheirResultsLie) {
+  const Program program = planned(R"(
+graph vocabulary(head: bf16[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]) {
+  zero = full {shape = [50000, 1024], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  wide = cast head {to = f32}
+  y = add wide, sums
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_FALSE(program.kernels[0].schedule.resident);
+  const Source source = emitted(program);
+  EXPECT_TRUE(source.traffic.writes_are_bound);
+  constexpr std::int64_t kAll = 50000 * 1024, kNamed = 16384 * 1024;
+  // Rows that indices name become sums, and results once more.
+  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), kAll * 4 + 2 * kNamed * 4);
+  EXPECT_EQ(evaluate(source.traffic.bytes_read, {}),
+            (kAll + kNamed) * 2 + 2 * kNamed * 4 + 2 * 16384 * 8);
+  EXPECT_LE(source.shared_bytes, 48 * 1024);
+}
+
+/// The second time that a result is made, its operands must still be there.
+TEST(ScatterKernelsTest, RowsThatAreNotKeptAreNotSummedOverWhatTheyAreMadeOf) {
+  const Program program = planned(R"(
+graph step(table: f32[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]) {
+  zero = full {shape = [50000, 1024], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  decay = mul table, 0.5
+  new = add decay, sums
+  update table, new
 })");
   ASSERT_THAT(program.boundaries, Not(IsEmpty()));
   EXPECT_THAT(program.boundaries[0].reason, HasSubstr("all of them reading the indices"));
@@ -88,7 +125,8 @@ graph long_rows(dy: f32[64, 8192], rows: i64[64]) {
   zero = full {shape = [100, 8192], value = 0, dtype = f32}
   sums = index_put zero, dy, rows {axes = [0], accumulate = true}
   y = exp sums
-  return y
+  z = cast y {to = bf16}
+  return z
 })");
   ASSERT_THAT(program.boundaries, Not(IsEmpty()));
   EXPECT_THAT(program.boundaries[0].reason, HasSubstr("32768 bytes, is too long to be kept"));
