@@ -128,7 +128,7 @@ class RowColumnCandidates {
     const std::int64_t stride = std::int64_t{row.threads / row.groups} * chunks;
     const std::int64_t tiles = (along_.chunks_per_part + stride - 1) / stride;
     row.held = tiles * vector * (parts / row.groups);
-    if (registers(row, 1) > most_registers(row.threads)) return std::nullopt;
+    if (!finds_registers(row, 1, row.threads)) return std::nullopt;
     return row;
   }
 
@@ -137,17 +137,22 @@ class RowColumnCandidates {
     constexpr std::int64_t kForTheRest = 22;
     constexpr std::int64_t kForRows = 8;
     constexpr std::int64_t kForMoreSums = 8;
+    constexpr std::int64_t kForGuards = 24;  // of vectors that may end early
     return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest + kForRows * ahead +
+           (along_.extent % row.vector == 0 ? 0 : kForGuards) +
            kForMoreSums * (static_cast<std::int64_t>(body_.columns.size()) - 1) +
            accumulator_words_ * along_.accumulators * row.groups / row.threads;
   }
-  std::int64_t most_registers(int threads) const {
-    // What is estimated is too little where a thread has much to do.
-    constexpr int kMostEstimated = 224;
-    return std::min(kMostEstimated, target_.registers_per_sm / threads);
-  }
   /// NVRTC takes up to a third more than what is estimated, and mostly less than that.
   static std::int64_t with_margin(std::int64_t registers) { return registers * 5 / 4; }
+  /// Blocks of a cluster, and more rows than make 128 threads, only where they surely find theirs.
+  bool finds_registers(const Row& row, int ahead, int threads) const {
+    constexpr int kMostEstimated = 192;
+    const std::int64_t estimated = registers(row, ahead);
+    const std::int64_t most = target_.registers_per_sm / threads;
+    const bool has_margin = row.cluster > 1 || (threads > 128 && threads > row.threads);
+    return estimated <= kMostEstimated && (has_margin ? with_margin(estimated) : estimated) <= most;
+  }
   int blocks_with_registers(const Row& row, const Schedule& schedule) const {
     const std::int64_t registers =
         std::min<std::int64_t>(with_margin(this->registers(row, schedule.unroll)),
@@ -167,11 +172,7 @@ class RowColumnCandidates {
       // More rows to a block only where clusters share none.
       if (threads > 128 && (row.cluster > 1 || row.threads >= threads)) continue;
       const int together = rows_together(row, threads);
-      if (registers(row, ahead) > most_registers(row.threads)) continue;
-      // More rows only where they surely find their registers.
-      if (threads > 128 &&
-          with_margin(registers(row, ahead)) > target_.registers_per_sm / (together * row.threads))
-        continue;
+      if (!finds_registers(row, ahead, together * row.threads)) continue;
       int before = 0;
       for (const int scale : {1, 2, 4, 8}) {
         Schedule schedule = schedule_of(row, ahead, scale, together);
