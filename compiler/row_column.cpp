@@ -54,15 +54,21 @@ class RowColumnCandidates {
         plan_(loads_ahead(body) ? plan_loaded_passes(body) : plan_resident_passes(body)) {
     for (const int kept : plan_.kept) {
       const Value& value = body.values[static_cast<std::size_t>(kept)];
-      if (value.kind != Value::Kind::load)
-        fixed_bytes_ += size_of(info(value.dtype).compute);
-      else if (loads_ahead(body) && !is_same_in_rows(body, value))
+      const bool is_load = value.kind == Value::Kind::load;
+      if (is_load && loads_ahead(body) && !is_same_in_rows(body, value))
         loaded_bytes_ += size_of(value.dtype);
-      else
+      else if (is_load && !loads_ahead(body))
         fixed_bytes_ += size_of(value.dtype);
+      else  // what all rows have in common is converted in front of the loop over them
+        fixed_bytes_ += size_of(info(value.dtype).compute);
     }
-    for (int pass = 0; pass < body.passes(); ++pass)
-      reducing_passes_ += std::ranges::count(body.reductions, pass, &BodyReduction::stage) > 0;
+    for (int pass = 0; pass < body.passes(); ++pass) {
+      std::int64_t words = 0;
+      for (const BodyReduction& reduction : body.reductions)
+        if (reduction.stage == pass) words += state_bytes(*reduction.node) / 4;
+      accumulator_words_ = std::max(accumulator_words_, words);
+      reducing_passes_ += words > 0;
+    }
     for (const BodyReduction& column : body.columns) state_bytes_ += state_bytes(*column.node);
     fixed_bytes_ += state_bytes_;
     element_bytes_ = static_cast<double>(loaded_bytes_);
@@ -122,20 +128,37 @@ class RowColumnCandidates {
     const std::int64_t stride = std::int64_t{row.threads / row.groups} * chunks;
     const std::int64_t tiles = (along_.chunks_per_part + stride - 1) / stride;
     row.held = tiles * vector * (parts / row.groups);
-    if (registers(row, 1) > most_registers(row.threads)) return std::nullopt;
+    if (!finds_registers(row, 1, row.threads)) return std::nullopt;
     return row;
   }
 
   /// What a thread takes with `ahead` rows under way.
   std::int64_t registers(const Row& row, int ahead) const {
-    constexpr std::int64_t kForTheRest = 24;
+    constexpr std::int64_t kForTheRest = 22;
     constexpr std::int64_t kForRows = 8;
-    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest + kForRows * ahead;
+    constexpr std::int64_t kForMoreSums = 8;
+    constexpr std::int64_t kForGuards = 24;  // of vectors that may end early
+    return row.held * (fixed_bytes_ + ahead * loaded_bytes_) / 4 + kForTheRest + kForRows * ahead +
+           (along_.extent % row.vector == 0 ? 0 : kForGuards) +
+           kForMoreSums * (static_cast<std::int64_t>(body_.columns.size()) - 1) +
+           accumulator_words_ * along_.accumulators * row.groups / row.threads;
   }
-  std::int64_t most_registers(int threads) const {
-    // What is estimated is too little where a thread has much to do.
-    constexpr int kMostEstimated = 224;
-    return std::min(kMostEstimated, target_.registers_per_sm / threads);
+  /// NVRTC takes up to a third more than what is estimated, and mostly less than that.
+  static std::int64_t with_margin(std::int64_t registers) { return registers * 5 / 4; }
+  /// Blocks of a cluster, and more rows than make 128 threads, only where they surely find theirs.
+  bool finds_registers(const Row& row, int ahead, int threads) const {
+    constexpr int kMostEstimated = 192;
+    const std::int64_t estimated = registers(row, ahead);
+    const std::int64_t most = target_.registers_per_sm / threads;
+    const bool has_margin = row.cluster > 1 || (threads > 128 && threads > row.threads);
+    return estimated <= kMostEstimated && (has_margin ? with_margin(estimated) : estimated) <= most;
+  }
+  int blocks_with_registers(const Row& row, const Schedule& schedule) const {
+    const std::int64_t registers =
+        std::min<std::int64_t>(with_margin(this->registers(row, schedule.unroll)),
+                               target_.registers_per_sm / schedule.threads);
+    return blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
+                         shared_bytes(row, schedule));
   }
 
   /// `ahead` rows are loaded at once. The best of each kind: the prediction knows little of what
@@ -149,7 +172,7 @@ class RowColumnCandidates {
       // More rows to a block only where clusters share none.
       if (threads > 128 && (row.cluster > 1 || row.threads >= threads)) continue;
       const int together = rows_together(row, threads);
-      if (registers(row, ahead) > most_registers(together * row.threads)) continue;
+      if (!finds_registers(row, ahead, together * row.threads)) continue;
       int before = 0;
       for (const int scale : {1, 2, 4, 8}) {
         Schedule schedule = schedule_of(row, ahead, scale, together);
@@ -206,9 +229,7 @@ class RowColumnCandidates {
 
   /// What a schedule takes, roughly.
   Timed timed(const Row& row, Schedule schedule) const {
-    const int there =
-        blocks_per_sm(target_, schedule.threads, static_cast<int>(registers(row, schedule.unroll)),
-                      shared_bytes(row, schedule));
+    const int there = blocks_with_registers(row, schedule);
     if (there == 0) return {.schedule = std::move(schedule)};
     const int sms = sms_with_clusters(schedule.cluster);
     const int wanted = (blocks_of(schedule) + sms - 1) / sms;
@@ -280,7 +301,8 @@ class RowColumnCandidates {
   std::int64_t loaded_bytes_ = 0;  ///< the loads of a row
   int largest_ = 1;
   int reducing_passes_ = 0;
-  double element_bytes_ = 0;  ///< loaded and stored, as far as rows differ in it
+  std::int64_t accumulator_words_ = 0;  ///< of one accumulator, in the pass that reduces most
+  double element_bytes_ = 0;            ///< loaded and stored, as far as rows differ in it
   std::vector<Timed> list_;
 };
 

@@ -59,8 +59,8 @@ TEST_P(SharedRowsAndColumns, AreReadOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, SharedRowsAndColumns,
                          testing::Values(Rows{"f32", 125, 20005}, Rows{"bf16", 128, 30522},
-                                         Rows{"f16", 127, 20003}, Rows{"f64", 126, 16388},
-                                         Rows{"bf16", 64, 50265}));
+                                         Rows{"f16", 95, 28003}, Rows{"f64", 126, 16388},
+                                         Rows{"bf16", 120, 50265}));
 
 TEST(RowColumnClusters, OfRowsThatAreASymbol) {
   const RunResult run = run_and_check(gradient("f32", "rows", 20005), {{"rows", 126}});
@@ -117,8 +117,7 @@ TEST_P(JoinedStates, HaveTheBitsOfAllOthers) {
     });
   };
   EXPECT_TRUE(has(false, true));
-  EXPECT_TRUE(has(true, true));
-  EXPECT_TRUE(has(true, false) || columns <= 128);  // whose rows have a few threads each
+  EXPECT_TRUE(has(true, columns <= 128));  // then rows have a few threads each
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, JoinedStates,

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "codegen/emit.h"
 #include "codegen/prelude.h"
 #include "compiler/plan.h"
@@ -75,6 +78,35 @@ graph rows(x: f32[9, 131072], h: bf16[9, 131072]) {
       EXPECT_EQ(unit.reports[i].spill_bytes, 0) << sources[i].text;
   }
   EXPECT_GE(clusters, 6);
+}
+
+/// Rows whose columns are reduced too: each block has its own, or its part of one.
+TEST_F(Clusters, SpillNothingWhereTheyJoinColumnsOrShareTheirRows) {
+  for (const char* shape : {"[4096, 1536]", "[32768, 768]", "[8192, 29056]", "[2048, 20005]"}) {
+    std::string text = R"(
+graph gradient(x: bf16SHAPE, g: bf16SHAPE) {
+  h = cast x {to = f32}
+  f = cast g {to = f32}
+  p = mul h, f
+  s = sum p {axes = [1], keep = true}
+  m = mul h, s
+  d = sub f, m
+  y = cast d {to = bf16}
+  c = sum d {axes = [0]}
+  return y, c
+})";
+    for (std::size_t at = text.find("SHAPE"); at != text.npos; at = text.find("SHAPE"))
+      text.replace(at, 5, shape);
+    const Program program = plan(parse(text), *find_target("h200"), {.symbols = {}}, {});
+    ASSERT_EQ(program.kernels.size(), 1U);
+    const Kernel& kernel = program.kernels[0];
+    ASSERT_EQ(kernel.kind, KernelKind::row_column_reduce);
+    const auto has_cluster = [](const Schedule& schedule) { return schedule.cluster > 1; };
+    const auto first = std::ranges::find_if(kernel.candidates, has_cluster);
+    ASSERT_NE(first, kernel.candidates.end()) << shape;
+    const Source source = emit(program, kernel, *first, "gradient");
+    EXPECT_EQ(compile_unit({&source, 1}, "sm_90").reports[0].spill_bytes, 0) << source.text;
+  }
 }
 
 }  // namespace
