@@ -135,10 +135,10 @@ std::string PanelRounds::function(std::string_view index_type) const {
     const std::string name = fmt::format("from_{}", i);
     parameters.push_back(fmt::format("const {}* __restrict__ {}", type, name));
     out.line(
-        fmt::format("keep_panel<{}, {}, {}>({}, outer * {} + group * {}{}, {}, "
+        fmt::format("keep_panel<{}, {}, {}, {}>({}, outer * {} + group * {}{}, {}, "
                     "reinterpret_cast<{}*>(panel{}));",
-                    copy.vector, copy.lines, copy.length, name, access.outer_stride,
-                    chosen_.channels * access.channel_stride,
+                    schedule_.threads, copy.vector, copy.lines, copy.length, name,
+                    access.outer_stride, chosen_.channels * access.channel_stride,
                     access.offset == 0 ? "" : fmt::format(" + {}", access.offset),
                     fmt::format("{}{}", copy.stride, index_type == "int" ? "" : "ll"), type,
                     copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin)));
@@ -153,8 +153,10 @@ std::string PanelRounds::function(std::string_view index_type) const {
         program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
   const std::string head = fmt::format("// keeps {} of {} channels of {} for all phases\n",
                                        chosen_.channels, panels_.channels, fmt::join(names, ", "));
+  // Called rather than written out wherever it is: compilers would keep what all calls have in
+  // common in registers, through all members.
   return head + fmt::format(
-                    "static __device__ __forceinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
+                    "static __device__ __noinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
                     fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
 }
 

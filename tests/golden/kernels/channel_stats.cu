@@ -8,19 +8,19 @@
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_0
 
 // keeps 16 of 64 channels of x for all phases
-static __device__ __forceinline__ void
+static __device__ __noinline__ void
 channel_stats_0_keep(const float* __restrict__ from_0,
                      unsigned char* panel,
                      const int outer,
                      const int group) {
-  keep_panel<4, 1, 12544>(from_0, outer * 50176 + group * 12544, 784, reinterpret_cast<float*>(panel));
+  keep_panel<128, 4, 1, 12544>(from_0, outer * 50176 + group * 12544, 784, reinterpret_cast<float*>(panel));
   block_barrier();
 }
 
 // phase 0: row_reduce · threads 128, vector 4, 32 per row, 4 rows per block
 //   sum_1 = sum x {axes = [2, 3], keep = false} : f32[32, 64]
 // reads 0 bytes, writes 8192
-static __device__ __forceinline__ void
+static __device__ __noinline__ void
 channel_stats_0_0(float* sum_1_out,
                   const float* x_kept,
                   const int block) {
@@ -50,7 +50,7 @@ channel_stats_0_0(float* sum_1_out,
 //   v_sum = sum sum_1 {axes = [0], keep = false} : f32[64]
 //   m = div v_sum, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
-static __device__ __forceinline__ void
+static __device__ __noinline__ void
 channel_stats_0_1(const float* sum_1_in,
                   float* m_out,
                   const int block) {
@@ -88,7 +88,7 @@ channel_stats_0_1(const float* sum_1_in,
 //   mul_6 = mul v_deviation, v_deviation : f32[32, 64, 28, 28]
 //   sum_7 = sum mul_6 {axes = [2, 3], keep = false} : f32[32, 64]
 // reads 256 bytes, writes 8192
-static __device__ __forceinline__ void
+static __device__ __noinline__ void
 channel_stats_0_2(const float* m_in,
                   float* sum_7_out,
                   const float* x_kept,
@@ -124,7 +124,7 @@ channel_stats_0_2(const float* m_in,
 //   v_squares = sum sum_7 {axes = [0], keep = false} : f32[64]
 //   v = div v_squares, 25088.0 : f32[64]
 // reads 8192 bytes, writes 256
-static __device__ __forceinline__ void
+static __device__ __noinline__ void
 channel_stats_0_3(const float* sum_7_in,
                   float* __restrict__ v_out,
                   const int block) {
