@@ -4,40 +4,56 @@
 
 // The vectors from number `first` on, of which there are kCount: each thread has some kThreads
 // apart, all of them on their way before the first is there.
-template <int kThreads, int kCount, int kPerLine, class T, int kVector, class Index>
-__device__ __forceinline__ void keep_vectors(const T* from, Index start, Index stride,
-                                             Vector<T, kVector>* to, unsigned first) {
-  constexpr int kAtOnce = (kCount + kThreads - 1) / kThreads;
-  const unsigned thread = threadIdx.x;
-  Vector<T, kVector> ahead[kAtOnce];
-#pragma unroll
-  for (int u = 0; u < kAtOnce; ++u) {
-    const unsigned at = first + thread + u * kThreads;
-    if ((u + 1) * kThreads <= kCount || thread < kCount - u * kThreads)
-      ahead[u] = load<kVector>(from, start + static_cast<Index>(at / kPerLine) * stride +
-                                         static_cast<Index>(at % kPerLine * kVector));
-  }
-#pragma unroll
-  for (int u = 0; u < kAtOnce; ++u)
-    if ((u + 1) * kThreads <= kCount || thread < kCount - u * kThreads)
-      to[first + thread + u * kThreads] = ahead[u];
-}
+template <class T, int kThreads, int kVector, int kPerLine, int kCount>
+struct PanelVectors {
+  static constexpr int kAtOnce = (kCount + kThreads - 1) / kThreads;
+  Vector<T, kVector> ahead[kAtOnce > 0 ? kAtOnce : 1];
 
-// Copies kLines lines of kLength elements, `stride` elements apart in memory from `start` on, to
-// `to`, one behind the other. All kThreads threads of the block take part; a barrier must follow.
-template <int kThreads, int kVector, int kLines, int kLength, class T, class Index>
-__device__ __forceinline__ void keep_panel(const T* from, Index start, Index stride, T* to) {
+  static __device__ __forceinline__ bool exists(int u) {
+    return (u + 1) * kThreads <= kCount || static_cast<int>(threadIdx.x) < kCount - u * kThreads;
+  }
+  template <class Index>
+  __device__ __forceinline__ void load_ahead(const T* from, Index start, Index stride, int first) {
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const unsigned at = static_cast<unsigned>(first + u * kThreads) + threadIdx.x;
+      if (exists(u))
+        ahead[u] = load<kVector>(from, start + static_cast<Index>(at / kPerLine) * stride +
+                                           static_cast<Index>(at % kPerLine * kVector));
+    }
+  }
+  __device__ __forceinline__ void keep(T* to, int first) const {
+    auto* const kept = reinterpret_cast<Vector<T, kVector>*>(to);
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u)
+      if (exists(u)) kept[first + u * kThreads + static_cast<int>(threadIdx.x)] = ahead[u];
+  }
+};
+
+// How kLines lines of kLength elements, which lie `stride` apart in memory from `start` on, come to
+// stand one behind the other. All kThreads threads of the block take part, in rounds of 8 vectors
+// each; what is left has its loads and stores apart, so that it can be on its way with that of
+// other arrays. A barrier must follow.
+template <class T, int kThreads, int kVector, int kLines, int kLength>
+struct PanelCopy {
   static_assert(kLength % kVector == 0, "lines have whole vectors");
-  constexpr int kPerLine = kLength / kVector;
-  constexpr int kVectors = kLines * kPerLine;
-  constexpr int kPerRound = 8 * kThreads;
-  constexpr int kInRounds = kVectors / kPerRound * kPerRound;
-  auto* const kept = reinterpret_cast<Vector<T, kVector>*>(to);
+  static constexpr int kPerLine = kLength / kVector;
+  static constexpr int kPerRound = 8 * kThreads;
+  static constexpr int kInRounds = kLines * kPerLine / kPerRound * kPerRound;
+  PanelVectors<T, kThreads, kVector, kPerLine, kLines * kPerLine - kInRounds> rest;
+
+  template <class Index>
+  __device__ __forceinline__ void copy_rounds(const T* from, Index start, Index stride, T* to) {
 #pragma unroll 1
-  for (int first = 0; first < kInRounds; first += kPerRound)
-    keep_vectors<kThreads, kPerRound, kPerLine>(from, start, stride, kept,
-                                                static_cast<unsigned>(first));
-  if constexpr (kInRounds < kVectors)
-    keep_vectors<kThreads, kVectors - kInRounds, kPerLine>(from, start, stride, kept,
-                                                           static_cast<unsigned>(kInRounds));
-}
+    for (int first = 0; first < kInRounds; first += kPerRound) {
+      PanelVectors<T, kThreads, kVector, kPerLine, kPerRound> round;
+      round.load_ahead(from, start, stride, first);
+      round.keep(to, first);
+    }
+  }
+  template <class Index>
+  __device__ __forceinline__ void load_rest(const T* from, Index start, Index stride) {
+    rest.load_ahead(from, start, stride, kInRounds);
+  }
+  __device__ __forceinline__ void keep_rest(T* to) const { rest.keep(to, kInRounds); }
+};

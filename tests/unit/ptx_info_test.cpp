@@ -106,7 +106,7 @@ TEST(PtxInfoTest, AKernelThatIsNotThereIsABug) {
 }
 
 /// As NVRTC writes calls: arguments are stored, and the call names them over several lines.
-TEST(PtxInfo, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
+TEST(PtxInfoTest, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
   const std::string function = R"(
 .func copy(
 	.param .b64 copy_param_0,

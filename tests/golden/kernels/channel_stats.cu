@@ -13,7 +13,10 @@ channel_stats_0_keep(const float* __restrict__ from_0,
                      unsigned char* panel,
                      const int outer,
                      const int group) {
-  keep_panel<128, 4, 1, 12544>(from_0, outer * 50176 + group * 12544, 784, reinterpret_cast<float*>(panel));
+  PanelCopy<float, 128, 4, 1, 12544> copy_0;
+  copy_0.copy_rounds(from_0, outer * 50176 + group * 12544, 784, reinterpret_cast<float*>(panel));
+  copy_0.load_rest(from_0, outer * 50176 + group * 12544, 784);
+  copy_0.keep_rest(reinterpret_cast<float*>(panel));
   block_barrier();
 }
 
