@@ -8,11 +8,10 @@
 #include <set>
 #include <tuple>
 
+#include "codegen/exchanged.h"
 #include "codegen/kernel_writer.h"
 #include "codegen/panel_rounds.h"
 #include "codegen/shapes.h"
-#include "compiler/kernel_body.h"
-#include "compiler/parts.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -31,6 +30,7 @@ struct Parameter {
 struct Callee {
   MemberFunction function;
   std::size_t members = 0;
+  bool is_called = false;  ///< rather than written out wherever it is called
 };
 
 /// The type of a value in a table that is handed on as an argument of type `c_type`.
@@ -54,7 +54,7 @@ class JoinedWriter {
   }
 
   Source write() {
-    const std::set<int> between = exchanged();
+    const std::set<int> between = exchanged_buffers(program_, kernel_);
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       read_once(i);
@@ -76,34 +76,13 @@ class JoinedWriter {
   }
 
  private:
-  /// The buffers that a member writes and another one touches, all their parts included.
-  std::set<int> exchanged() const {
-    std::map<int, std::set<std::size_t>> touched_by;  // wholes
-    std::set<int> written;                            // likewise
-    for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
-      for (const Value& value : body_of(program_, kernel_.members[i]).values)
-        if (value.kind == Value::Kind::load)
-          touched_by[whole_of(program_, program_.buffer_of.lookup(value.node))].insert(i);
-      for (const Store& store : kernel_.members[i].stores) {
-        const int whole = whole_of(program_, store.buffer);
-        touched_by[whole].insert(i);
-        written.insert(whole);
-      }
-    }
-    std::erase_if(written, [&](int buffer) { return touched_by.at(buffer).size() < 2; });
-    std::set<int> result;
-    for (std::size_t i = 0; i < program_.buffers.size(); ++i)
-      if (written.contains(whole_of(program_, static_cast<int>(i))))
-        result.insert(static_cast<int>(i));
-    return result;
-  }
-
   void write_member(std::size_t number, const std::set<int>& exchanged) {
     const Kernel& member = kernel_.members[number];
     const auto written = [&](std::string_view name, bool is_anonymous) {
       KernelWriter writer(program_, member, schedule_.members[number], name);
       writer.become_member(exchanged);
-      if (member.list >= 0) writer.become_listed(is_anonymous);
+      if (member.list >= 0) writer.become_listed();
+      if (is_anonymous) writer.become_anonymous();
       if (panels_) panels_->read_from_panels(writer, number);
       write_shape(writer);
       MemberFunction function = writer.finish_member();
@@ -113,20 +92,35 @@ class JoinedWriter {
     };
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
-    if (member.list >= 0) {
+    if (member.list >= 0 || may_be_repeated(member)) {
       // Members run the same code if they have the same text, names aside.
       MemberFunction function = written("member", true);
-      callee = callee_of_code_.try_emplace(std::move(function.code), callee).first->second;
+      callee = callee_of_code_.try_emplace({member.list >= 0, std::move(function.code)}, callee)
+                   .first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].members;
+        callees_[callee].is_called |= member.list < 0;
         callee_of_.push_back(callee);
+        kept_of_.push_back(std::move(function.kept));
         sources_.push_back(std::move(function.source));
         return;
       }
     }
-    callees_.push_back({.function = written(name, false), .members = 1});
+    // What blocks that keep panels do is taken apart, since they do much: compilers take longer for
+    // one long function than for its parts, which need no more registers.
+    callees_.push_back(
+        {.function = written(name, false), .members = 1, .is_called = panels_.has_value()});
     callee_of_.push_back(callee);
+    kept_of_.push_back(callees_.back().function.kept);
     sources_.push_back(callees_.back().function.source);
+  }
+
+  /// True if another member has as many ops and results.
+  bool may_be_repeated(const Kernel& member) const {
+    return std::ranges::count_if(kernel_.members, [&](const Kernel& other) {
+             return other.kind == member.kind && other.nodes.size() == member.nodes.size() &&
+                    other.stores.size() == member.stores.size();
+           }) > 1;
   }
 
   // --- parameters -------------------------------------------------------------------------------
@@ -135,7 +129,7 @@ class JoinedWriter {
   /// them.
   void read_once(std::size_t number) {
     Source& member = sources_[number];
-    if (callees_[callee_of_[number]].members == 1) return;
+    if (kernel_.members[number].list < 0 || callees_[callee_of_[number]].members == 1) return;
     for (std::size_t i = 0; i < member.arguments.size(); ++i) {
       const Argument& argument = member.arguments[i];
       const auto read = member.read_of.find(argument.index);
@@ -230,7 +224,7 @@ class JoinedWriter {
 
   // --- phases -----------------------------------------------------------------------------------
 
-  /// Members with blocks side by side that one function does the work of.
+  /// A member, or those of a list with blocks side by side that one function does the work of.
   using Run = std::vector<std::size_t>;
 
   const MemberFunction& function_of(std::size_t member) const {
@@ -242,6 +236,10 @@ class JoinedWriter {
     std::map<std::size_t, std::size_t> run_of;  // callee → run
     for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
       if (kernel_.members[i].phase != phase) continue;
+      if (kernel_.members[i].list < 0) {
+        runs.push_back({i});
+        continue;
+      }
       const auto [run, is_new] = run_of.try_emplace(callee_of_[i], runs.size());
       if (is_new) runs.emplace_back();
       runs[run->second].push_back(i);
@@ -267,7 +265,7 @@ class JoinedWriter {
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
       arguments.push_back(argument_text(sources_[member].arguments[i], function.names[i]));
-    for (const int buffer : function.kept) arguments.push_back(panels_->pointer(buffer, member));
+    for (const int buffer : kept_of_[member]) arguments.push_back(panels_->pointer(buffer, member));
     arguments.push_back(block);
     take_scratch(member);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
@@ -444,7 +442,9 @@ class JoinedWriter {
     for (const Callee& callee : callees_) {
       if (callee.members > 1)
         text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
-      text += callee.function.text + "\n";
+      const MemberFunction& function = callee.function;
+      text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
+                          callee.is_called ? "__noinline__" : "__forceinline__", function.text);
     }
     std::vector<std::string> parameters;
     for (Parameter& parameter : parameters_) {
@@ -472,9 +472,11 @@ class JoinedWriter {
   const Schedule& schedule_;
   NameSet names_;
   std::vector<Callee> callees_;
-  std::vector<std::size_t> callee_of_;  ///< of each member
-  std::vector<Source> sources_;         ///< of each member; their texts are those of the callees
-  std::map<std::string, std::size_t> callee_of_code_;
+  std::vector<std::size_t> callee_of_;     ///< of each member
+  std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
+  std::vector<std::vector<int>> kept_of_;  ///< of each member, as MemberFunction::kept
+  /// By whether it is the code of a list, and this code.
+  std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
   /// Bytes, by callee, place among its arguments, and buffer.
   std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
   std::vector<Parameter> parameters_;

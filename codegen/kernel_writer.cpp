@@ -302,14 +302,9 @@ void KernelWriter::become_member(std::set<int> exchanged) {
   exchanged_ = std::move(exchanged);
 }
 
-void KernelWriter::become_listed(bool is_anonymous) {
-  is_listed_ = true;
-  is_anonymous_ = is_anonymous;
-}
-
 void KernelWriter::read_from_shared(int buffer, const Index& at) {
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  kept_[buffer] = names_.take(program.name_of(memory) + "_kept");
+  kept_[buffer] = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
   for (Value& value : body.values) {
     if (value.kind != Value::Kind::load || program.buffer_of.lookup(value.node) != buffer) continue;
     value.at = at;
@@ -327,13 +322,11 @@ std::string KernelWriter::size_text(Extent size) {
 MemberFunction KernelWriter::finish_member() {
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
-  std::string text =
-      head + custom_definitions(head) +
-      fmt::format("static __device__ __forceinline__ void\n{}{} {{\n", source.entry, list) +
-      out.text() + "}\n";
+  std::string text = fmt::format("{}{} {{\n", source.entry, list) + out.text() + "}\n";
   std::vector<int> kept;
   for (const auto& [buffer, name] : kept_) kept.push_back(buffer);
   return {.name = source.entry,
+          .head = head + custom_definitions(head),
           .text = std::move(text),
           .code = custom_definitions({}) + list + out.text(),
           .source = std::move(source),

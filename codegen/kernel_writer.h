@@ -44,7 +44,8 @@ struct Tile {
 /// A member of a joined kernel as a function that its entry calls for each block of the member.
 struct MemberFunction {
   std::string name;
-  std::string text;
+  std::string head;                ///< what stands in front of it: comments, functions of its own
+  std::string text;                ///< from its name on
   std::string code;                ///< the text without its comments and name
   Source source;                   ///< without a text of its own
   std::vector<std::string> names;  ///< of the arguments
@@ -163,9 +164,11 @@ class KernelWriter {
   /// `exchanged` buffers that it touches, or touch those that it writes.
   void become_member(std::set<int> exchanged);
   /// To be called after it: the kernel is one of a list, and its size a parameter where
-  /// `size_text` is asked for it. `anonymous`: names do not tell what is recorded, so that members
-  /// which run the same code have the same text.
-  void become_listed(bool is_anonymous);
+  /// `size_text` is asked for it.
+  void become_listed() { is_listed_ = true; }
+  /// To be called after it: names do not tell what is recorded, so that members which run the same
+  /// code have the same text.
+  void become_anonymous() { is_anonymous_ = true; }
   /// From here on loads of `buffer` are from shared memory, where the element is `at`: the member
   /// has a pointer to where that begins as a parameter of its own.
   void read_from_shared(int buffer, const Index& at);

@@ -59,13 +59,14 @@ bool is_reserved_word(std::string_view name) {
       "handed_on", "look_back", "end_tiles", "tile_flags", "take_number", "publish", "await_flag",
       "row_of_block", "all", "totals", "prefixes", "chunks", "column_tile", "residue",
       "store_piece", "join_pieces", "place_in_tile", "cluster", "cluster_rank", "cluster_arrive",
-      "cluster_wait", "cluster_map", "blocks", "own", "owned", "keep_panel", "panels", "panel",
-      "has_place", "item", "round", "end", "down", "slot", "team", "join_slots", "join_ranks",
-      "named", "word", "own_bit", "is_begun", "results", "added"};
+      "cluster_wait", "cluster_map", "blocks", "own", "owned", "PanelCopy", "copy_rounds",
+      "load_rest", "keep_rest", "panels", "panel", "has_place", "item", "round", "end", "down",
+      "slot", "team", "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun",
+      "results", "added"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
-                       is_numbered(name, "from");
+                       is_numbered(name, "from") || is_numbered(name, "copy");
   if (words.contains(name) || is_axis || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;

@@ -124,21 +124,41 @@ Extent PanelRounds::bytes_read() const {
 std::string PanelRounds::function(std::string_view index_type) const {
   SourceWriter out(1);
   std::vector<std::string> parameters;
+  // Rests that are on their way at once, up to what registers have place for.
+  constexpr std::int64_t kMostAtOnce = 256;
+  std::int64_t at_once = 0;
+  std::vector<std::string> rounds, loads, stores;
+  const auto write_group = [&] {
+    for (std::vector<std::string>* lines : {&rounds, &loads, &stores}) {
+      for (const std::string& line : *lines) out.line(line);
+      lines->clear();
+    }
+    at_once = 0;
+  };
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const PanelAccess& access = panels_.arrays[i].access;
     const Copy& copy = copies_[i];
     const std::string_view type = info(access.dtype).c_name;
-    const std::string name = fmt::format("from_{}", i);
-    parameters.push_back(fmt::format("const {}* __restrict__ {}", type, name));
-    out.line(
-        fmt::format("keep_panel<{}, {}, {}>({}, outer * {} + group * {}{}, {}, "
-                    "reinterpret_cast<{}*>(panel{}));",
-                    copy.vector, copy.lines, copy.length, name, access.outer_stride,
+    parameters.push_back(fmt::format("const {}* __restrict__ from_{}", type, i));
+    const std::int64_t vectors = copy.lines * copy.length / copy.vector % (8 * schedule_.threads);
+    const std::int64_t bytes =
+        (vectors + schedule_.threads - 1) / schedule_.threads * copy.vector * size_of(access.dtype);
+    if (at_once > 0 && at_once + bytes > kMostAtOnce) write_group();
+    at_once += bytes;
+    const std::string from =
+        fmt::format("from_{}, outer * {} + group * {}{}, {}", i, access.outer_stride,
                     chosen_.channels * access.channel_stride,
                     access.offset == 0 ? "" : fmt::format(" + {}", access.offset),
-                    fmt::format("{}{}", copy.stride, index_type == "int" ? "" : "ll"), type,
-                    copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin)));
+                    fmt::format("{}{}", copy.stride, index_type == "int" ? "" : "ll"));
+    const std::string to = fmt::format("reinterpret_cast<{}*>(panel{})", type,
+                                       copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin));
+    rounds.push_back(fmt::format("PanelCopy<{}, {}, {}, {}, {}> copy_{};", type, schedule_.threads,
+                                 copy.vector, copy.lines, copy.length, i));
+    rounds.push_back(fmt::format("copy_{}.copy_rounds({}, {});", i, from, to));
+    loads.push_back(fmt::format("copy_{}.load_rest({});", i, from));
+    stores.push_back(fmt::format("copy_{}.keep_rest({});", i, to));
   }
+  write_group();
   out.line("block_barrier();");
   parameters.push_back("unsigned char* panel");
   parameters.push_back(fmt::format("const {} outer", index_type));
@@ -149,8 +169,10 @@ std::string PanelRounds::function(std::string_view index_type) const {
         program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
   const std::string head = fmt::format("// keeps {} of {} channels of {} for all phases\n",
                                        chosen_.channels, panels_.channels, fmt::join(names, ", "));
+  // Called rather than written out wherever it is: compilers would keep what all calls have in
+  // common in registers, through all members.
   return head + fmt::format(
-                    "static __device__ __forceinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
+                    "static __device__ __noinline__ void\n{0}_keep({1}) {{\n{2}}}\n", entry_,
                     fmt::join(parameters, ",\n" + std::string(entry_.size() + 6, ' ')), out.text());
 }
 

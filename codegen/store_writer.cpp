@@ -112,8 +112,9 @@ void KernelWriter::write_row_store(const BodyStore& store) {
     });
     return;
   }
-  const std::string vector =
-      names_.take(program.name_of(program.buffers[static_cast<std::size_t>(buffer)]));
+  const std::string vector = names_.take(
+      is_anonymous_ ? "result"
+                    : program.name_of(program.buffers[static_cast<std::size_t>(buffer)]));
   out.line(
       fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector, vector));
   out.directive("#pragma unroll");

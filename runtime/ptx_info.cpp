@@ -56,31 +56,54 @@ int bytes_of(std::string_view opcode) {
   return count * bits / 8;
 }
 
-/// Goes through the lines of one kernel.
+/// An access, or a call of a function that has more of them.
+struct Step {
+  PtxAccess access;
+  std::string_view callee = {};      ///< empty: an access
+  std::vector<int> parameters = {};  ///< of the caller, which each argument of the call is made of
+};
+
+/// Goes through the lines of one function, a kernel or what it calls.
 class Reader {
  public:
-  explicit Reader(std::string_view entry) : entry_(entry) {}
-
-  /// False behind the kernel.
-  bool take(std::string_view line) {
-    ++line_;
-    if (line.starts_with("}") && is_inside_) return false;
+  /// False behind the function.
+  bool take(std::string_view line, int number) {
+    line_ = number;
+    if (line.starts_with("}") || (line.starts_with(";") && !is_inside_)) return false;
+    is_inside_ |= line.starts_with("{");
     Words words = words_of(line);
-    if (!is_inside_) {
-      is_inside_ = std::ranges::find(words, ".entry") != words.end() && words.back() == entry_;
+    // Parameters stand one to a line between the name and the body.
+    if (!is_inside_ && !words.empty() && words.front() == ".param")
+      parameters_.push_back(words.back());
+    if (!is_inside_) return true;
+    if (is_in_call_ || (!words.empty() && is_opcode(words.front(), "call"))) {
+      take_call(words, line);
       return true;
     }
-    // Parameters stand one to a line between the name and the body.
-    if (!words.empty() && words.front() == ".param") parameters_.push_back(words.back());
     if (!words.empty() && words.front().starts_with('@')) words.erase(words.begin());
     if (words.size() > 1) follow(words);
     return true;
   }
 
-  bool found() const { return is_inside_; }
-  std::vector<PtxAccess> accesses() { return std::move(accesses_); }
+  /// Behind the function: its steps, if it has a body.
+  std::vector<Step> steps() { return std::move(steps_); }
 
  private:
+  /// `call.uni NAME, (ARGUMENT, …);`, on one line or on several.
+  void take_call(const Words& words, std::string_view line) {
+    for (const std::string_view word : words)
+      if (!is_opcode(word, "call") && !word.starts_with("retval")) call_.push_back(word);
+    is_in_call_ = line.find(';') == line.npos;
+    if (is_in_call_ || call_.empty()) return;
+    Step step{.access = {.line = line_}, .callee = call_[0]};
+    for (std::size_t i = 1; i < call_.size(); ++i) {
+      const auto at = arguments_.find(call_[i]);
+      step.parameters.push_back(at == arguments_.end() ? -1 : at->second);
+    }
+    steps_.push_back(std::move(step));
+    call_.clear();
+  }
+
   void follow(const Words& words) {
     const std::string_view opcode = words[0];
     const bool is_load = is_opcode(opcode, "ld");
@@ -91,11 +114,13 @@ class Reader {
     } else if (is_opcode(opcode, "cvta")) {
       if (const auto at = values_.find(words[2]); at != values_.end())
         pointers_[words[1]] = at->second;
+    } else if (is_store && opcode.find(".param") != opcode.npos) {
+      arguments_[words[1]] = parameter_among(words);  // of the next call
     } else if ((is_load || is_store) && is_global(opcode)) {
-      accesses_.push_back({.line = line_,
-                           .bytes = bytes_of(opcode),
-                           .parameter = parameter_among(words),
-                           .is_store = is_store});
+      steps_.push_back({.access = {.line = line_,
+                                   .bytes = bytes_of(opcode),
+                                   .parameter = parameter_among(words),
+                                   .is_store = is_store}});
     } else if (!is_load && !is_store && !pointers_.contains(words[1])) {
       // Addresses are made of pointers by whatever arithmetic; what a loop carries was copied
       // first.
@@ -124,26 +149,75 @@ class Reader {
     return -1;
   }
 
-  std::string_view entry_;
   bool is_inside_ = false;
+  bool is_in_call_ = false;
   int line_ = 0;
   Words parameters_;
-  std::unordered_map<std::string_view, int> values_;    ///< register → the parameter it holds
-  std::unordered_map<std::string_view, int> pointers_;  ///< register → whose memory it points to
-  std::vector<PtxAccess> accesses_;
+  Words call_;
+  std::unordered_map<std::string_view, int> values_;     ///< register → the parameter it holds
+  std::unordered_map<std::string_view, int> pointers_;   ///< register → whose memory it points to
+  std::unordered_map<std::string_view, int> arguments_;  ///< of a call → the same
+  std::vector<Step> steps_;
 };
+
+using Functions = std::unordered_map<std::string_view, std::vector<Step>>;
+
+Functions read_functions(std::string_view ptx) {
+  Functions functions;
+  std::string_view name;
+  Reader reader;
+  for (int number = 1; !ptx.empty(); ++number) {
+    const std::size_t end = std::min(ptx.find('\n'), ptx.size());
+    const std::string_view line = ptx.substr(0, end);
+    ptx.remove_prefix(std::min(end + 1, ptx.size()));
+    if (name.empty()) {
+      const Words words = words_of(line);
+      if (std::ranges::find(words, ".entry") == words.end() &&
+          std::ranges::find(words, ".func") == words.end())
+        continue;
+      name = words.back();
+      reader = {};
+    } else if (!reader.take(line, number)) {
+      functions[name] = reader.steps();  // behind a declaration comes the definition
+      name = {};
+    }
+  }
+  return functions;
+}
+
+/// Adds the accesses of `function`, whose parameters are made of those of the kernel that
+/// `parameters` says; without any, it is the kernel.
+void append(std::vector<PtxAccess>& accesses, const Functions& functions,
+            const std::vector<Step>& function, const std::vector<int>* parameters) {
+  const auto of_kernel = [&](int parameter) {
+    if (!parameters || parameter < 0) return parameter;
+    const auto at = static_cast<std::size_t>(parameter);
+    return at < parameters->size() ? (*parameters)[at] : -1;
+  };
+  for (const Step& step : function) {
+    if (step.callee.empty()) {
+      accesses.push_back(step.access);
+      accesses.back().parameter = of_kernel(step.access.parameter);
+      continue;
+    }
+    const auto callee = functions.find(step.callee);
+    if (callee == functions.end()) continue;
+    std::vector<int> arguments;
+    for (const int parameter : step.parameters) arguments.push_back(of_kernel(parameter));
+    append(accesses, functions, callee->second, &arguments);
+  }
+}
 
 }  // namespace
 
 std::vector<PtxAccess> read_accesses(std::string_view ptx, std::string_view entry) {
-  Reader reader(entry);
-  while (!ptx.empty()) {
-    const std::size_t end = std::min(ptx.find('\n'), ptx.size());
-    if (!reader.take(ptx.substr(0, end))) break;
-    ptx.remove_prefix(std::min(end + 1, ptx.size()));
-  }
-  if (!reader.found()) throw InternalError(fmt::format("the PTX has no kernel {}", entry));
-  return reader.accesses();
+  const Functions functions = read_functions(ptx);
+  const auto kernel = functions.find(entry);
+  if (kernel == functions.end())
+    throw InternalError(fmt::format("the PTX has no kernel {}", entry));
+  std::vector<PtxAccess> accesses;
+  append(accesses, functions, kernel->second, nullptr);
+  return accesses;
 }
 
 }  // namespace sinter

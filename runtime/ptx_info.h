@@ -15,7 +15,8 @@ struct PtxAccess {
   bool is_store = false;
 };
 
-/// Those of the kernel `entry` in the order of its text, atomic operations left out. Throws
+/// Those of the kernel `entry` in the order of its text, atomic operations left out; those of
+/// functions stand where they are called, which may be more than once. Throws
 /// InternalError if `ptx` has no such kernel.
 std::vector<PtxAccess> read_accesses(std::string_view ptx, std::string_view entry);
 

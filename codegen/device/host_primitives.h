@@ -11,6 +11,7 @@
 #else  // a copy that nothing is done with only takes time to write down
 #define __forceinline__ inline
 #endif
+#define __noinline__ __attribute__((noinline))
 #define __global__ __forceinline__
 #define __launch_bounds__(...)
 

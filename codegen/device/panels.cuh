@@ -1,27 +1,59 @@
-// Panels: parts of arrays that a block keeps in shared memory from one phase of a kernel to another.
+// Panels: parts of arrays that a block keeps in shared memory from one phase of a kernel to
+// another.
 #pragma once
 
-// Copies kLines lines of kLength elements, `stride` elements apart in memory from `start` on, to
-// `to`, one behind the other. All threads of the block take part; a barrier must follow.
-template <int kVector, int kLines, int kLength, class T, class Index>
-__device__ __forceinline__ void keep_panel(const T* from, Index start, Index stride, T* to) {
-  static_assert(kLength % kVector == 0, "lines have whole vectors");
-  constexpr int kPerLine = kLength / kVector;
-  constexpr int kVectors = kLines * kPerLine;
-  constexpr int kAtOnce = kVectors < 8 ? kVectors : 8;  // on their way before the first is there
-  auto* const kept = reinterpret_cast<Vector<T, kVector>*>(to);
-  const int threads = static_cast<int>(blockDim.x);
-#pragma unroll 1
-  for (int first = static_cast<int>(threadIdx.x); first < kVectors; first += kAtOnce * threads) {
-    Vector<T, kVector> ahead[kAtOnce];
+// The vectors from number `first` on, of which there are kCount: each thread has some kThreads
+// apart, all of them on their way before the first is there.
+template <class T, int kThreads, int kVector, int kPerLine, int kCount>
+struct PanelVectors {
+  static constexpr int kAtOnce = (kCount + kThreads - 1) / kThreads;
+  Vector<T, kVector> ahead[kAtOnce > 0 ? kAtOnce : 1];
+
+  static __device__ __forceinline__ bool exists(int u) {
+    return (u + 1) * kThreads <= kCount || static_cast<int>(threadIdx.x) < kCount - u * kThreads;
+  }
+  template <class Index>
+  __device__ __forceinline__ void load_ahead(const T* from, Index start, Index stride, int first) {
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const int at = first + u * threads;
-      if (at < kVectors)
-        ahead[u] = load<kVector>(from, start + at / kPerLine * stride + at % kPerLine * kVector);
+      const unsigned at = static_cast<unsigned>(first + u * kThreads) + threadIdx.x;
+      if (exists(u))
+        ahead[u] = load<kVector>(from, start + static_cast<Index>(at / kPerLine) * stride +
+                                           static_cast<Index>(at % kPerLine * kVector));
     }
+  }
+  __device__ __forceinline__ void keep(T* to, int first) const {
+    auto* const kept = reinterpret_cast<Vector<T, kVector>*>(to);
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u)
-      if (first + u * threads < kVectors) kept[first + u * threads] = ahead[u];
+      if (exists(u)) kept[first + u * kThreads + static_cast<int>(threadIdx.x)] = ahead[u];
   }
-}
+};
+
+// How kLines lines of kLength elements, which lie `stride` apart in memory from `start` on, come to
+// stand one behind the other. All kThreads threads of the block take part, in rounds of 8 vectors
+// each; what is left has its loads and stores apart, so that it can be on its way with that of
+// other arrays. A barrier must follow.
+template <class T, int kThreads, int kVector, int kLines, int kLength>
+struct PanelCopy {
+  static_assert(kLength % kVector == 0, "lines have whole vectors");
+  static constexpr int kPerLine = kLength / kVector;
+  static constexpr int kPerRound = 8 * kThreads;
+  static constexpr int kInRounds = kLines * kPerLine / kPerRound * kPerRound;
+  PanelVectors<T, kThreads, kVector, kPerLine, kLines * kPerLine - kInRounds> rest;
+
+  template <class Index>
+  __device__ __forceinline__ void copy_rounds(const T* from, Index start, Index stride, T* to) {
+#pragma unroll 1
+    for (int first = 0; first < kInRounds; first += kPerRound) {
+      PanelVectors<T, kThreads, kVector, kPerLine, kPerRound> round;
+      round.load_ahead(from, start, stride, first);
+      round.keep(to, first);
+    }
+  }
+  template <class Index>
+  __device__ __forceinline__ void load_rest(const T* from, Index start, Index stride) {
+    rest.load_ahead(from, start, stride, kInRounds);
+  }
+  __device__ __forceinline__ void keep_rest(T* to) const { rest.keep(to, kInRounds); }
+};

@@ -62,6 +62,20 @@ TEST(ForeachTest, FewKernelsNeedNoTable) {
   EXPECT_THAT(emitted(program).table, SizeIs(0));
 }
 
+/// Without a table, one function that is called for each.
+TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
+  const Program program =
+      planned("graph g(" + repeated("x#: f32[300, 40]", 3, ", ") + ") {\n" +
+              repeated("  s# = sum x# {axes = [0]}\n  y# = sub x#, s#", 3, "\n") +
+              "\n  z = exp x2\n" + "  return " + repeated("y#", 3, ", ") + ", z\n}\n");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Source source = emitted(program);
+  EXPECT_THAT(source.table, SizeIs(0));
+  EXPECT_THAT(source.text, HasSubstr("// 2 members run this code; the first of them:"));
+  EXPECT_EQ(count(source.text, "__noinline__ void"), 1);
+  EXPECT_EQ(count(source.text, "__forceinline__ void"), 1);
+}
+
 /// What differs in more than arrays and sizes does not run the same code.
 TEST(ForeachTest, OtherNumbersAreOtherCode) {
   const std::string text = "graph lists(" + repeated("x#: f32[100]", 20, ", ") + ") {\n" +

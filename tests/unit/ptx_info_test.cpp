@@ -105,5 +105,49 @@ TEST(PtxInfoTest, AKernelThatIsNotThereIsABug) {
   EXPECT_THROW(read_accesses(kHead, "g"), InternalError);
 }
 
+/// As NVRTC writes calls: arguments are stored, and the call names them over several lines.
+TEST(PtxInfoTest, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
+  const std::string function = R"(
+.func copy(
+	.param .b64 copy_param_0,
+	.param .b32 copy_param_1,
+	.param .b64 copy_param_2
+)
+{
+	ld.param.u64 	%rd1, [copy_param_0];
+	ld.param.u64 	%rd2, [copy_param_2];
+	cvta.to.global.u64 	%rd3, %rd1;
+	cvta.to.global.u64 	%rd4, %rd2;
+	ld.global.v4.u32 	{%r1, %r2, %r3, %r4}, [%rd3];
+	st.global.v2.u32 	[%rd4], {%r1, %r2};
+	ret;
+}
+)";
+  const auto call = [](const std::string& from, const std::string& to) {
+    return "	{ // callseq 0, 0\n	.param .b64 param0;\n	st.param.b64 	[param0+0], " +
+           from +
+           ";\n	.param .b32 param1;\n	st.param.b32 	[param1+0], %r1;\n	.param .b64 "
+           "param2;\n"
+           "	st.param.b64 	[param2+0], " +
+           to +
+           ";\n	call.uni \n	copy, \n	(\n	param0, \n	param1, \n	"
+           "param2\n	);\n	} // callseq 0\n";
+  };
+  const std::vector<PtxAccess> accesses =
+      read_accesses(function + kHead + call("%rd1", "%rd2") + "	ld.global.u16 	%rs1, [%rd6];\n" +
+                        call("%rd2", "%rd1") + "	ret;\n}\n",
+                    "f");
+  ASSERT_EQ(accesses.size(), 5u);
+  EXPECT_EQ(accesses[0].bytes, 16);
+  EXPECT_EQ(accesses[0].parameter, 0);
+  EXPECT_FALSE(accesses[0].is_store);
+  EXPECT_EQ(accesses[1].bytes, 8);
+  EXPECT_EQ(accesses[1].parameter, 1);
+  EXPECT_TRUE(accesses[1].is_store);
+  EXPECT_EQ(accesses[2].bytes, 2);
+  EXPECT_EQ(accesses[3].parameter, 1);
+  EXPECT_EQ(accesses[4].parameter, 0);
+}
+
 }  // namespace
 }  // namespace sinter
