@@ -41,11 +41,13 @@ void BodyBuilder::add_scatter() {
                               .from = nullptr});
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
-    if (product(node.shape) != rows_)
+    if (product(node.shape) == rows_) {
+      if (!store_where_found(place, true)) add_store(place);
+    } else if (!store_where_found(place)) {
       throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
                                 to_string(product(node.shape)), names_(scatter_),
                                 to_string(rows_))};
-    if (!store_where_found(place, true)) add_store(place);
+    }
   }
   if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
   const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
