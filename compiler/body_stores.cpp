@@ -73,12 +73,17 @@ void BodyBuilder::add_stores() {
     }
   };
   std::ranges::for_each(plain, add);
-  // What others read it for is at hand there, and need not be read again.
-  for (const std::size_t place : moved)
-    if (!store_where_found(place, true)) add(place);
   // What one of them is made of may be at hand only once another is stored, or where the rows are
   // reduced, which may be for its sake alone.
   bool has_all_reduced = !primary_;
+  // What others read it for is at hand there, and need not be read again.
+  for (const std::size_t place : moved) {
+    if (store_where_found(place, true)) continue;
+    const bool is_turned = is_moved(*request_.stores[place].node,
+                                    [](const Node& at) { return turned_by(at).has_value(); });
+    if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
+    if (!is_turned || !store_where_found(place, true)) add(place);
+  }
   while (!others.empty()) {
     const auto found =
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
@@ -193,6 +198,12 @@ bool BodyBuilder::inside_only_as_store(const Node& node) const {
 }
 
 bool BodyBuilder::is_moved(const Node& node) const {
+  return is_moved(node, [](const Node& at) {
+    return at.op == Op::permute || at.op == Op::flip || turned_by(at).has_value();
+  });
+}
+
+bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
   if (body_.has_reduced_axis && !element_store(node)) return false;
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
@@ -200,8 +211,8 @@ bool BodyBuilder::is_moved(const Node& node) const {
     const Node* at = pending.back();
     pending.pop_back();
     if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
-    if (at->op == Op::permute || at->op == Op::flip || turned_by(*at)) return true;
-    if (at->op == Op::reshape) pending.push_back(at->operand(0));
+    if (moves(*at)) return true;
+    if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
     // Along the rows, what is made of something moved is moved too.
     if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
     for (const Node* operand : at->operands)
