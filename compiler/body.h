@@ -87,7 +87,7 @@ struct BodyScatter {
 };
 
 /// A row of a scatter's result, which a block may keep while it goes through the indices.
-inline constexpr std::int64_t kMostScatteredBytes = 16 * 1024;
+inline constexpr std::int64_t kMostScatteredBytes = 48 * 1024;
 
 /// A scan along the reduced axis.
 struct BodyScan {

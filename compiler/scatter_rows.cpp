@@ -6,7 +6,7 @@ namespace sinter {
 
 namespace {
 
-/// What one block keeps.
+/// What one block keeps, of rows that are no longer.
 constexpr std::int64_t kKeptBytes = 32 * 1024;
 constexpr int kBlocksPerSm = 4;
 
@@ -25,8 +25,8 @@ std::int64_t rows_owned(const Body& body, const Target& target, const Facts& fac
 
 bool may_sum_in_results(const Body& body) {
   const DType dtype = body.scatter->node->dtype;
-  return body.stores.size() == 1 && body.stores[0].node->dtype == dtype &&
-         info(dtype).compute == dtype;
+  return body.stores.size() == 1 && body.stores[0].conditions.empty() &&
+         body.stores[0].node->dtype == dtype && info(dtype).compute == dtype;
 }
 
 bool sums_in_results(const Body& body, const Target& target, const Facts& facts) {
@@ -41,7 +41,8 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
   const bool may_be_there = base.kind == Value::Kind::load && base.at == body.stores[0].at;
   if (stores_only_scatter(body) && may_be_there) return 0;
   if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes) return 0;
-  const std::int64_t kept = kKeptBytes / std::max<std::int64_t>(row_bytes.number(), 1);
+  const std::int64_t kept =
+      std::max<std::int64_t>(kKeptBytes / std::max<std::int64_t>(row_bytes.number(), 1), 1);
   if (rows_owned(body, target, facts, kBlocksPerSm) <= kept) return kept;
   const double rows = static_cast<double>(evaluate(body.space.extent(0), facts.symbols));
   const double indices = static_cast<double>(evaluate(body.space.extent(2), facts.symbols));
