@@ -39,6 +39,7 @@ class BodyBuilder {
       : request_(request), names_(names), cut_(cut) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
+    may_be_moved_ = may_be_moved();
   }
 
   Body build();
@@ -87,6 +88,8 @@ class BodyBuilder {
   /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
   /// it is at hand where others read it. In a kernel of rows also for what is made of such views.
   bool is_moved(const Node& node) const;
+  /// False if `is_moved` is false of all that is computed and stored here.
+  bool may_be_moved() const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.
@@ -170,6 +173,8 @@ class BodyBuilder {
   std::vector<int> walked_order_;  ///< its axes, as the space has them
   Cut cut_;
   int piece_ = 0;                      ///< that rows are of at the moment
+  int entered_ = -1;                   ///< that `row_` and `element_` are of
+  bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for
   Extent rows_ = 1;                    ///< of all pieces
   std::vector<int> reduction_pieces_;  ///< of the rows of each of the body's reductions
   Index row_;                          ///< row-major number of the row over the parallel axes

@@ -280,7 +280,7 @@ class Fuser {
   };
   /// The part of `node`'s group that computes it from what it loads and from results of reductions;
   /// empty if it is one of these itself.
-  Cone cone(int group, const Node* node) const {
+  Cone cone(int group, const Node* node) {
     const auto stands_alone = [&](const Node* at) {
       return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
              at->op == Op::scatter || !groups.contains(group, at);
@@ -288,10 +288,11 @@ class Fuser {
     Cone result;
     if (stands_alone(node)) return result;
     llvm::SmallVector<const Node*, 16> pending = {node};
-    llvm::DenseSet<const Node*> seen;
+    cone_of_.resize(graph_.nodes.size());
+    ++cones_;
     while (!pending.empty()) {
       const Node* at = pending.pop_back_val();
-      if (!seen.insert(at).second) continue;
+      if (std::exchange(cone_of_[at->id], cones_) == cones_) continue;
       // A result is in memory anyway.
       if (stands_alone(at) || (at != node && groups.is_result(at))) {
         result.loads.push_back(at);
@@ -327,6 +328,7 @@ class Fuser {
       }
     }
     least_.shrink_and_clear();
+    cone_of_ = {};
   }
 
   /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
@@ -450,8 +452,10 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;        ///< by group
-  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  std::vector<Known> seconds_;          ///< by group
+  llvm::DenseMap<int, Least> least_;    ///< by group, while values are tried as recomputed
+  std::vector<std::uint32_t> cone_of_;  ///< the latest cone that met a node, by id, meanwhile
+  std::uint32_t cones_ = 0;
   MergeQueue queue_;
 };
 
