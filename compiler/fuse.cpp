@@ -102,15 +102,6 @@ class Fuser {
 
   double bytes(const Node* node) { return sizes_.bytes(*node); }
 
-  /// Bytes that do not cross memory any more if the faced group and `other` are one kernel: what
-  /// `b` reads of the other one, and what both read. Nothing if they touch too many arrays for one.
-  std::optional<double> saved_bytes(int other, int b) {
-    ++work_.candidates_scored;
-    const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
-    if (meeting.arguments > kMaxArguments) return std::nullopt;
-    return meeting.saved;
-  }
-
   Parts parts(int group) const {
     return {
         .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
@@ -211,8 +202,10 @@ class Fuser {
     if (groups[a].is_placed || groups[b].is_placed) return;
     // What is too much for one kernel now only grows with the groups.
     if (count_nodes(a, b) > kMaxNodes) return;
-    const std::optional<double> saved = saved_bytes(other, b);
-    if (saved) queue_.add({.saved = *saved, .a = a, .b = b}, owner, groups[other].version);
+    ++work_.candidates_scored;
+    const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
+    if (meeting.arguments <= kMaxArguments)
+      queue_.add({.saved = meeting.saved, .a = a, .b = b}, owner, groups[other].version);
   }
 
   /// Scores pairs of `owner`: those that `offer_all` offers.
@@ -458,10 +451,6 @@ class Fuser {
   std::uint32_t cones_ = 0;
   MergeQueue queue_;
 };
-
-}  // namespace
-
-namespace {
 
 /// An input that is itself an output, or is written into another input, is read by a kernel of its
 /// own like any value: through a view of itself.
