@@ -24,6 +24,7 @@ class Assembler {
     add_bound_buffers();
     add_parts();
     order_groups();
+    reserve_temporaries();
     std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
     kernel_of_.assign(static_cast<std::size_t>(groups_.size()), -1);
     program_.kernels.reserve(order_.size());
@@ -154,6 +155,15 @@ class Assembler {
       for (const int buffer : buffers) kernel.stores.push_back({.node = node, .buffer = buffer});
     }
     program_.kernels.push_back(std::move(kernel));
+  }
+
+  /// Buffers are large, so they are counted before there is place for them.
+  void reserve_temporaries() {
+    std::size_t count = program_.buffers.size();
+    for (const int group : order_)
+      count += static_cast<std::size_t>(std::ranges::count_if(
+          groups_[group].stores, [&](const Node* node) { return !groups_.is_result(node); }));
+    program_.buffers.reserve(count);
   }
 
   int kernel_of(int group) const { return kernel_of_[static_cast<std::size_t>(group)]; }
@@ -394,6 +404,7 @@ std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
 /// Kernels in an order that keeps the edges which updates added.
 void sort_kernels(Program& program) {
   const std::vector<int> walks = walks_of(program.kernels);
+  if (std::ranges::all_of(walks, [](int walk) { return walk == 0; })) return;
   std::vector<int> order(program.kernels.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int i) { return walks[static_cast<std::size_t>(i)]; });

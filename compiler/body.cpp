@@ -263,7 +263,7 @@ Index BodyBuilder::load_offset(const Node& node, int place) {
   const std::span<const Extent> strides =
       is_input ? attribute(node, "strides").extents : request_.strides(&node);
   if (strides.empty()) return places_.offset_in(body_.space, place, node.shape);
-  return body_.space.plain(address(body_.space, places_.at(place), strides));
+  return body_.space.plain(places_.address_in(body_.space, place, strides));
 }
 
 int BodyBuilder::load(const Node& node, int place) {

@@ -39,6 +39,7 @@ class BodyBuilder {
       : request_(request), names_(names), cut_(cut) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
+    may_be_moved_ = may_be_moved();
   }
 
   Body build();
@@ -91,6 +92,8 @@ class BodyBuilder {
   bool is_moved(const Node& node) const;
   /// True if one of the nodes that do so is such that it `moves` elements.
   bool is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const;
+  /// False if `is_moved` is false of all that is computed and stored here.
+  bool may_be_moved() const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.
@@ -174,6 +177,8 @@ class BodyBuilder {
   std::vector<int> walked_order_;  ///< its axes, as the space has them
   Cut cut_;
   int piece_ = 0;                      ///< that rows are of at the moment
+  int entered_ = -1;                   ///< that `row_` and `element_` are of
+  bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for
   Extent rows_ = 1;                    ///< of all pieces
   std::vector<int> reduction_pieces_;  ///< of the rows of each of the body's reductions
   Index row_;                          ///< row-major number of the row over the parallel axes

@@ -2,6 +2,7 @@
 // do: one place of the space then computes an element of each piece, and reads what they share
 // once.
 #include <algorithm>
+#include <utility>
 
 #include "compiler/body_builder.h"
 #include "compiler/touched.h"
@@ -72,6 +73,7 @@ Index BodyBuilder::row_axis(int axis) {
 
 void BodyBuilder::enter(int piece) {
   piece_ = piece;
+  if (std::exchange(entered_, piece) == piece) return;
   if (scatter_) return;  // whose rows are all of one piece
   if (!primary_) {
     std::vector<Index> position(walked_->shape.size());

@@ -67,4 +67,10 @@ const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Ext
   return known->second;
 }
 
+const Index& Places::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
+  const auto [known, is_new] = addresses_.try_emplace({place, shape(strides)});
+  if (is_new) known->second = address(space, at(place), strides);
+  return known->second;
+}
+
 }  // namespace sinter

@@ -23,6 +23,8 @@ class Places {
   /// `place` in an array of `shape`, row-major: its number there, and its offset in memory.
   const Index& number_in(IndexSpace& space, int place, std::span<const Extent> shape);
   const Index& offset_in(IndexSpace& space, int place, std::span<const Extent> shape);
+  /// `place` in memory of such strides, one per axis.
+  const Index& address_in(IndexSpace& space, int place, std::span<const Extent> strides);
 
  private:
   using Key = std::pair<int, int>;  ///< a place, a shape
@@ -31,7 +33,7 @@ class Places {
   llvm::DenseMap<std::uint32_t, int> newest_;  ///< by hash
   std::vector<std::span<const Extent>> shapes_;
   llvm::DenseMap<const Extent*, int> shape_at_;  ///< by where it lies
-  llvm::DenseMap<Key, Index> numbers_, offsets_;
+  llvm::DenseMap<Key, Index> numbers_, offsets_, addresses_;
 };
 
 }  // namespace sinter

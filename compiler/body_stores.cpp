@@ -124,8 +124,9 @@ void BodyBuilder::add_store(std::size_t place) {
                   .pieces = cut_.pieces,
                   .value = value,
                   .position = at,
-                  .at = request.strides.empty() ? places_.offset_in(body_.space, there, node->shape)
-                                                : address(body_.space, at, request.strides),
+                  .at = request.strides.empty()
+                            ? places_.offset_in(body_.space, there, node->shape)
+                            : places_.address_in(body_.space, there, request.strides),
                   .varies = body_.has_reduced_axis && element_store(*node),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
@@ -197,6 +198,18 @@ bool BodyBuilder::inside_only_as_store(const Node& node) const {
   return !body_.has_reduced_axis && &node == walked_;
 }
 
+bool BodyBuilder::may_be_moved() const {
+  const auto is_mover = [](const Node* node) {
+    return node->op == Op::permute || node->op == Op::flip || node->op == Op::reshape ||
+           turned_by(*node).has_value();
+  };
+  const auto reads_mover = [&](const Node* node) {
+    return is_mover(node) || std::ranges::any_of(node->operands, is_mover);
+  };
+  return std::ranges::any_of(request_.nodes, reads_mover) ||
+         std::ranges::any_of(request_.stores, reads_mover, &StoreRequest::node);
+}
+
 bool BodyBuilder::is_moved(const Node& node) const {
   return is_moved(node, [](const Node& at) {
     return at.op == Op::permute || at.op == Op::flip || turned_by(at).has_value();
@@ -204,6 +217,7 @@ bool BodyBuilder::is_moved(const Node& node) const {
 }
 
 bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
+  if (!may_be_moved_) return false;
   if (body_.has_reduced_axis && !element_store(node)) return false;
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};

@@ -1,6 +1,8 @@
 // Other axes for the same body: neighbouring parallel ones merged, for [rows, 4096] read in order
 // is one axis of rows * 4096; or all of them as one, in another order.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "compiler/body.h"
 
@@ -64,12 +66,12 @@ class Rewriter {
 
   void run() {
     for (Value& value : body_.values) {
-      value.at = space_.substitute(value.at, axes_);
+      value.at = moved(value.at);
       for (Condition& condition : value.conditions)
         condition.at = space_.substitute(condition.at, axes_);
     }
     for (BodyStore& store : body_.stores) {
-      store.at = space_.substitute(store.at, axes_);
+      store.at = moved(store.at);
       for (Condition& condition : store.conditions)
         condition.at = space_.substitute(condition.at, axes_);
       store.position.clear();
@@ -78,16 +80,30 @@ class Rewriter {
     for (const auto& [atom, value] : body_.indirect) {
       std::vector<Index> at;
       for (const Index& index : atom->at) at.push_back(space_.substitute(index, axes_));
-      const Index moved = space_.indirect(atom->tensor, std::move(at), atom->divisor, atom->branch);
-      indirect[moved.terms[0].atom] = value;
+      const Index read = space_.indirect(atom->tensor, std::move(at), atom->divisor, atom->branch);
+      indirect[read.terms[0].atom] = value;
     }
     body_.indirect = std::move(indirect);
   }
 
  private:
+  /// `index` over the new axes. Most of a body's arrays are read at one of a few places.
+  Index moved(const Index& index) {
+    if (index.is_constant()) return index;
+    for (const auto& [from, to] : latest_)
+      if (from == index) return to;
+    Index result = space_.substitute(index, axes_);
+    constexpr std::size_t kMost = 4;
+    if (latest_.size() < kMost) latest_.emplace_back();
+    latest_[next_++ % kMost] = {index, result};
+    return result;
+  }
+
   Body& body_;
   std::span<const Index> axes_;
   IndexSpace& space_;
+  std::vector<std::pair<Index, Index>> latest_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace

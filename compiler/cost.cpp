@@ -101,8 +101,12 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
     return false;
   const std::int64_t extent = body.reduced_size().number();
-  const PassPlan plan = plan_resident_passes(body);
   const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
+  // Where everything could be kept, what is kept need not be found out.
+  std::int64_t all = 0;
+  for (const Value& value : body.values) all += kept_bytes(value);
+  if (extent * all <= blocks * kResidentBytes) return true;
+  const PassPlan plan = plan_resident_passes(body);
   if (extent * kept_bytes_per_element(body, plan) <= blocks * kResidentBytes) return true;
   const std::vector<int> slots = kept_slots(body, plan).bytes;
   const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});

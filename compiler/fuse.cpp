@@ -102,15 +102,6 @@ class Fuser {
 
   double bytes(const Node* node) { return sizes_.bytes(*node); }
 
-  /// Bytes that do not cross memory any more if the faced group and `other` are one kernel: what
-  /// `b` reads of the other one, and what both read. Nothing if they touch too many arrays for one.
-  std::optional<double> saved_bytes(int other, int b) {
-    ++work_.candidates_scored;
-    const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
-    if (meeting.arguments > kMaxArguments) return std::nullopt;
-    return meeting.saved;
-  }
-
   Parts parts(int group) const {
     return {
         .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
@@ -211,8 +202,10 @@ class Fuser {
     if (groups[a].is_placed || groups[b].is_placed) return;
     // What is too much for one kernel now only grows with the groups.
     if (count_nodes(a, b) > kMaxNodes) return;
-    const std::optional<double> saved = saved_bytes(other, b);
-    if (saved) queue_.add({.saved = *saved, .a = a, .b = b}, owner, groups[other].version);
+    ++work_.candidates_scored;
+    const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
+    if (meeting.arguments <= kMaxArguments)
+      queue_.add({.saved = meeting.saved, .a = a, .b = b}, owner, groups[other].version);
   }
 
   /// Scores pairs of `owner`: those that `offer_all` offers.
@@ -280,7 +273,7 @@ class Fuser {
   };
   /// The part of `node`'s group that computes it from what it loads and from results of reductions;
   /// empty if it is one of these itself.
-  Cone cone(int group, const Node* node) const {
+  Cone cone(int group, const Node* node) {
     const auto stands_alone = [&](const Node* at) {
       return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
              at->op == Op::scatter || !groups.contains(group, at);
@@ -288,10 +281,11 @@ class Fuser {
     Cone result;
     if (stands_alone(node)) return result;
     llvm::SmallVector<const Node*, 16> pending = {node};
-    llvm::DenseSet<const Node*> seen;
+    cone_of_.resize(graph_.nodes.size());
+    ++cones_;
     while (!pending.empty()) {
       const Node* at = pending.pop_back_val();
-      if (!seen.insert(at).second) continue;
+      if (std::exchange(cone_of_[at->id], cones_) == cones_) continue;
       // A result is in memory anyway.
       if (stands_alone(at) || (at != node && groups.is_result(at))) {
         result.loads.push_back(at);
@@ -327,6 +321,7 @@ class Fuser {
       }
     }
     least_.shrink_and_clear();
+    cone_of_ = {};
   }
 
   /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
@@ -450,14 +445,12 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;        ///< by group
-  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  std::vector<Known> seconds_;          ///< by group
+  llvm::DenseMap<int, Least> least_;    ///< by group, while values are tried as recomputed
+  std::vector<std::uint32_t> cone_of_;  ///< the latest cone that met a node, by id, meanwhile
+  std::uint32_t cones_ = 0;
   MergeQueue queue_;
 };
-
-}  // namespace
-
-namespace {
 
 /// An input that is itself an output, or is written into another input, is read by a kernel of its
 /// own like any value: through a view of itself.

@@ -133,7 +133,10 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
 
 void Groups::add_group(const Node* node) {
   const int number = size();
-  groups_.push_back({.nodes = {node}, .place = number, .regular = sinter::regular(*node)});
+  Group& group = groups_.emplace_back();
+  group.nodes.push_back(node);
+  group.place = number;
+  group.regular = sinter::regular(*node);
   home_[node->id] = number;
   groups_of_[node->id].push_back(number);
 }
@@ -149,7 +152,7 @@ void Groups::find_users() {
     for (const Node* read : reads(group.nodes[0])) users_[next[read->id]++] = group.nodes[0];
 }
 
-const std::string& Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
+std::string Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
 bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   if (is_result(node)) return true;

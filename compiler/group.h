@@ -50,7 +50,7 @@ class Groups {
     return groups.size() > 1 && std::ranges::find(groups, group) != groups.end();
   }
   /// What `node` is called in the text of the graph.
-  const std::string& name(const Node* node) const;
+  std::string name(const Node* node) const;
   /// The group that stores `node`; it computes it. -1 for inputs and what nobody computes any more.
   int home(const Node* node) const { return home_[node->id]; }
   /// The computed nodes and inputs that `node` reads, views looked through.

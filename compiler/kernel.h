@@ -136,7 +136,7 @@ struct Program {
 
   /// What users read the graph's values as.
   const ValueNames& names() const { return lazy_names->of(graph->data()); }
-  const std::string& name_of(const Buffer& buffer) const {
+  std::string name_of(const Buffer& buffer) const {
     return buffer.kind == Buffer::Kind::temporary ? names().of(buffer.node) : buffer.name;
   }
 };

@@ -34,21 +34,31 @@ class MergeQueue {
 
   /// What is added next are pairs of `owner`, which has this version now; its old ones are gone.
   void begin_list(int owner, int version, std::predicate<int, int> auto is_current) {
-    if (offers_.size() >= most_) forget(is_current);
+    if (offers_.capacity() - offers_.size() < kRoom) forget(is_current);
     list(owner) = {
         .begin = static_cast<std::uint32_t>(offers_.size()), .size = 0, .version = version};
   }
   /// `version` is that of the other group.
   void add(const Candidate& candidate, int owner, int version) {
-    offers_.push_back({.rank = rank_of(candidate), .version = version});
+    const bool is_second = candidate.b == owner;
+    offers_.push_back({.saved = candidate.saved,
+                       .other = static_cast<std::uint32_t>(is_second ? candidate.a : candidate.b),
+                       .is_owner_second = is_second,
+                       .version = version});
     ++list(owner).size;
   }
   void end_list(int owner) {
     const List& own = list(owner);
     Offer* const first = offers_.data() + own.begin;
-    if (own.size > 0) std::swap(*first, *std::max_element(first, first + own.size));
+    Rank best;
+    for (Offer* offer = first; offer != first + own.size; ++offer) {
+      const Rank rank = rank_of(candidate_of(*offer, owner));
+      if (!(best < rank)) continue;
+      best = rank;
+      std::swap(*first, *offer);
+    }
     if (popped_ == owner) popped_ = -1;
-    play(static_cast<std::uint32_t>(owner), own.size > 0 ? first->rank : Rank{});
+    play(static_cast<std::uint32_t>(owner), best);
   }
 
   /// Takes the one that saves most out, of pairs of groups that are as they were.
@@ -66,12 +76,14 @@ class MergeQueue {
       }
       const Offer top = offers_[own.begin];
       drop_first(popped_, is_current);
-      if (is_current(other(top, popped_), top.version)) return candidate_of(top.rank);
+      if (is_current(static_cast<int>(top.other), top.version)) return candidate_of(top, popped_);
     }
     return std::nullopt;
   }
 
  private:
+  /// More pairs than almost any list has.
+  static constexpr std::size_t kRoom = 256;
   /// Larger is better, and none is worst: what saves more, then what was recorded first.
   struct Rank {
     std::uint64_t saved = 0;  ///< the bits of a number that is not negative: they grow with it
@@ -82,9 +94,10 @@ class MergeQueue {
     }
   };
   struct Offer {
-    Rank rank;
-    int version = 0;  ///< of the group that is not the owner
-    friend bool operator<(const Offer& x, const Offer& y) { return x.rank < y.rank; }
+    double saved = 0;
+    std::uint32_t other : 31 = 0;  ///< the group that is not the owner
+    std::uint32_t is_owner_second : 1 = 0;
+    int version = 0;  ///< of the other group
   };
   struct List {
     std::uint32_t begin = 0;
@@ -98,14 +111,11 @@ class MergeQueue {
     return {.saved = std::bit_cast<std::uint64_t>(candidate.saved),
             .order = ~((std::uint64_t{a} << 32) | b)};
   }
-  static Candidate candidate_of(const Rank& rank) {
-    return {.saved = std::bit_cast<double>(rank.saved),
-            .a = static_cast<int>(~rank.order >> 32),
-            .b = static_cast<int>(static_cast<std::uint32_t>(~rank.order))};
-  }
-  static int other(const Offer& offer, int owner) {
-    const Candidate pair = candidate_of(offer.rank);
-    return pair.a == owner ? pair.b : pair.a;
+  static Candidate candidate_of(const Offer& offer, int owner) {
+    const auto other = static_cast<int>(offer.other);
+    return {.saved = offer.saved,
+            .a = offer.is_owner_second ? other : owner,
+            .b = offer.is_owner_second ? owner : other};
   }
 
   List& list(int owner) { return lists_[static_cast<std::size_t>(owner)]; }
@@ -129,7 +139,7 @@ class MergeQueue {
     List& own = list(owner);
     Offer* const first = offers_.data() + own.begin;
     Offer* const end = std::remove_if(first + 1, first + own.size, [&](const Offer& offer) {
-      return !is_current(other(offer, owner), offer.version);
+      return !is_current(static_cast<int>(offer.other), offer.version);
     });
     ++own.begin;
     own.size = static_cast<std::uint32_t>(end - first) - 1;
@@ -138,20 +148,25 @@ class MergeQueue {
   /// Before the pairs grow many, those of old lists go: they take no more memory than what may
   /// still be merged.
   void forget(std::predicate<int, int> auto is_current) {
-    std::vector<Offer> kept;
+    std::size_t kept = 0;
     for (std::uint32_t owner = 0; owner < size(); ++owner) {
       List& own = lists_[owner];
-      const auto begin = static_cast<std::uint32_t>(kept.size());
-      if (own.size > 0 && is_current(static_cast<int>(owner), own.version))
-        kept.insert(kept.end(), offers_.begin() + own.begin,
-                    offers_.begin() + own.begin + own.size);
-      const bool is_gone = kept.size() == begin;
-      own.begin = begin;
-      own.size = static_cast<std::uint32_t>(kept.size()) - begin;
-      if (is_gone) play(owner, {});
+      if (own.size == 0) continue;
+      if (!is_current(static_cast<int>(owner), own.version)) {
+        own.size = 0;
+        play(owner, {});
+      }
+      kept += own.size;
     }
-    offers_ = std::move(kept);
-    most_ = std::max(most_, offers_.size() * 2);
+    std::vector<Offer> offers;
+    offers.reserve(kept + kept / 2 + 2 * kRoom);
+    for (List& own : lists_) {
+      const auto begin = static_cast<std::uint32_t>(offers.size());
+      const auto first = offers_.begin() + own.begin;
+      if (own.size > 0) offers.insert(offers.end(), first, first + own.size);
+      own.begin = begin;
+    }
+    offers_ = std::move(offers);
   }
 
   std::vector<Rank> best_;   ///< of each list
@@ -160,7 +175,6 @@ class MergeQueue {
   std::vector<std::uint32_t> winners_;
   int popped_ = -1;  ///< the owner of the latest pair that was taken, if it has not played since
   std::vector<Offer> offers_;  ///< of all lists
-  std::size_t most_ = 1024;
 };
 
 }  // namespace sinter

@@ -74,12 +74,34 @@ void give_dtype(GraphData& graph, std::span<const Node*> operands, const Node& l
   for (const Node*& value : operands.subspan(1)) value = conform(graph, value, like);
 }
 
+/// A rule and what shows soonest that it does not fit: an operand of its pattern that is no
+/// wildcard, if there is one.
+struct ListedRule {
+  const Rule* rule = nullptr;
+  const Node* telling = nullptr;
+  bool is_number = false;  ///< `telling` is one
+};
+
+ListedRule listed(const Rule& rule) {
+  for (const Node* operand : rule.from.node()->operands)
+    if (!is_wildcard(*operand))
+      return {.rule = &rule, .telling = operand, .is_number = uniform_value(*operand).has_value()};
+  return {.rule = &rule};
+}
+
+bool may_fit(const ListedRule& listed, const Node& node) {
+  return !listed.telling || std::ranges::any_of(node.operands, [&](const Node* operand) {
+    return listed.is_number ? uniform_value(*operand).has_value()
+                            : operand->op == listed.telling->op;
+  });
+}
+
 /// The rules that may fit a node of each op.
-std::span<const Rule* const> rules_for(Op op) {
-  static const std::vector<std::vector<const Rule*>> by_op = [] {
-    std::vector<std::vector<const Rule*>> result(op_table().size());
+std::span<const ListedRule> rules_for(Op op) {
+  static const std::vector<std::vector<ListedRule>> by_op = [] {
+    std::vector<std::vector<ListedRule>> result(op_table().size());
     for (const Rule& rule : rule_table().rules)
-      result[static_cast<std::size_t>(rule.from.node()->op)].push_back(&rule);
+      result[static_cast<std::size_t>(rule.from.node()->op)].push_back(listed(rule));
     return result;
   }();
   return by_op[static_cast<std::size_t>(op)];
@@ -115,9 +137,11 @@ const Node* instantiate(GraphData& graph, const Node& pattern, const WildcardBin
 }
 
 const Node* apply_rules(GraphData& graph, const Node* node) {
-  for (const Rule* rule : rules_for(node->op))
-    if (const std::optional<WildcardBindings> bindings = match(*rule, *node))
-      return instantiate(graph, *rule->to.node(), *bindings, *node);
+  for (const ListedRule& listed : rules_for(node->op)) {
+    if (!may_fit(listed, *node)) continue;
+    if (const std::optional<WildcardBindings> bindings = match(*listed.rule, *node))
+      return instantiate(graph, *listed.rule->to.node(), *bindings, *node);
+  }
   return node;
 }
 

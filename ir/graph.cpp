@@ -100,10 +100,11 @@ const Node* GraphData::find(const NodeDraft& draft) const {
 }
 
 const Node* GraphData::make(const NodeDraft& draft, Location location) {
-  const Node candidate = candidate_of(draft, nodes.size());
-  if (const auto found = unique_.find_as(candidate); found != unique_.end()) return *found;
-
-  Node* node = new (arena_.Allocate<Node>()) Node(candidate);
+  if (!spare_) spare_ = arena_.Allocate<Node>();
+  Node* node = new (spare_) Node(candidate_of(draft, nodes.size()));
+  const Node& content = *node;
+  if (const auto [found, is_new] = unique_.insert_as(node, content); !is_new) return *found;
+  spare_ = nullptr;
   node->operands = copy(draft.operands);
   // Most results have the shape of an operand: then the shape is shared, and its equality is cheap.
   const Node* same_shape = nullptr;
@@ -124,7 +125,6 @@ const Node* GraphData::make(const NodeDraft& draft, Location location) {
   }
   nodes.push_back(node);
   locations_.push_back(location);
-  unique_.insert(node);
   return node;
 }
 

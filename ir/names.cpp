@@ -40,22 +40,28 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
 /// Hands out names, each once.
 class NamePool {
  public:
-  explicit NamePool(std::size_t names) { taken_.reserve(names); }
-
-  /// Puts `name`, or one like it, in `place`, which stays where it is.
-  void give(std::string& place, std::string name) {
-    place = std::move(name);
-    if (taken_.insert(place).second) return;
-    name = place;
+  /// `name`, or one like it.
+  std::string give(const std::string& name) {
+    if (taken_.insert(name).second) return name;
     int& number = last_number_.try_emplace(name, 1).first->second;
-    do place = fmt::format("{}_{}", name, ++number);
-    while (!taken_.insert(place).second);
+    std::string result;
+    do result = fmt::format("{}_{}", name, ++number);
+    while (!taken_.insert(result).second);
+    return result;
   }
 
  private:
-  std::unordered_set<std::string_view> taken_;
+  std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, int> last_number_;
 };
+
+/// True if `name` is that of an op and a number: then a value that has no name of its own may be
+/// called so too.
+bool is_numbered_op(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  return end != name.npos && end + 1 < name.size() && name[end] == '_' &&
+         find_op(name.substr(0, end));
+}
 
 /// `mul_7`
 std::string numbered(std::string_view name, int number) {
@@ -102,26 +108,42 @@ bool is_inline_literal(const Node& user, std::size_t operand) {
 }
 
 ValueNames::ValueNames(const GraphData& graph)
-    : live_(live_nodes(graph)), by_id_(graph.nodes.size()) {
+    : live_(live_nodes(graph)), by_id_(graph.nodes.size()), names_(1) {
   const std::vector<bool> named = named_constants(graph, live_);
-  NamePool pool(graph.nodes.size());
-  for (const InputInfo& input : graph.inputs)
-    pool.give(by_id_[input.node->id], legal_name(input.name));
+  NamePool pool;
+  bool are_numbers_taken = false;  // by names that users gave
+  const auto give = [&](const Node* node, const std::string& name) {
+    by_id_[node->id] = static_cast<std::int32_t>(names_.size());
+    names_.push_back(pool.give(name));
+    are_numbers_taken |= is_numbered_op(names_.back());
+  };
+  for (const InputInfo& input : graph.inputs) give(input.node, legal_name(input.name));
   const auto has_statement = [&](const Node* node) {
-    return live_[node->id] && by_id_[node->id].empty() &&
+    return live_[node->id] && by_id_[node->id] == 0 &&
            (node->op != Op::constant || named[node->id]);
   };
   for (const Node* node : graph.nodes)
-    if (has_statement(node) && !graph.label(node).empty())
-      pool.give(by_id_[node->id], legal_name(graph.label(node)));
-  int number = 0;
+    if (has_statement(node))
+      if (const std::string_view label = graph.label(node); !label.empty())
+        give(node, legal_name(label));
+  std::int32_t number = 0;
   for (const Node* node : graph.nodes) {
     if (!live_[node->id] || is_source(node->op)) continue;
     ++number;
-    if (has_statement(node)) pool.give(by_id_[node->id], numbered(info(node->op).name, number));
+    if (!has_statement(node)) continue;
+    if (are_numbers_taken)
+      give(node, numbered(info(node->op).name, number));
+    else
+      by_id_[node->id] = -number;
   }
   for (const Node* node : graph.nodes)
-    if (has_statement(node)) pool.give(by_id_[node->id], std::string(info(node->op).name));
+    if (has_statement(node)) give(node, std::string(info(node->op).name));
+}
+
+std::string ValueNames::of(const Node* node) const {
+  const std::int32_t place = by_id_[node->id];
+  if (place < 0) return numbered(info(node->op).name, -place);
+  return names_[static_cast<std::size_t>(place)];
 }
 
 }  // namespace sinter

@@ -151,6 +151,7 @@ struct GraphData {
   };
 
   SlabArena arena_;
+  Node* spare_ = nullptr;  ///< the place of the next node
   llvm::DenseSet<const Node*, Unique> unique_;
   std::vector<Location> locations_;  ///< by id
   llvm::DenseMap<const Node*, const char*> labels_;

@@ -206,12 +206,13 @@ DType reduction_result(Op op, DType dtype) {
 
 bool AttributeInfo::required() const { return default_text.empty(); }
 
-const OpInfo& info(Op op) {
-  static const OpInfo* const rows = table().data();  // asked for each node, again and again
-  return rows[static_cast<std::size_t>(op)];
-}
+constinit std::atomic<const OpInfo*> op_rows = nullptr;
 
-std::span<const OpInfo> op_table() { return table(); }
+std::span<const OpInfo> op_table() {
+  const std::span<const OpInfo> rows = table();
+  op_rows.store(rows.data(), std::memory_order_release);
+  return rows;
+}
 
 const OpInfo* find_op(std::string_view name) {
   static const std::unordered_map<std::string_view, const OpInfo*> by_name = [] {

@@ -1,6 +1,7 @@
 // The op table as a plain struct: everything that code asks about an op is asked of `info(op)`.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -112,10 +113,16 @@ struct OpInfo {
   std::string_view doc;
 };
 
-/// The row of `op`.
-const OpInfo& info(Op op);
 /// Every row, in the order of the table.
 std::span<const OpInfo> op_table();
+/// Where the rows are, once somebody has asked for one.
+extern std::atomic<const OpInfo*> op_rows;
+/// The row of `op`. Asked for each node, again and again.
+inline const OpInfo& info(Op op) {
+  const OpInfo* rows = op_rows.load(std::memory_order_acquire);
+  if (!rows) rows = op_table().data();
+  return rows[static_cast<std::size_t>(op)];
+}
 /// The row called `name`.
 const OpInfo* find_op(std::string_view name);
 

@@ -16,13 +16,16 @@ class ValueNames {
   explicit ValueNames(const GraphData& graph);
 
   /// The name of a live node; "" of a dead one and of a number that is only written inline.
-  const std::string& of(const Node* node) const { return by_id_[node->id]; }
+  std::string of(const Node* node) const;
   /// True if an output or update needs `node`.
   bool is_live(const Node* node) const { return live_[node->id]; }
 
  private:
   std::vector<bool> live_;
-  std::vector<std::string> by_id_;
+  /// By id: the place of a name in `names_`; or minus the number of a name that is `op_number`,
+  /// which most are: it is written when it is asked for. 0: none.
+  std::vector<std::int32_t> by_id_;
+  std::vector<std::string> names_;
 };
 
 /// The names of one graph, found when they are first asked for, by whichever thread.

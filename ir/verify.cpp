@@ -79,8 +79,6 @@ void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
 }
 
 void verify_inputs(const GraphData& graph) {
-  std::unordered_set<std::string_view> names;
-  names.reserve(graph.inputs.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const InputInfo& input = graph.inputs[i];
     require(belongs(graph, input.node), "input {} is no node of the graph", input.name);
@@ -90,17 +88,13 @@ void verify_inputs(const GraphData& graph) {
             "input {} has the index {}, expected {}", input.name, input.node->attributes[0].integer,
             i);
     require(!input.name.empty(), "input {} has no name", i);
-    require(names.insert(input.name).second, "two inputs are called {}", input.name);
   }
 }
 
 void verify_results(const GraphData& graph) {
-  std::unordered_set<std::string_view> names;
-  names.reserve(graph.outputs.size());
   for (const OutputInfo& output : graph.outputs) {
     require(belongs(graph, output.node), "output {} is no node of the graph", output.name);
     require(!output.name.empty(), "an output has no name");
-    require(names.insert(output.name).second, "two outputs are called {}", output.name);
     require(output.strides.empty() || output.strides.size() == output.node->shape.size(),
             "output {} has {} strides for rank {}", output.name, output.strides.size(),
             output.node->rank());
@@ -119,6 +113,15 @@ void verify_results(const GraphData& graph) {
   }
 }
 
+/// `named` are the inputs or the outputs.
+template <class Named>
+void verify_names(const std::vector<Named>& named, std::string_view what) {
+  std::unordered_set<std::string_view> names;
+  names.reserve(named.size());
+  for (const Named& one : named)
+    require(names.insert(one.name).second, "two {} are called {}", what, one.name);
+}
+
 [[noreturn]] void throw_internal(const GraphData& graph, std::string_view subject,
                                  const Broken& broken) {
   throw InternalError(
@@ -126,35 +129,65 @@ void verify_results(const GraphData& graph) {
                   graph.name, subject, broken.what));
 }
 
-}  // namespace
-
-void verify_from(const GraphData& graph, std::size_t first) {
-  for (std::size_t i = first; i < graph.nodes.size(); ++i) {
-    const Node* node = graph.nodes[i];
-    try {
-      verify_node(graph, *node, i);
-    } catch (const Broken& broken) {
-      throw_internal(
-          graph,
-          fmt::format(
-              "%{} {} (recorded at {})", i,
-              static_cast<std::size_t>(node->op) < op_table().size() ? info(node->op).name : "?",
-              to_string(graph.location_at(i))),
-          broken);
-    } catch (const UserError& error) {
-      // Extents that no recorded graph has, such as a product beyond 64 bits.
-      throw_internal(graph, fmt::format("%{} {}", i, info(node->op).name), {error.what()});
-    }
+/// A node and, should it be broken, what it is.
+void verify_and_name(const GraphData& graph, std::size_t i) {
+  const Node* node = graph.nodes[i];
+  try {
+    verify_node(graph, *node, i);
+  } catch (const Broken& broken) {
+    throw_internal(
+        graph,
+        fmt::format(
+            "%{} {} (recorded at {})", i,
+            static_cast<std::size_t>(node->op) < op_table().size() ? info(node->op).name : "?",
+            to_string(graph.location_at(i))),
+        broken);
+  } catch (const UserError& error) {
+    // Extents that no recorded graph has, such as a product beyond 64 bits.
+    throw_internal(graph, fmt::format("%{} {}", i, info(node->op).name), {error.what()});
   }
+}
+
+void verify_ends(const GraphData& graph, bool checks_names) {
   try {
     verify_inputs(graph);
     verify_results(graph);
+    if (!checks_names) return;
+    verify_names(graph.inputs, "inputs");
+    verify_names(graph.outputs, "outputs");
   } catch (const Broken& broken) {
     throw_internal(graph, "inputs and outputs", broken);
   }
 }
 
-void verify(const GraphData& graph) { verify_from(graph, 0); }
+/// The nodes from number `first` on that outputs and updates need, and those nodes' operands from
+/// there on.
+std::vector<bool> needed_from(const GraphData& graph, std::size_t first) {
+  std::vector<bool> needed(graph.nodes.size());
+  for (const OutputInfo& output : graph.outputs)
+    if (belongs(graph, output.node)) needed[output.node->id] = true;
+  for (const UpdateInfo& update : graph.updates)
+    if (belongs(graph, update.value)) needed[update.value->id] = true;
+  for (std::size_t id = graph.nodes.size(); id-- > first;)
+    if (needed[id])
+      for (const Node* operand : graph.nodes[id]->operands)
+        if (belongs(graph, operand)) needed[operand->id] = true;
+  return needed;
+}
+
+}  // namespace
+
+void verify_from(const GraphData& graph, std::size_t first) {
+  const std::vector<bool> needed = needed_from(graph, first);
+  for (std::size_t i = first; i < graph.nodes.size(); ++i)
+    if (needed[i]) verify_and_name(graph, i);
+  verify_ends(graph, first == 0);
+}
+
+void verify(const GraphData& graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) verify_and_name(graph, i);
+  verify_ends(graph, true);
+}
 void verify(const Graph& graph) { verify(graph.data()); }
 
 }  // namespace sinter

@@ -27,7 +27,8 @@ namespace sinter {
 /// differ as expressions are equal as numbers.
 void verify(const Graph& graph);
 void verify(const GraphData& graph);
-/// The same for a graph whose nodes before number `first` have been verified: they never change.
+/// The same for a graph whose nodes before number `first` have been verified: they never change,
+/// nor do the names of inputs and outputs. Of the others those that outputs and updates need.
 void verify_from(const GraphData& graph, std::size_t first);
 
 }  // namespace sinter
