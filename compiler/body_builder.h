@@ -89,6 +89,8 @@ class BodyBuilder {
   /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
   /// it is at hand where others read it. In a kernel of rows also for what is made of such views.
   bool is_moved(const Node& node) const;
+  /// True if one of the nodes that do so is such that it `moves` elements.
+  bool is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const;
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.

@@ -5,6 +5,7 @@
 
 #include "compiler/body_builder.h"
 #include "compiler/scatter_rows.h"
+#include "compiler/turns.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -72,12 +73,17 @@ void BodyBuilder::add_stores() {
     }
   };
   std::ranges::for_each(plain, add);
-  // What others read it for is at hand there, and need not be read again.
-  for (const std::size_t place : moved)
-    if (!store_where_found(place, true)) add(place);
   // What one of them is made of may be at hand only once another is stored, or where the rows are
   // reduced, which may be for its sake alone.
   bool has_all_reduced = !primary_;
+  // What others read it for is at hand there, and need not be read again.
+  for (const std::size_t place : moved) {
+    if (store_where_found(place, true)) continue;
+    const bool is_turned = is_moved(*request_.stores[place].node,
+                                    [](const Node& at) { return turned_by(at).has_value(); });
+    if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
+    if (!is_turned || !store_where_found(place, true)) add(place);
+  }
   while (!others.empty()) {
     const auto found =
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
@@ -192,6 +198,12 @@ bool BodyBuilder::inside_only_as_store(const Node& node) const {
 }
 
 bool BodyBuilder::is_moved(const Node& node) const {
+  return is_moved(node, [](const Node& at) {
+    return at.op == Op::permute || at.op == Op::flip || turned_by(at).has_value();
+  });
+}
+
+bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
   if (body_.has_reduced_axis && !element_store(node)) return false;
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
@@ -199,8 +211,8 @@ bool BodyBuilder::is_moved(const Node& node) const {
     const Node* at = pending.back();
     pending.pop_back();
     if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
-    if (at->op == Op::permute || at->op == Op::flip) return true;
-    if (at->op == Op::reshape) pending.push_back(at->operand(0));
+    if (moves(*at)) return true;
+    if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
     // Along the rows, what is made of something moved is moved too.
     if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
     for (const Node* operand : at->operands)
@@ -213,7 +225,7 @@ bool BodyBuilder::is_moved(const Node& node) const {
 
 void BodyBuilder::watch(const Node& node) {
   if (!watched_.insert(&node).second) return;
-  if (is_view(node)) watch(*node.operand(0));
+  if (rearranges(node)) watch(*node.operand(0));
   if (!keeps_positions(node)) return;
   for (const Node* operand : node.operands)
     if (has_shape_of(operand, node)) watch(*operand);
@@ -225,13 +237,13 @@ void BodyBuilder::find_sites(const Node& node, llvm::DenseSet<const Node*>& seen
   if (const auto known = sites_.find(&node); known != sites_.end())
     result.insert(result.end(), known->second.begin(), known->second.end());
   std::vector<Site> sites;
-  if (is_view(node)) find_sites(*node.operand(0), seen, sites);
+  if (rearranges(node)) find_sites(*node.operand(0), seen, sites);
   if (keeps_positions(node))
     for (const Node* operand : node.operands)
       if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
   for (const Site& site : sites) {
     std::optional<Site> own = site;
-    if (is_view(node)) own = seen_through(body_.space, node, site);
+    if (rearranges(node)) own = seen_through(body_.space, node, site);
     if (!own) continue;
     own->node = &node;
     own->value = -1;
@@ -247,7 +259,7 @@ int BodyBuilder::value_at(const Site& site) {
   int value = from;
   // A view has no other value there. To ask for it at its own position would lead elsewhere, since
   // that leaves out what the conditions say.
-  if (is_view(*site.node))
+  if (rearranges(*site.node))
     known_.try_emplace(key_of(*site.node, places_.of(site.position)), value);
   else
     value = evaluate(*site.node, site.position);
@@ -291,7 +303,7 @@ bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_
   std::vector<Extent> shape(request_.stores[place].node->shape.begin(),
                             request_.stores[place].node->shape.end());
   const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.pieces));
-  if (!extent) return false;
+  if (!extent || site.whole) return false;
   shape[axis] = *extent;
   const Extent begin = *extent * Extent(piece_);
   Site within = site;

@@ -287,6 +287,13 @@ class Covering {
 
 std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
                            std::span<const Extent> shape) {
+  if (site.whole) {
+    std::optional<Cover> result = cover(body, of_elements, *site.whole, site.whole->node->shape);
+    if (!result) return std::nullopt;
+    result->position.clear();
+    for (const Index& index : site.position) result->position.push_back(body.space.plain(index));
+    return result;
+  }
   Covering covering(body, of_elements, site.conditions);
   for (const Condition& condition : site.conditions)
     if (!covering.restrict_to(

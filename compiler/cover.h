@@ -18,10 +18,16 @@ struct Site {
   std::vector<Condition> conditions;
   int value = -1;                    ///< -1: to be made of what is at hand at `from`
   std::shared_ptr<const Site> from;  ///< of an operand
+  /// What all elements are at hand of, of which `node` has each in a place of its own; none: `node`
+  /// itself. Elements that are turned round are proven to be all there before they are.
+  std::shared_ptr<const Site> whole = nullptr;
 };
 
-/// The site of an operand as one of `view`, which has some of its elements or all; nullopt where
-/// the view has no inverse.
+/// True for views, and for gathers that only say in which order what is there comes.
+bool rearranges(const Node& node);
+
+/// The site of an operand as one of `view`, which rearranges some of its elements or all; nullopt
+/// where the view has no inverse.
 std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site);
 
 struct Cover {

@@ -1,5 +1,6 @@
 // Which element of a view an element of its operand is.
 #include "compiler/cover.h"
+#include "compiler/turns.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -7,6 +8,7 @@ namespace sinter {
 namespace {
 
 std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
+  if (site.whole) return std::nullopt;
   const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
   const Extent begin = attribute(view, "begin").extent;
   const Extent step = attribute(view, "step").integer;
@@ -25,7 +27,24 @@ std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site
   return site;
 }
 
+std::optional<Site> seen_through_turn(IndexSpace& space, const Node& take, Site site) {
+  const std::optional<std::int64_t> shift = turned_by(take);
+  if (!shift) return std::nullopt;
+  if (!site.whole) {
+    Site whole = site;
+    whole.node = take.operand(0);
+    site.whole = std::make_shared<const Site>(std::move(whole));
+  }
+  const auto axis = static_cast<std::size_t>(attribute(take, "axis").integer);
+  const Extent extent = take.shape[axis];
+  const Index ahead = space.add(site.position[axis], constant_index(extent - Extent(*shift)));
+  site.position[axis] = space.modulo(ahead, extent);
+  return site;
+}
+
 }  // namespace
+
+bool rearranges(const Node& node) { return is_view(node) || turned_by(node).has_value(); }
 
 std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
   const std::span<const Extent> from = view.operand(0)->shape;
@@ -33,6 +52,7 @@ std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site
   result.node = &view;
   switch (view.op) {
     case Op::slice: return seen_through_slice(space, view, std::move(result));
+    case Op::take: return seen_through_turn(space, view, std::move(result));
     case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;
     case Op::permute: {
       const std::span<const std::int64_t> axes = attribute(view, "axes").integers;

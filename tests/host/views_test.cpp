@@ -65,6 +65,32 @@ graph sink(x: f32[6, 40, 33], s: f32[6]) {
   EXPECT_EQ(result.launches, 1);
 }
 
+TEST(Views, RowsAreStoredWhereTheyAreTurnedTo) {
+  const RunResult result = run_and_check(R"(
+graph windows(x: bf16[2, 8, 12, 24]) {
+  f = cast x {to = f32}
+  m = mean f {axes = [3], keep = true}
+  d = sub f, m
+  rows = iota {extent = 8, start = 0, step = 1, dtype = i64}
+  lower = add rows, 3
+  low = fmod lower, 8
+  columns = iota {extent = 12, start = 0, step = 1, dtype = i64}
+  further = add columns, 11
+  far = remainder further, 12
+  a = index d, low {axes = [1]}
+  b = index a, far {axes = [2]}
+  v = reshape b {shape = [2, 2, 4, 3, 4, 24]}
+  p = permute v {axes = [0, 1, 3, 2, 4, 5]}
+  y = reshape p {shape = [192, 24]}
+  places = iota {extent = 24, start = 0, step = 1, dtype = i64}
+  beyond = add places, 5
+  round = fmod beyond, 24
+  t = index d, round {axes = [3]}
+  return y, t, a
+})");
+  EXPECT_EQ(result.launches, 1);
+}
+
 TEST(Random, NumbersDependOnSeedOffsetAndElementAlone) {
   const char* const text = R"(
 graph random(seed: i64[], offset: i64, x: f32[13, 40], h: bf16[9, 64]) {

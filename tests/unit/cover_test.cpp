@@ -100,6 +100,21 @@ TEST(Cover, StoresPiecesUnderTheirConditions) {
       {5});
 }
 
+/// What is proven of a whole holds of each arrangement of it.
+TEST(Cover, StoresAnArrangementOfAWhole) {
+  Body body = places({28, 5});
+  IndexSpace& space = body.space;
+  const Extent shape[] = {28};
+  Node whole;
+  whole.shape = shape;
+  const auto origin =
+      std::make_shared<const Site>(Site{.node = &whole, .position = {space.axis(0)}});
+  const Index turned = space.modulo(space.add(space.axis(0), constant_index(25)), 28);
+  expect_each_once(
+      body, {.position = {space.divide(turned, 7), space.modulo(turned, 7)}, .whole = origin},
+      {4, 7});
+}
+
 TEST(Cover, RefusesWhatHasNotEveryElement) {
   Body body = places({3, 20});
   IndexSpace& space = body.space;
