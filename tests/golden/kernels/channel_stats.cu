@@ -7,15 +7,15 @@
 // reads 6439168 bytes, writes 16896
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel channel_stats_0
 
-// keeps 16 of 64 channels of x for all phases
+// keeps 8 of 64 channels of x for all phases
 static __device__ __noinline__ void
 channel_stats_0_keep(const float* __restrict__ from_0,
                      unsigned char* panel,
                      const int outer,
                      const int group) {
-  PanelCopy<float, 128, 4, 1, 12544> copy_0;
-  copy_0.copy_rounds(from_0, outer * 50176 + group * 12544, 784, reinterpret_cast<float*>(panel));
-  copy_0.load_rest(from_0, outer * 50176 + group * 12544, 784);
+  PanelCopy<float, 128, 4, 1, 6272> copy_0;
+  copy_0.copy_rounds(from_0, outer * 50176 + group * 6272, 784, reinterpret_cast<float*>(panel));
+  copy_0.load_rest(from_0, outer * 50176 + group * 6272, 784);
   copy_0.keep_rest(reinterpret_cast<float*>(panel));
   block_barrier();
 }
@@ -169,16 +169,16 @@ channel_stats_0(unsigned* tickets,
                 float* __restrict__ v_out) {
   unsigned char* const panels = shared_memory() + 512;
   // Blocks that have more panels than places fill the last place again in each phase.
-  const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * 1) >= 128;
-  for (int item = static_cast<int>(blockIdx.x), place = 0; item < 128; item += static_cast<int>(gridDim.x), ++place) {
-    const int outer = item / 4;
-    const int group = item % 4;
+  const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * 1) >= 256;
+  for (int item = static_cast<int>(blockIdx.x), place = 0; item < 256; item += static_cast<int>(gridDim.x), ++place) {
+    const int outer = item / 8;
+    const int group = item % 8;
     unsigned char* const panel = panels;
     channel_stats_0_keep(x_in, panel, outer, group);
-    const int number = outer * 4 + group;
+    const int number = outer * 8 + group;
 #pragma unroll 1
-    for (int block = number * 4; block < number * 4 + 4; ++block) {
-      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(panel) - number * 12544, block);
+    for (int block = number * 2; block < number * 2 + 2; ++block) {
+      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(panel) - number * 6272, block);
       block_barrier();
     }
   }
@@ -188,15 +188,15 @@ channel_stats_0(unsigned* tickets,
     block_barrier();
   }
   grid_barrier(tickets);
-  for (int item = static_cast<int>(blockIdx.x), place = 0; item < 128; item += static_cast<int>(gridDim.x), ++place) {
-    const int outer = item / 4;
-    const int group = item % 4;
+  for (int item = static_cast<int>(blockIdx.x), place = 0; item < 256; item += static_cast<int>(gridDim.x), ++place) {
+    const int outer = item / 8;
+    const int group = item % 8;
     unsigned char* const panel = panels;
     if (!has_place) channel_stats_0_keep(x_in, panel, outer, group);
-    const int number = outer * 4 + group;
+    const int number = outer * 8 + group;
 #pragma unroll 1
-    for (int block = number * 4; block < number * 4 + 4; ++block) {
-      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(panel) - group * 12544, block);
+    for (int block = number * 2; block < number * 2 + 2; ++block) {
+      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(panel) - group * 6272, block);
       block_barrier();
     }
   }
@@ -207,4 +207,4 @@ channel_stats_0(unsigned* tickets,
   }
   grid_depart(tickets);
 }
-// grid 128, shared 50688, reads 6439168, writes 16896
+// grid 256, shared 25600, reads 6439168, writes 16896
