@@ -165,5 +165,36 @@ graph followed(x: f32[8191, 64]) {
   EXPECT_EQ(run.report.kernels[0].kind, "joined");
 }
 
+/// Blocks of several kernels side by side, each in clusters of its own, and the last block behind
+/// all.
+TEST(ColumnsOfClusters, BesideOneAnother) {
+  const RunResult run = run_in_clusters(R"(
+graph batch_norms(x: bf16[8192, 96], z: bf16[8192, 80]) {
+  g = cast x {to = f32}
+  m = mean g {axes = [0], keep = true}
+  d = sub g, m
+  y = cast d {to = bf16}
+  h = cast z {to = f32}
+  n = mean h {axes = [0], keep = true}
+  e = sub h, n
+  w = cast e {to = bf16}
+  s = sum m {axes = [0, 1]}
+  return y, w, s
+})");
+  EXPECT_EQ(run.report.kernels[0].members.size(), 3U);
+}
+
+TEST(ColumnsOfClusters, BesideRowsOfClusters) {
+  const RunResult run = run_in_clusters(R"(
+graph normed(x: bf16[17, 131072], z: f32[8192, 320]) {
+  y = softmax x {axis = 1}
+  m = mean z {axes = [0], keep = true}
+  d = sub z, m
+  return y, d
+})",
+                                        {.candidates = false});
+  EXPECT_EQ(run.report.kernels[0].members.size(), 2U);
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -180,5 +180,50 @@ graph followed(x: f32[16384, 1024]) {
   }
 }
 
+/// Batch norms of so many columns each, over rows of their own.
+std::string batch_norms(int columns, int others) {
+  return fmt::format(R"(
+graph batch_norms(x: bf16[8192, {0}], z: bf16[8192, {1}]) {{
+  g = cast x {{to = f32}}
+  m = mean g {{axes = [0], keep = true}}
+  d = sub g, m
+  y = cast d {{to = bf16}}
+  h = cast z {{to = f32}}
+  n = mean h {{axes = [0], keep = true}}
+  e = sub h, n
+  w = cast e {{to = bf16}}
+  s = sum m {{axes = [0, 1]}}
+  return y, w, s
+}})",
+                     columns, others);
+}
+
+TEST(ColumnClusters, OfOneSizeShareTheFirstPhaseOfALaunch) {
+  const Program program = planned(batch_norms(384, 320));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  ASSERT_THAT(kernel.members, SizeIs(3));
+  EXPECT_TRUE(kernel.has_tail);
+  for (const Schedule& schedule : kernel.candidates) {
+    EXPECT_GT(schedule.members[0].cluster, 1);
+    EXPECT_EQ(schedule.members[0].cluster, schedule.members[1].cluster);
+    EXPECT_EQ(schedule.members[2].cluster, 1);
+    const Source source = emit(program, kernel, schedule, "norms");
+    EXPECT_EQ(source.cluster, schedule.members[0].cluster);
+    std::int64_t blocks = 0;
+    for (int i = 0; i < 2; ++i)
+      blocks += (i == 0 ? 384 : 320) / columns_of(schedule.members[i]) * source.cluster;
+    EXPECT_TRUE(source.grid.is(blocks)) << to_string(schedule);
+  }
+}
+
+TEST(ColumnClusters, OfSeveralSizesHaveLaunchesOfTheirOwn) {
+  const Program program = planned(batch_norms(384, 4096));
+  ASSERT_GE(program.kernels.size(), 2U);
+  EXPECT_THAT(program.kernels[0].members, SizeIs(0));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(0));
+  EXPECT_NE(program.kernels[0].schedule.cluster, program.kernels[1].schedule.cluster);
+}
+
 }  // namespace
 }  // namespace sinter
