@@ -173,10 +173,13 @@ class ColumnCandidates {
   std::vector<Schedule> kept_by(int cluster) const {
     std::vector<Schedule> result;
     if (cluster > tree_.parts * tree_.accumulators) return result;
+    // Large clusters find room on a device more easily if their blocks are not the largest.
+    const int most_threads = cluster > target_.max_cluster ? 512 : 1024;
     for (const int bytes : {64, 32, 128})
       for (int vector = widest_of_rows_; vector >= 1 && vector * 4 > widest_of_rows_; vector /= 2)
         for (const int threads : {256, 512, 128, 1024, 64})
-          if (auto schedule = over_bytes_of_rows(bytes, vector, threads, cluster)) {
+          if (auto schedule = over_bytes_of_rows(bytes, vector, threads, cluster);
+              schedule && schedule->threads <= most_threads) {
             schedule->cluster = cluster;
             schedule->pieces = 1;
             schedule->resident = schedule->in_shared = true;
