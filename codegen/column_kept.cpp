@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "compiler/column_pieces.h"
-
 namespace sinter {
 
-KeptColumns::KeptColumns(KernelWriter& writer, const Tree& tree)
+KeptColumns::KeptColumns(KernelWriter& writer, const ColumnPiece& piece)
     : writer_(writer),
-      tree_(tree),
+      piece_(piece),
       passes_(writer.schedule.resident ? plan_column_passes(writer.body)
                                        : plan_passes(writer.body)),
       keeps_(writer) {}
@@ -18,7 +16,7 @@ int KeptColumns::threads_side_by_side() const {
 }
 
 void KeptColumns::declare() {
-  keeps_.declare(passes_, kept_rows(tree_) * columns_of(writer_.schedule), "Shape::column()");
+  keeps_.declare(passes_, kept_rows(piece_) * columns_of(writer_.schedule), "Shape::column()");
 }
 
 std::vector<int> KeptColumns::kept_by(int pass) const {
@@ -29,7 +27,7 @@ std::vector<int> KeptColumns::kept_by(int pass) const {
 }
 
 std::string KeptColumns::place(const std::string& chunk) const {
-  return fmt::format("(within * {} + {}) * {}", tree_.parts * tree_.chunks_per_part, chunk,
+  return fmt::format("(within * {} + {}) * {}", piece_.parts * piece_.chunks_per_part, chunk,
                      threads_side_by_side());
 }
 

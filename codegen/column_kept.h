@@ -6,7 +6,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "codegen/shared_keeps.h"
-#include "compiler/tree.h"
+#include "compiler/column_pieces.h"
 
 namespace sinter {
 
@@ -16,14 +16,14 @@ namespace sinter {
 class KeptColumns {
  public:
   /// Keeps nothing unless the writer's schedule is resident.
-  KeptColumns(KernelWriter& writer, const Tree& tree);
+  KeptColumns(KernelWriter& writer, const ColumnPiece& piece);
 
   const PassPlan& passes() const { return passes_; }
   /// Declares pointers to this thread's vectors, behind what the kernel has of shared memory.
   void declare();
   /// The values that `pass` leaves for later ones.
   std::vector<int> kept_by(int pass) const;
-  /// Before and after what `pass` does with the row `within` of chunk number `chunk`.
+  /// Before and after what `pass` does with the row `within` of chunk number `chunk` of the piece.
   void write_before(int pass, const std::string& chunk);
   void write_after(int pass, const std::string& chunk);
 
@@ -32,7 +32,7 @@ class KeptColumns {
   int threads_side_by_side() const;
 
   KernelWriter& writer_;
-  Tree tree_;
+  ColumnPiece piece_;
   PassPlan passes_;
   SharedKeeps keeps_;
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "codegen/column_cluster.h"
 #include "codegen/column_kept.h"
 #include "codegen/column_pieces.h"
 #include "codegen/reduction_loops.h"
@@ -21,8 +22,8 @@ class ColumnWriter {
         body_(writer.body),
         schedule_(writer.schedule),
         plan_(plan_tree(writer, 1)),
-        piece_(piece_of(plan_.tree, schedule_.pieces)),
-        kept_(writer, plan_.tree) {
+        piece_(piece_of(plan_.tree, schedule_)),
+        kept_(writer, piece_) {
     plan_.parts_per_group = static_cast<int>(piece_.parts) / schedule_.groups;
     plan_.accumulators_per_thread = static_cast<int>(piece_.accumulators) / plan_.lanes;
     plan_.tiles = (piece_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
@@ -41,11 +42,17 @@ class ColumnWriter {
     int last = passes;
     for (const Value& value : body_.values) last = std::max(last, value.stage);
     for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
-    writer_.write_row_stores(live_.empty() ? "Shape::along() == 0"
-                                           : live_ + " && Shape::along() == 0");
+    writer_.write_row_stores(first_of_columns());
   }
 
  private:
+  /// Which threads store what is one per column.
+  std::string first_of_columns() const {
+    const std::string first =
+        cluster_ ? "piece == 0 && Shape::along() == 0" : "Shape::along() == 0";
+    return live_.empty() ? first : live_ + " && " + first;
+  }
+
   int columns() const { return schedule_.threads / schedule_.threads_per_row; }
 
   void declare_shape() {
@@ -70,9 +77,14 @@ class ColumnWriter {
     writer_.source.grid = outer_size * across;
 
     std::string block = writer_.block();
-    if (schedule_.pieces > 1) {
+    if (schedule_.cluster > 1) {
+      cluster_.emplace(writer_);
+      cluster_->declare();
+    } else if (schedule_.pieces > 1) {
       pieces_.emplace(writer_, writer_.source.grid);
       pieces_->declare();
+    }
+    if (piece_.pieces > 1) {
       block = "column_tile";
       declare_rows_of_piece();
     }
@@ -145,6 +157,7 @@ class ColumnWriter {
         part("number");
       });
     writer_.store_condition.clear();
+    if (cluster_ && pass == 0) cluster_->await_start();
     finish_reductions(sinks.reductions);
   }
 
@@ -208,14 +221,26 @@ class ColumnWriter {
 
   /// The first chunk of the part that is being read, as an expression.
   std::string start_of_part() {
-    if (schedule_.pieces == 1)
+    if (piece_.pieces == 1)
       return part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
     if (plan_.tree.parts == 1) return "0";
     if (piece_.parts == 1) return "first_chunk";
-    std::string number = plan_.parts_per_group == 1 ? "Shape::group()" : "part";
-    if (plan_.parts_per_group > 1 && schedule_.groups > 1)
-      number = fmt::format("(part * {} + Shape::group())", schedule_.groups);
-    return fmt::format("({} * {} + piece) * {}", number, schedule_.pieces, chunks_text(plan_));
+    return fmt::format("({} * {} + piece) * {}", part_of_piece(), piece_.pieces,
+                       chunks_text(plan_));
+  }
+
+  /// The number of the part among those of a piece.
+  std::string part_of_piece() const {
+    if (plan_.parts_per_group == 1) return "Shape::group()";
+    return schedule_.groups == 1 ? "part"
+                                 : fmt::format("(part * {} + Shape::group())", schedule_.groups);
+  }
+
+  /// The number of the chunk `chunk` of all among those of a piece.
+  std::string chunk_of_piece(const std::string& chunk) const {
+    if (piece_.pieces == 1) return chunk;
+    if (piece_.parts == 1) return "Shape::chunk(tile)";
+    return fmt::format("({} * {} + Shape::chunk(tile))", part_of_piece(), piece_.chunks_per_part);
   }
 
   void write_chunk(int pass, const Sinks& sinks) {
@@ -224,15 +249,16 @@ class ColumnWriter {
         piece_.residues == 1 ? "Shape::chunk(tile)"
                              : fmt::format("(residue + {} * Shape::chunk(tile))", piece_.residues);
     const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
+    const std::string kept_chunk = chunk_of_piece(chunk);
     const auto rows = [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
             "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
         const auto row = [&] {
-          kept_.write_before(pass, chunk);
+          kept_.write_before(pass, kept_chunk);
           writer_.write_tile(kept_.passes().needed[static_cast<std::size_t>(pass)], sinks,
                              {.count = {}, .accumulator = {}, .index = "along"});
-          kept_.write_after(pass, chunk);
+          kept_.write_after(pass, kept_chunk);
         };
         if (plan_.whole_extent)
           row();
@@ -261,10 +287,11 @@ class ColumnWriter {
       writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
                                    schedule_.vector));
       writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
-      if (!pieces_) declare_result(index, states.back());
+      if (!pieces_ && !cluster_) declare_result(index, states.back());
     }
-    if (!pieces_) return;
-    pieces_->write_join(nodes, states);
+    if (pieces_) pieces_->write_join(nodes, states);
+    if (cluster_) cluster_->write_join(nodes, states);
+    if (!pieces_ && !cluster_) return;
     for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
   }
 
@@ -287,6 +314,7 @@ class ColumnWriter {
   ColumnPiece piece_;  ///< of this block
   KeptColumns kept_;
   std::optional<ColumnPieces> pieces_;
+  std::optional<ColumnCluster> cluster_;
   std::string live_;
 };
 

@@ -339,8 +339,12 @@ class JoinedWriter {
       blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
-    ensure(source_.cluster == 1 || (kernel_.has_tail && (phase > 0 || runs.size() == 1)),
-           "a kernel with clusters shares its phase, or has blocks that wait for one another");
+    // Then every member's first block is the first of a cluster.
+    const bool has_one_size = phase > 0 || std::ranges::all_of(runs, [&](const Run& run) {
+                                return function_of(run[0]).source.cluster == source_.cluster;
+                              });
+    ensure(source_.cluster == 1 || (has_one_size && !source_.is_cooperative),
+           "clusters share their phase with others, or have blocks that wait for one another");
     // Somebody must be there to be the last block, with or without work; a whole cluster at least.
     const bool may_be_idle =
         phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));

@@ -58,11 +58,11 @@ bool is_reserved_word(std::string_view name) {
       "group", "next", "piece", "row_chunks", "turn", "Tile", "TilePlace", "top", "TileStates",
       "handed_on", "look_back", "end_tiles", "tile_flags", "take_number", "publish", "await_flag",
       "row_of_block", "all", "totals", "prefixes", "chunks", "column_tile", "residue",
-      "store_piece", "join_pieces", "place_in_tile", "cluster", "cluster_rank", "cluster_arrive",
-      "cluster_wait", "cluster_map", "blocks", "own", "owned", "PanelCopy", "copy_rounds",
-      "load_rest", "keep_rest", "panels", "panel", "has_place", "item", "round", "end", "down",
-      "slot", "team", "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun",
-      "results", "added"};
+      "store_piece", "join_pieces", "place_in_tile", "hand_over", "join_handed_over", "cluster",
+      "cluster_rank", "cluster_arrive", "cluster_wait", "cluster_map", "blocks", "own", "owned",
+      "PanelCopy", "copy_rounds", "load_rest", "keep_rest", "panels", "panel", "has_place", "item",
+      "round", "end", "down", "slot", "team", "join_slots", "join_ranks", "named", "word",
+      "own_bit", "is_begun", "results", "added"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||

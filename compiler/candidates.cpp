@@ -213,9 +213,8 @@ class RowCandidates {
   /// blocks. Never the first choice, for the device has to be asked whether they fit.
   void add_large_cluster(int wide) {
     const Schedule& first = list_.schedules().front();
-    const bool has_large = target_.compute_capability == 90 || target_.compute_capability == 100;
-    const int cluster = 2 * target_.max_cluster;
-    if (!may_keep_ || split_ || !has_large || tree_.parts < cluster) return;
+    const int cluster = largest_cluster(target_);
+    if (!may_keep_ || split_ || cluster == target_.max_cluster || tree_.parts < cluster) return;
     if (!first.resident || first.cluster == target_.max_cluster) add_if_kept(wide, cluster, true);
   }
 

@@ -69,6 +69,7 @@ class ColumnCandidates {
     if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
     std::ranges::stable_sort(schedules, {},
                              [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    if (model_.kept_bytes() > 0) add_large_clusters(schedules);
     constexpr std::size_t kMost = 12;
     if (schedules.size() > kMost) schedules.resize(kMost);
     for (Schedule& schedule : schedules) schedule.blocks_per_sm = model_.planned_blocks(schedule);
@@ -140,26 +141,60 @@ class ColumnCandidates {
     if (model_.fits(*schedule) || is_last_resort) list_.add(*schedule);
   }
 
-  /// Blocks that keep all rows of few columns: 64 bytes of each row, 32 where that is too much for
-  /// one block or leaves blocks too few, 128 where rows are few.
+  /// Blocks that keep all rows of few columns. Where no block does, or there would be too few, the
+  /// blocks of clusters keep a share of the rows each: the fewest that are as fast come first.
   void add_resident(std::vector<Schedule>& schedules) const {
+    std::vector<Schedule> alone = kept_by(1);
+    const bool is_enough = !alone.empty() && !leaves_memory_idle(alone);
+    append(schedules, std::move(alone));
+    if (is_enough) return;
     std::vector<Schedule> more;
-    for (const int bytes : {64, 32, 128})
-      for (int vector = widest_of_rows_; vector >= 1 && vector * 4 > widest_of_rows_; vector /= 2)
-        for (const int threads : {256, 512, 128, 1024, 64})
-          if (auto schedule = over_bytes_of_rows(bytes, vector, threads)) {
-            schedule->resident = schedule->in_shared = true;
-            std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(more));
-          }
+    for (int cluster = 2; cluster <= target_.max_cluster; cluster *= 2)
+      std::ranges::copy(kept_by(cluster), std::back_inserter(more));
     append(schedules, std::move(more));
   }
 
+  /// Where the largest cluster that every GPU runs does not keep the columns, or just so: twice as
+  /// many blocks. Never the first choice, for the device has to be asked whether they fit.
+  void add_large_clusters(std::vector<Schedule>& schedules) const {
+    const int cluster = largest_cluster(target_);
+    const Schedule& first = schedules.front();
+    if (cluster == target_.max_cluster || (first.resident && first.cluster < target_.max_cluster))
+      return;
+    std::vector<Schedule> large;
+    append(large, kept_by(cluster));
+    constexpr std::size_t kMostLarge = 2;
+    if (large.size() > kMostLarge) large.resize(kMostLarge);
+    schedules.insert(schedules.begin() + 1, large.begin(), large.end());
+  }
+
+  /// Blocks, or the `cluster` blocks of clusters, that keep few columns: 64 bytes of each row, 32
+  /// where that is too much for them or leaves blocks too few, 128 where rows are few.
+  std::vector<Schedule> kept_by(int cluster) const {
+    std::vector<Schedule> result;
+    if (cluster > tree_.parts * tree_.accumulators) return result;
+    // Large clusters find room on a device more easily if their blocks are not the largest.
+    const int most_threads = cluster > target_.max_cluster ? 512 : 1024;
+    for (const int bytes : {64, 32, 128})
+      for (int vector = widest_of_rows_; vector >= 1 && vector * 4 > widest_of_rows_; vector /= 2)
+        for (const int threads : {256, 512, 128, 1024, 64})
+          if (auto schedule = over_bytes_of_rows(bytes, vector, threads, cluster);
+              schedule && schedule->threads <= most_threads) {
+            schedule->cluster = cluster;
+            schedule->pieces = 1;
+            schedule->resident = schedule->in_shared = true;
+            std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(result));
+          }
+    return result;
+  }
+
   /// `threads` with vectors as wide as rows allow, over `bytes` of each row.
-  std::optional<Schedule> over_bytes_of_rows(int bytes, int vector, int threads) const {
+  std::optional<Schedule> over_bytes_of_rows(int bytes, int vector, int threads,
+                                             std::int64_t pieces = 1) const {
     const int wide =
         std::max(std::min(bytes / (vector * model_.narrowest()), columns_there(vector)),
                  least_side_by_side());
-    return schedule_of(vector, threads / wide, wide);
+    return schedule_of(vector, threads / wide, wide, pieces);
   }
   /// Two chunks of an accumulator at once, where it has several, however much there is to do: what
   /// a block loads at once is all that is in flight on its SM.

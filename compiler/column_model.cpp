@@ -28,7 +28,8 @@ int loads_of(const PassPlan& plan, std::size_t value) {
 }
 
 ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& facts)
-    : target_(target),
+    : body_(body),
+      target_(target),
       sizes_(sizes_along(body, body.parallel_axes - 1)),
       tree_(tree_of(evaluate(body.reduced_size(), facts.symbols))),
       inner_(evaluate(body.space.extent(body.parallel_axes - 1), facts.symbols)),
@@ -57,6 +58,8 @@ ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& fa
     is_heavy_ = is_heavy_ || reduction.node->op == Op::logsumexp;
   }
   state_bytes_ = *std::ranges::max_element(of_pass);
+  meetings_ = static_cast<int>(
+      std::ranges::count_if(of_pass, [](std::int64_t bytes) { return bytes > 0; }));
   if (body.passes() == 1 || !body.reduced_size().is_number()) return;
   const std::vector<int> slots = kept_slots(body, plan_column_passes(body)).bytes;
   kept_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
@@ -84,7 +87,7 @@ std::int64_t ColumnModel::most_registers(int threads) const {
 /// their levels, and those that are joined), the rows of every load that are under way, and the
 /// rest of the loop.
 std::int64_t ColumnModel::registers(const Schedule& schedule) const {
-  const ColumnPiece piece = piece_of(tree_, schedule.pieces);
+  const ColumnPiece piece = piece_of(tree_, schedule);
   const int lanes = schedule.threads_per_row / schedule.groups;
   const auto levels = static_cast<std::int64_t>(
       std::bit_width(static_cast<std::uint64_t>(piece.accumulators / lanes)) +
@@ -95,9 +98,10 @@ std::int64_t ColumnModel::registers(const Schedule& schedule) const {
 }
 
 std::int64_t ColumnModel::shared_bytes(const Schedule& schedule) const {
-  const std::int64_t exchange = 2 * ((exchange_places(schedule) * widest_state_ + 15) / 16 * 16);
+  std::int64_t exchange = 2 * ((exchange_places(schedule) * widest_state_ + 15) / 16 * 16);
+  if (schedule.cluster > 1) exchange += 2 * cluster_bytes(schedule, body_);
   if (!schedule.resident) return exchange;
-  return exchange + kept_rows(tree_) * columns_of(schedule) * kept_bytes_;
+  return exchange + kept_rows(piece_of(tree_, schedule)) * columns_of(schedule) * kept_bytes_;
 }
 
 std::int64_t ColumnModel::tiles(const Schedule& schedule) const {
@@ -107,7 +111,8 @@ std::int64_t ColumnModel::tiles(const Schedule& schedule) const {
 
 /// Blocks for each SM, whether they fit or not.
 double ColumnModel::blocks_per_sm_of(const Schedule& schedule) const {
-  return static_cast<double>(tiles(schedule) * schedule.pieces) / target_.sm_count;
+  return static_cast<double>(tiles(schedule) * schedule.pieces * schedule.cluster) /
+         target_.sm_count;
 }
 
 int ColumnModel::blocks_that_fit(const Schedule& schedule) const {
@@ -155,6 +160,7 @@ double ColumnModel::seconds(const Schedule& schedule) const {
   constexpr double kStores = 3;            // times its share of them, of what one SM can store
   constexpr double kTicket = 1e-6;         // states are stored, and the last block sees them
   constexpr double kJoinBandwidth = 80e9;  // of one block
+  constexpr double kMeeting = 0.7e-6;      // of a cluster, after every pass that reduces: assumed
   constexpr double kDoubt = 1.1;           // pieces must be worth more than the model's errors
   const double in_flight = bytes_in_flight(schedule);
   double result = read_bytes_ / reached(in_flight);
@@ -170,6 +176,7 @@ double ColumnModel::seconds(const Schedule& schedule) const {
     result = kDoubt * result + kTicket + 2 * states / target_.bandwidth +
              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
+  if (schedule.cluster > 1) result = kDoubt * result + kMeeting * meetings_;
   return result;
 }
 

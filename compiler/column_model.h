@@ -54,6 +54,7 @@ class ColumnModel {
   double reached(double bytes_in_flight) const;
   double share_of_sectors(const Schedule& schedule) const;
 
+  const Body& body_;
   const Target& target_;
   Sizes sizes_;
   Tree tree_;
@@ -67,6 +68,7 @@ class ColumnModel {
   std::int64_t widest_state_ = 0;
   bool is_heavy_ = false;
   std::int64_t kept_bytes_ = 0;
+  int meetings_ = 0;       ///< of the blocks that share columns: passes with reductions
   double read_bytes_ = 0;  ///< at least
   double stored_bytes_ = 0;
   double again_bytes_ = 0;  ///< read by later passes if nothing is kept

@@ -1,9 +1,10 @@
 // How the rows of a column kernel are dealt out to blocks, where one block for each tile of columns
-// would leave SMs without work: every block has a piece of the reduction tree.
+// would leave SMs without work or cannot keep them: every block has a piece of the reduction tree.
 #pragma once
 
 #include <algorithm>
 
+#include "compiler/body.h"
 #include "compiler/schedule.h"
 #include "compiler/tree.h"
 
@@ -30,9 +31,14 @@ constexpr ColumnPiece piece_of(const Tree& tree, std::int64_t pieces) {
   return piece;
 }
 
+/// Those of the blocks of `schedule` that share columns: of a cluster, or through the workspace.
+inline ColumnPiece piece_of(const Tree& tree, const Schedule& schedule) {
+  return piece_of(tree, std::int64_t{schedule.pieces} * schedule.cluster);
+}
+
 /// Rows that a block which keeps its columns has place for.
-constexpr std::int64_t kept_rows(const Tree& tree) {
-  return tree.parts * tree.chunks_per_part * kChunk;
+constexpr std::int64_t kept_rows(const ColumnPiece& piece) {
+  return piece.parts * piece.chunks_per_part * kChunk;
 }
 
 /// Places that a block needs to hand over one state of each column and lane: half of the lanes
@@ -46,5 +52,13 @@ inline std::int64_t exchange_places(const Schedule& schedule) {
 inline std::int64_t columns_of(const Schedule& schedule) {
   return std::int64_t{schedule.threads} / schedule.threads_per_row * schedule.vector;
 }
+
+/// Bytes of states that take `state_bytes` for each column, one from every block of a cluster;
+/// whatever follows them begins where any state may.
+inline std::int64_t cluster_bytes(const Schedule& schedule, std::int64_t state_bytes) {
+  return (schedule.cluster * columns_of(schedule) * state_bytes + 15) / 16 * 16;
+}
+/// The same of all reductions of one pass of `body`, at most.
+std::int64_t cluster_bytes(const Schedule& schedule, const Body& body);
 
 }  // namespace sinter

@@ -189,19 +189,26 @@ class Joiner {
       launch_of_list_[static_cast<std::size_t>(list)] = latest();
   }
 
-  /// Clusters are neighbouring blocks of one kernel: the first phase must be its own, and others
-  /// follow in the last block alone.
+  /// Clusters are neighbouring blocks of one kernel: in the first phase they stand beside such of
+  /// the same size alone, and others follow in the last block alone.
   std::string cluster_refusal(const Launch& before, const Launch& both, int added) const {
     const Kernel& first = kernel(before.kernels.front());
-    if (first.schedule.blocks_per_row() > 1 && phase_in_latest(added) > 0 && both.has_tail() &&
-        kernel(added).schedule.blocks_per_row() == 1)
+    const int cluster = kernel(added).schedule.blocks_per_row();
+    const int of_first = first.schedule.blocks_per_row();
+    const bool is_behind = phase_in_latest(added) > 0;
+    if (of_first > 1 && is_behind && both.has_tail() && cluster == 1) return {};
+    const auto has_own_launch = [](const Kernel& one) {
+      return one.list >= 0 || one.kind == KernelKind::row_column_reduce;
+    };
+    if (cluster > 1 && cluster == of_first && !is_behind && !both.is_cooperative() &&
+        !has_own_launch(first) && !has_own_launch(kernel(added)))
       return {};
     for (const Kernel* one : {&first, &kernel(added)})
-      if (const int cluster = one->schedule.blocks_per_row(); cluster > 1)
+      if (const int size = one->schedule.blocks_per_row(); size > 1)
         return fmt::format(
             "rows of {} are kept by clusters of {} blocks, which only a last block can follow in "
             "one launch",
-            one->name, cluster);
+            one->name, size);
     return {};
   }
 

@@ -16,9 +16,12 @@ namespace {
 /// A joined kernel is compiled once per candidate, with all of its members.
 constexpr std::size_t kMostJoinedCandidates = 6;
 
+/// What clusters a member may have if its kernel has some: of that size, or of any.
+enum class Clusters { as_planned, of_any_size };
+
 /// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
 std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
-                                     const Target& target) {
+                                     const Target& target, Clusters clusters) {
   // Tiles of a scan wait for one another in launches of their own only.
   if (kernel.kind == KernelKind::scan) schedule.split = false;
   // Where a row needs a cluster, only schedules that have one read it once.
@@ -26,6 +29,9 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
   if (has_cluster != (schedule.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other members, whose blocks would not divide by it, need not care.
   if (schedule.joins_columns) return std::nullopt;
+  if (clusters == Clusters::as_planned &&
+      schedule.blocks_per_row() != kernel.schedule.blocks_per_row())
+    return std::nullopt;
   if (schedule.threads == threads) return schedule;
   if (has_cluster) return std::nullopt;
   switch (kernel.kind) {
@@ -72,7 +78,7 @@ constexpr std::array<int, 4> kSizes = {256, 128, 512, 64};
 
 bool suits(const Kernel& kernel, int threads, const Target& target) {
   return std::ranges::any_of(kernel.candidates, [&](const Schedule& candidate) {
-    return with_threads(kernel, candidate, threads, target).has_value();
+    return with_threads(kernel, candidate, threads, target, Clusters::as_planned).has_value();
   });
 }
 
@@ -87,13 +93,13 @@ namespace {
 
 /// At most `most` candidates of `kernel` with blocks of `threads`, in its own order.
 std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
-                                     const Target& target) {
+                                     const Target& target, Clusters clusters) {
   std::vector<Schedule> result;
   for (const bool as_they_are : {true, false})
     for (const Schedule& candidate : kernel.candidates) {
       if (result.size() == most) return result;
       if ((candidate.threads == threads) != as_they_are) continue;
-      std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target);
+      std::optional<Schedule> fit = with_threads(kernel, candidate, threads, target, clusters);
       if (fit && std::ranges::find(result, *fit) == result.end()) result.push_back(std::move(*fit));
     }
   return result;
@@ -121,6 +127,10 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
   const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
   const Kernel& heaviest = members[static_cast<std::size_t>(place_of_heaviest)];
   const std::vector<std::size_t> models = models_of(members, elements);
+  // A launch has clusters of one size.
+  const auto with_clusters = std::ranges::count_if(
+      members, [](const Kernel& member) { return member.schedule.blocks_per_row() > 1; });
+  const Clusters clusters = with_clusters > 1 ? Clusters::as_planned : Clusters::of_any_size;
   std::vector<Schedule> result;
   std::vector<int> sizes = {heaviest.schedule.threads};
   for (const int threads : kSizes)
@@ -131,7 +141,7 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
     bool has_all = true;
     for (std::size_t i = 0; i < members.size() && has_all; ++i) {
       if (models[i] != i) continue;
-      each[i] = schedules_with(members[i], threads, choices, target);
+      each[i] = schedules_with(members[i], threads, choices, target, clusters);
       has_all = !each[i].empty();
     }
     if (!has_all) continue;

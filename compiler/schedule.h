@@ -44,8 +44,8 @@ struct Schedule {
   /// The row is read once and kept in registers …; the rows of a scatter, in shared memory.
   bool resident = false;
   bool in_shared = false;  ///< … or, if it is too long for them, in shared memory
-  /// Rows: blocks that share one row, each with its own parts, and run at once; a cluster. They
-  /// have distributed shared memory, in which they hand results over.
+  /// Blocks that share one row, or the rows of the same columns, each with its own parts of the
+  /// tree, and run at once: a cluster. In distributed shared memory they hand results over.
   int cluster = 1;
   /// Rows and columns: the blocks of a cluster have rows of their own instead, and join the states
   /// of the columns.

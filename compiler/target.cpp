@@ -107,6 +107,12 @@ const Target* find_target(std::string_view arch_or_name) {
   return nullptr;
 }
 
+int largest_cluster(const Target& target) {
+  // Consumer chips have none beyond the portable size.
+  const bool has_large = target.compute_capability == 90 || target.compute_capability == 100;
+  return has_large ? 2 * target.max_cluster : target.max_cluster;
+}
+
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes) {
   if (threads < 1 || threads > kMaxThreadsPerBlock) return 0;
   const int warps_per_block = (threads + kWarp - 1) / kWarp;

@@ -70,9 +70,9 @@ graph weighted(x: f32[512, 4096], w: f32[512, 1]) {
   EXPECT_EQ(source.text.find("w_kept"), std::string::npos) << source.text;
 }
 
-TEST(ColumnSchedules, ColumnsThatFitNoBlockAreReadAgain) {
+TEST(ColumnSchedules, ColumnsThatFitNoClusterAreReadAgain) {
   const Program program = planned(R"(
-graph column_softmax(x: f32[60000, 4096]) {
+graph column_softmax(x: f32[150000, 4096]) {
   y = softmax x {axis = 0}
   return y
 })");

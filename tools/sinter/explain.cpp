@@ -146,7 +146,7 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
              counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
              report.vector_bytes);
   if (report.cluster > 1)
-    fmt::print("  cluster   {} share a row, and must all fit one GPC at once to start\n",
+    fmt::print("  cluster   {} share rows, and must all fit one GPC at once to start\n",
                counted(report.cluster, "block"));
   fmt::print("  schedule  {}\n", report.schedule);
   if (kernel.is_compiled) print_compiled(kernel, explanation);

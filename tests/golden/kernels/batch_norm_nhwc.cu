@@ -1,18 +1,18 @@
 
 // sinter kernel batch_norm_nhwc_0 · column_reduce · threads 512, vector 8, unroll 2, 256 per row, 2 rows per block, resident in shared memory, 1 block per SM
-//   h = cast x {to = f32} : f32[32, 14, 14, 256]
-//   v_sum = sum h {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 256]
-//   m = div v_sum, 6272.0 : f32[1, 1, 1, 256]
-//   c = sub h, m : f32[32, 14, 14, 256]
-//   mul_5 = mul c, c : f32[32, 14, 14, 256]
-//   v_squares = sum mul_5 {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 256]
-//   v = div v_squares, 6272.0 : f32[1, 1, 1, 256]
-//   e = add v, 1e-05 : f32[1, 1, 1, 256]
-//   r = rsqrt e : f32[1, 1, 1, 256]
-//   n = mul c, r : f32[32, 14, 14, 256]
-//   s = mul n, weight : f32[32, 14, 14, 256]
-//   y = cast s {to = bf16} : bf16[32, 14, 14, 256]
-// reads 3212288 bytes, writes 3212288
+//   h = cast x {to = f32} : f32[32, 14, 14, 960]
+//   v_sum = sum h {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 960]
+//   m = div v_sum, 6272.0 : f32[1, 1, 1, 960]
+//   c = sub h, m : f32[32, 14, 14, 960]
+//   mul_5 = mul c, c : f32[32, 14, 14, 960]
+//   v_squares = sum mul_5 {axes = [0, 1, 2], keep = true} : f32[1, 1, 1, 960]
+//   v = div v_squares, 6272.0 : f32[1, 1, 1, 960]
+//   e = add v, 1e-05 : f32[1, 1, 1, 960]
+//   r = rsqrt e : f32[1, 1, 1, 960]
+//   n = mul c, r : f32[32, 14, 14, 960]
+//   s = mul n, weight : f32[32, 14, 14, 960]
+//   y = cast s {to = bf16} : bf16[32, 14, 14, 960]
+// reads 12046080 bytes, writes 12046080
 // reproduce: sinter dump FILE --stage source --arch sm_90 --kernel batch_norm_nhwc_0
 extern "C" __global__ void __launch_bounds__(512, 1)
 batch_norm_nhwc_0(const bf16* __restrict__ x_in,
@@ -36,7 +36,7 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
         for (int within = 0; within < 4; ++within) {
           const int along = 4 * Shape::chunk(tile) + within;
           Vector<bf16, 8> x;
-          x = load<8>(x_in, column + along * 256);
+          x = load<8>(x_in, column + along * 960);
 #pragma unroll
           for (int k = 0; k < 8; ++k) {
             const float h = to_float(x[k]);
@@ -126,7 +126,7 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
             const float s = n * weight[k];
             y[k] = to_memory<bf16>(s);
           }
-          store<8>(y_out, column + along * 256, y);
+          store<8>(y_out, column + along * 960, y);
         }
       }
     }
@@ -138,4 +138,4 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
     store<8>(m_out, column, m_3);
   }
 }
-// grid 16, shared 217088, reads 3212288, writes 3212288
+// grid 60, shared 217088, reads 12046080, writes 12046080
