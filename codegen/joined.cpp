@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "codegen/exchanged.h"
+#include "codegen/joined_parameters.h"
 #include "codegen/kernel_writer.h"
 #include "codegen/panel_rounds.h"
 #include "codegen/shapes.h"
@@ -17,14 +18,6 @@
 namespace sinter {
 
 namespace {
-
-/// A parameter of the whole kernel.
-struct Parameter {
-  Argument argument;
-  std::string name;
-  bool is_const = true;     ///< in every member
-  bool is_restrict = true;  ///< in every member
-};
 
 /// A function, and the members whose work it does.
 struct Callee {
@@ -46,10 +39,9 @@ class JoinedWriter {
  public:
   JoinedWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
                std::string_view entry)
-      : program_(program), kernel_(kernel), schedule_(schedule) {
+      : program_(program), kernel_(kernel), schedule_(schedule), parameters_(program, entry) {
     source_.entry = entry;
     source_.threads = schedule.threads;
-    names_.take(entry);
     if (schedule.panels) panels_.emplace(program, kernel, schedule, entry);
   }
 
@@ -161,65 +153,18 @@ class JoinedWriter {
     sum.bytes_written = sum.bytes_written + more.bytes_written * times;
   }
 
-  Parameter& parameter(const Argument& argument, const std::string& name) {
-    const auto is_same = [&](const Parameter& known) {
-      return known.argument.kind == argument.kind && known.argument.index == argument.index &&
-             known.argument.extent == argument.extent;
-    };
-    const auto known = std::ranges::find_if(parameters_, is_same);
-    if (known != parameters_.end()) return *known;
-    const bool is_reserved =
-        argument.kind == Argument::Kind::tickets || argument.kind == Argument::Kind::workspace;
-    parameters_.push_back({.argument = argument, .name = is_reserved ? name : names_.take(name)});
-    return parameters_.back();
-  }
-
   /// An extent as text; symbols become parameters.
-  std::string text(Extent extent) {
-    const IndexWriter writer{
-        .c_type = index_type_,
-        .axis = {},
-        .symbol =
-            [this](const ExtentAtom& atom) {
-              const Extent symbol = program_.graph->data().extents->symbol(atom.name);
-              return parameter({.kind = Argument::Kind::extent,
-                                .index = 0,
-                                .extent = symbol,
-                                .c_type = fmt::format("const {}", index_type_)},
-                               std::string(atom.name))
-                  .name;
-            },
-        .indirect = {}};
-    return writer.text(extent);
-  }
+  std::string text(Extent extent) { return parameters_.text(extent, index_type_); }
 
   /// What a member is called with for one of its parameters; scratch memory is dealt out.
   std::string argument_text(const Argument& argument, const std::string& name) {
-    if (argument.kind == Argument::Kind::extent && argument.extent.is_number())
-      return text(argument.extent);
-    Parameter& known = parameter(argument, name);
-    known.is_const = known.is_const && argument.c_type.starts_with("const ");
-    known.is_restrict = known.is_restrict && argument.c_type.ends_with("__restrict__");
-    known.argument.load_bytes = std::max(known.argument.load_bytes, argument.load_bytes);
-    known.argument.store_bytes = std::max(known.argument.store_bytes, argument.store_bytes);
-    if (argument.kind == Argument::Kind::extent &&
-        argument.c_type.find("long") != std::string::npos)
-      known.argument.c_type = argument.c_type;
-    const auto part = [&](const Extent& offset) {
-      return offset.is(0) ? known.name : fmt::format("{} + {}", known.name, text(offset));
-    };
-    if (argument.kind == Argument::Kind::workspace) return part(source_.workspace_bytes);
-    if (argument.kind == Argument::Kind::tickets) return part(source_.tickets);
-    return known.name;
+    return parameters_.argument(argument, name, source_, index_type_);
   }
 
   void declare_tickets() {
     source_.has_barrier = true;
-    Parameter& tickets =
-        parameter({.kind = Argument::Kind::tickets, .index = 0, .extent = 0, .c_type = "unsigned*"},
-                  "tickets");
-    tickets.is_const = tickets.is_restrict = false;
     source_.tickets = 1;
+    parameters_.add_tickets();
   }
 
   // --- phases -----------------------------------------------------------------------------------
@@ -302,12 +247,9 @@ class JoinedWriter {
       blocks = blocks + sources_[member].grid;
       take_scratch(member);
     }
-    Parameter& table = parameter(
-        {.kind = Argument::Kind::table, .c_type = "const unsigned long long* __restrict__"},
-        "table");
     out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
-                          table.name, begin == 0 ? "" : fmt::format(" + {}", begin), run.size(),
-                          columns.size() + 1, block));
+                          parameters_.table(), begin == 0 ? "" : fmt::format(" + {}", begin),
+                          run.size(), columns.size() + 1, block));
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i) {
       const auto column = std::ranges::find(columns, i);
@@ -450,18 +392,7 @@ class JoinedWriter {
       text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
                           callee.is_called ? "__noinline__" : "__forceinline__", function.text);
     }
-    std::vector<std::string> parameters;
-    for (Parameter& parameter : parameters_) {
-      Argument& argument = parameter.argument;
-      if (argument.kind == Argument::Kind::buffer) {
-        const DType dtype = program_.buffers[static_cast<std::size_t>(argument.index)].dtype;
-        argument.c_type =
-            fmt::format("{}{}*{}", parameter.is_const ? "const " : "", info(dtype).c_name,
-                        parameter.is_restrict ? " __restrict__" : "");
-      }
-      parameters.push_back(fmt::format("{} {}", argument.c_type, parameter.name));
-      source_.arguments.push_back(argument);
-    }
+    const std::vector<std::string> parameters = parameters_.declare(source_);
     const std::string bounds = schedule_.blocks_per_sm == 0 ? std::to_string(source_.threads)
                                                             : fmt::format("{}, {}", source_.threads,
                                                                           schedule_.blocks_per_sm);
@@ -474,7 +405,6 @@ class JoinedWriter {
   const Program& program_;
   const Kernel& kernel_;
   const Schedule& schedule_;
-  NameSet names_;
   std::vector<Callee> callees_;
   std::vector<std::size_t> callee_of_;     ///< of each member
   std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
@@ -483,7 +413,7 @@ class JoinedWriter {
   std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
   /// Bytes, by callee, place among its arguments, and buffer.
   std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
-  std::vector<Parameter> parameters_;
+  JoinedParameters parameters_;
   std::string_view index_type_ = "int";
   std::optional<PanelRounds> panels_;
   SourceWriter out_{1};
