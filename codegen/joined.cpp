@@ -85,10 +85,11 @@ class JoinedWriter {
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
     if (member.list >= 0 || may_be_repeated(member)) {
-      // Members run the same code if they have the same text, names aside.
+      // Members run the same code if they have the same text, names aside. What a later phase reads
+      // again has a function of its own, as it is read twice.
       MemberFunction function = written("member", true);
-      callee = callee_of_code_.try_emplace({member.list >= 0, std::move(function.code)}, callee)
-                   .first->second;
+      const int phase = member.list >= 0 ? -1 : member.phase;
+      callee = callee_of_code_.try_emplace({phase, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].members;
         callees_[callee].is_called |= member.list < 0;
@@ -117,11 +118,10 @@ class JoinedWriter {
 
   // --- parameters -------------------------------------------------------------------------------
 
-  /// What several members of a list read alike, in the same place of their code, is read by one of
-  /// them.
+  /// What several members read alike, in the same place of their code, is read by one of them.
   void read_once(std::size_t number) {
     Source& member = sources_[number];
-    if (kernel_.members[number].list < 0 || callees_[callee_of_[number]].members == 1) return;
+    if (callees_[callee_of_[number]].members == 1) return;
     for (std::size_t i = 0; i < member.arguments.size(); ++i) {
       const Argument& argument = member.arguments[i];
       const auto read = member.read_of.find(argument.index);
@@ -409,8 +409,8 @@ class JoinedWriter {
   std::vector<std::size_t> callee_of_;     ///< of each member
   std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
   std::vector<std::vector<int>> kept_of_;  ///< of each member, as MemberFunction::kept
-  /// By whether it is the code of a list, and this code.
-  std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
+  /// By phase, none for lists, and code.
+  std::map<std::pair<int, std::string>, std::size_t> callee_of_code_;
   /// Bytes, by callee, place among its arguments, and buffer.
   std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
   JoinedParameters parameters_;

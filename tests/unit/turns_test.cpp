@@ -39,6 +39,15 @@ TEST(TurnsTest, IndicesThatDoNot) {
   EXPECT_EQ(turn("  i = iota {extent = 27, start = 0, step = 1, dtype = i64}"), std::nullopt);
 }
 
+TEST(TurnsTest, LooksAtFewOpsOnly) {
+  std::string doubled = kPlaces + "  a0 = sub p, p\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string from = "a" + std::to_string(i);
+    doubled += "  a" + std::to_string(i + 1) + " = add " + from + ", " + from + "\n";
+  }
+  EXPECT_EQ(turn(doubled + "  b = add a60, p\n  i = fmod b, 28"), std::nullopt);
+}
+
 Program shifted_windows(const std::string& last) {
   return plan(parse(R"(
 graph windows(x: bf16[4, 28, 28, 256]) {
