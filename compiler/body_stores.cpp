@@ -201,7 +201,7 @@ bool BodyBuilder::inside_only_as_store(const Node& node) const {
 bool BodyBuilder::may_be_moved() const {
   const auto is_mover = [](const Node* node) {
     return node->op == Op::permute || node->op == Op::flip || node->op == Op::reshape ||
-           turned_by(*node).has_value();
+           node->op == Op::take;
   };
   const auto reads_mover = [&](const Node* node) {
     return is_mover(node) || std::ranges::any_of(node->operands, is_mover);

@@ -190,8 +190,11 @@ class PanelChooser {
     const auto bytes = static_cast<double>(panels.bytes_saved());
     const auto at_once = static_cast<double>(per_round * panels.outer);
     const double busy = std::min(at_once / target_.sm_count, 1.0);
-    const double ahead =
-        kBytesAhead * width_of_copies(panels, channels) * blocks * joined_.threads * busy;
+    // A block copies one panel at a time.
+    const double of_block =
+        std::min(kBytesAhead * width_of_copies(panels, channels) * joined_.threads,
+                 static_cast<double>(panels.bytes_of_panel(channels)));
+    const double ahead = of_block * blocks * busy;
     // Half of the bytes in flight that memory needs reach three quarters of its bandwidth.
     const double slower =
         std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0) / 3;

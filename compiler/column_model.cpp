@@ -160,7 +160,6 @@ double ColumnModel::seconds(const Schedule& schedule) const {
   constexpr double kStores = 3;            // times its share of them, of what one SM can store
   constexpr double kTicket = 1e-6;         // states are stored, and the last block sees them
   constexpr double kJoinBandwidth = 80e9;  // of one block
-  constexpr double kMeeting = 0.7e-6;      // of a cluster, after every pass that reduces: assumed
   constexpr double kDoubt = 1.1;           // pieces must be worth more than the model's errors
   const double in_flight = bytes_in_flight(schedule);
   double result = read_bytes_ / reached(in_flight);
@@ -176,7 +175,7 @@ double ColumnModel::seconds(const Schedule& schedule) const {
     result = kDoubt * result + kTicket + 2 * states / target_.bandwidth +
              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
-  if (schedule.cluster > 1) result = kDoubt * result + kMeeting * meetings_;
+  if (schedule.cluster > 1) result = kDoubt * result + kClusterBarrierSeconds * meetings_;
   return result;
 }
 

@@ -15,7 +15,7 @@ namespace sinter {
 /// (PERFORMANCE §13). Up to there one compiles in less time than the two that it is cut into.
 inline constexpr std::size_t kMaxNodes = 512;
 /// Beyond this many arrays what a thread has on its way fills its registers.
-inline constexpr std::size_t kMaxArguments = 28;
+inline constexpr std::size_t kMaxArguments = 25;
 
 /// "" unless so many arrays are too many.
 std::string arguments_refusal(std::size_t arguments);

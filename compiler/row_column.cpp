@@ -37,7 +37,6 @@ struct Row {
 };
 
 constexpr double kNever = 1e30;
-constexpr double kClusterBarrier = 0.7e-6;  ///< seconds
 
 struct Timed {
   Schedule schedule;
@@ -252,7 +251,7 @@ class RowColumnCandidates {
     const double waits = 1 + kMoreRows * std::bit_width(static_cast<unsigned>(
                                              row.threads > 32 ? schedule.rows_per_block / 2 : 0));
     const double per_row = kPass * waits * body_.passes() +
-                           (row.cluster > 1 ? kClusterBarrier * reducing_passes_ : 0) +
+                           (row.cluster > 1 ? kClusterBarrierSeconds * reducing_passes_ : 0) +
                            kElement * static_cast<double>(row.held);
     const double waiting = turns * rounds * (kLoads + per_row * schedule.unroll);
     const double bytes = element_bytes_ * static_cast<double>(over_.extent * along_.extent);
@@ -272,7 +271,7 @@ class RowColumnCandidates {
                      states * (per_group + left / per_group) / (kJoinBandwidth * schedule.cluster);
     if (schedule.rows_per_block > 1)
       seconds += turns * 2 * states * schedule.rows_per_block / kShared;
-    if (schedule.joins_columns) seconds += turns * 2 * (states / kShared + kClusterBarrier);
+    if (schedule.joins_columns) seconds += turns * 2 * (states / kShared + kClusterBarrierSeconds);
     return seconds;
   }
 

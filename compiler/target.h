@@ -33,6 +33,8 @@ std::span<const Target> known_targets();
 /// The target for an architecture such as `sm_90`, or a name such as `h200`; nullptr if unknown.
 const Target* find_target(std::string_view arch_or_name);
 
+/// What a barrier of a cluster takes: assumed, not measured yet.
+inline constexpr double kClusterBarrierSeconds = 0.7e-6;
 /// Blocks of a cluster that some devices of the target can run: each has to be asked.
 int largest_cluster(const Target& target);
 /// Blocks of a kernel that are resident on one SM at once.

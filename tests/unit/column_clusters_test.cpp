@@ -12,10 +12,12 @@
 #include "compiler/column_pieces.h"
 #include "compiler/minimal_bytes.h"
 #include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
+
+using test::planned;
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -24,10 +26,6 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-Program planned(const std::string& text, std::string_view target = "h200") {
-  return plan(parse(text), *find_target(target), {.symbols = {}}, {});
-}
 
 /// Batch norm with channels last over so many rows.
 std::string batch_norm(std::string_view dtype, std::int64_t rows, std::int64_t columns) {

@@ -8,12 +8,12 @@
 #include "compiler/column_pieces.h"
 #include "compiler/minimal_bytes.h"
 #include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
 
-Program planned(std::string_view text) { return plan(parse(text), *find_target("h200"), {}); }
+using test::planned;
 
 std::int64_t bytes_of(const Program& program) {
   std::int64_t bytes = 0;

@@ -7,15 +7,14 @@
 
 #include "codegen/emit.h"
 #include "compiler/kernel_body.h"
-#include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
 
-using testing::SizeIs;
+using test::planned;
 
-Program planned(const std::string& text) { return plan(parse(text), *find_target("h200"), {}, {}); }
+using testing::SizeIs;
 
 /// The body of the one kernel that `text` becomes.
 Body body_of(const std::string& text) {

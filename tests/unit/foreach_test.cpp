@@ -2,17 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "codegen/emit.h"
-#include "compiler/plan.h"
-#include "sinter/text.h"
 #include "tests/support/lists.h"
+#include "tests/support/planned.h"
 
 namespace sinter::test {
 namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
-
-Program planned(const std::string& text) { return plan(parse(text), *find_target("h200"), {}, {}); }
 
 Source emitted(const Program& program) {
   return emit(program, program.kernels[0], program.kernels[0].schedule, "k");

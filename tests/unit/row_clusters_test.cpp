@@ -9,10 +9,12 @@
 
 #include "codegen/emit.h"
 #include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
+
+using test::planned;
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -20,10 +22,6 @@ using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-Program planned(const std::string& text, std::string_view target = "h200") {
-  return plan(parse(text), *find_target(target), {.symbols = {}}, {});
-}
 
 std::string softmax(std::string_view dtype, std::int64_t rows, std::int64_t columns) {
   return fmt::format(

@@ -10,10 +10,12 @@
 
 #include "codegen/emit.h"
 #include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
+
+using test::planned;
 
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -22,10 +24,6 @@ using ::testing::Field;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-Program planned(const std::string& text, std::string_view target = "h200") {
-  return plan(parse(text), *find_target(target), {.symbols = {}}, {});
-}
 
 /// The gradients of a layer norm's input, weight and bias.
 std::string backward(std::int64_t rows, std::int64_t columns) {

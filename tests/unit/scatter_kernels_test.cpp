@@ -3,18 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "codegen/emit.h"
-#include "compiler/plan.h"
-#include "sinter/text.h"
+#include "tests/support/planned.h"
 
 namespace sinter {
 namespace {
+
+using test::planned;
 
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-Program planned(const std::string& text) { return plan(parse(text), *find_target("h200"), {}, {}); }
 
 Source emitted(const Program& program) {
   const Kernel& kernel = program.kernels.at(0);
