@@ -70,7 +70,7 @@ std::uint64_t block_count(const KernelLaunch& launch) {
 }
 
 /// How many OS threads may run clusters at once: each thread of a block has a stack with a guard
-/// page, and Linux gives a process some 65,000 mappings.
+/// page, and before 6.13 Linux splits mappings for these, of which a process has some 65,000.
 std::uint64_t most_clusters(const BlockWork& work) {
   constexpr std::uint64_t kMostFibers = 8192;
   if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
