@@ -58,12 +58,7 @@ void verify_common(const GraphData& graph, const Node& node, std::size_t place) 
   require_same("the number of attributes", node.attributes.size(), schema.size());
   for (std::size_t i = 0; i < schema.size(); ++i)
     verify_attribute(graph, schema[i], node.attributes[i]);
-  const NodeDraft draft{.op = node.op,
-                        .dtype = node.dtype,
-                        .operands = node.operands,
-                        .shape = node.shape,
-                        .attributes = node.attributes};
-  require(graph.find(draft) == &node, "the node is not the unique one of its content");
+  require(graph.is_unique(node), "the node is not the unique one of its content");
 }
 
 void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
