@@ -141,11 +141,15 @@ std::vector<const Node*> reachable(const GraphData& graph) {
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
+  std::size_t count = 0;
   // Operands have smaller ids, so one walk downward sees every user before its operands.
-  for (std::size_t id = graph.nodes.size(); id-- > 0;)
-    if (needed[id])
-      for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
+  for (std::size_t id = graph.nodes.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    ++count;
+    for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
+  }
   std::vector<const Node*> result;
+  result.reserve(count);
   for (std::size_t id = 0; id < needed.size(); ++id)
     if (needed[id]) result.push_back(graph.nodes[id]);
   return result;

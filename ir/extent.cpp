@@ -370,6 +370,7 @@ Extent product(std::span<const Extent> extents) {
 }
 
 std::int64_t known_divisor(Extent extent) {
+  if (extent.is_number()) return std::gcd(extent.number(), std::int64_t{0});
   std::int64_t divisor = 0;
   for (const ExtentTerm& term : terms_of(extent)) divisor = std::gcd(divisor, term.coefficient);
   return divisor;

@@ -117,17 +117,17 @@ void GraphData::reserve(std::size_t count) {
 
 const Node* GraphData::settle(std::uint64_t hash, const NodeDraft& draft, Location location) {
   // Most results have the shape of an operand: then the shape is shared, and its equality is cheap.
-  const bool is_shared = std::ranges::any_of(draft.operands, [&](const Node* operand) {
-    return operand->shape.data() == draft.shape.data() &&
-           operand->shape.size() == draft.shape.size();
+  const auto alike = std::ranges::find_if(draft.operands, [&](const Node* operand) {
+    return std::ranges::equal(operand->shape, draft.shape);
   });
-  Node* node =
-      new (arena_.Allocate<Node>()) Node{.hash = hash,
-                                         .op = draft.op,
-                                         .dtype = draft.dtype,
-                                         .id = static_cast<std::uint32_t>(nodes.size()),
-                                         .operands = copy(draft.operands),
-                                         .shape = is_shared ? draft.shape : copy(draft.shape)};
+  const std::span<const Extent> shape =
+      alike == draft.operands.end() ? copy(draft.shape) : (*alike)->shape;
+  Node* node = new (arena_.Allocate<Node>()) Node{.hash = hash,
+                                                  .op = draft.op,
+                                                  .dtype = draft.dtype,
+                                                  .id = static_cast<std::uint32_t>(nodes.size()),
+                                                  .operands = copy(draft.operands),
+                                                  .shape = shape};
   if (!draft.attributes.empty()) {
     std::span<Attribute> attributes(arena_.Allocate<Attribute>(draft.attributes.size()),
                                     draft.attributes.size());

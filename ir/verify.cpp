@@ -157,8 +157,8 @@ void verify_ends(const GraphData& graph, bool checks_names) {
 
 /// The nodes from number `first` on that outputs and updates need, and those nodes' operands from
 /// there on.
-std::vector<bool> needed_from(const GraphData& graph, std::size_t first) {
-  std::vector<bool> needed(graph.nodes.size());
+std::vector<std::uint8_t> needed_from(const GraphData& graph, std::size_t first) {
+  std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
     if (belongs(graph, output.node)) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates)
@@ -173,7 +173,7 @@ std::vector<bool> needed_from(const GraphData& graph, std::size_t first) {
 }  // namespace
 
 void verify_from(const GraphData& graph, std::size_t first) {
-  const std::vector<bool> needed = needed_from(graph, first);
+  const std::vector<std::uint8_t> needed = needed_from(graph, first);
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     if (needed[i]) verify_and_name(graph, i);
   verify_ends(graph, first == 0);
