@@ -234,6 +234,7 @@ int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
 
 std::int64_t divisor_of(Extent extent, const Facts& facts) {
   constexpr std::int64_t kMost = 16;
+  if (extent.is_number()) return std::gcd(extent.number(), kMost);
   std::int64_t divisor = kMost;
   for (const ExtentTerm& term : terms_of(extent)) {
     std::int64_t known = std::gcd(term.coefficient, kMost);

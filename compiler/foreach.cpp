@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/kernel_body.h"
@@ -62,6 +63,14 @@ Key key_of_ops(const Kernel& kernel) {
   return key;
 }
 
+/// Equal for kernels whose keys of ops are, and quickly told.
+std::uint64_t rough_key_of_ops(const Kernel& kernel) {
+  std::uint64_t key = kernel.stores.size();
+  for (const Node* node : kernel.nodes)
+    key = (key ^ static_cast<std::uint64_t>(node->op)) * 0xff51afd7ed558ccdULL;
+  return key;
+}
+
 /// What the ops leave open: nothing where all axes have merged into one.
 KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys& keys) {
   if (kernel.kind == KernelKind::pointwise && kernel.parallel.size() == 1) return {};
@@ -73,8 +82,12 @@ KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys
 
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
+  std::unordered_map<std::uint64_t, std::size_t> roughly_alike;
+  for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of_ops(kernel)];
   std::map<Key, std::vector<const Kernel*>> by_ops;
-  for (const Kernel& kernel : program.kernels) by_ops[key_of_ops(kernel)].push_back(&kernel);
+  for (const Kernel& kernel : program.kernels)
+    if (roughly_alike[rough_key_of_ops(kernel)] >= kFewest)
+      by_ops[key_of_ops(kernel)].push_back(&kernel);
   KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
   for (const auto& [ops, alike] : by_ops) {

@@ -94,6 +94,7 @@ class Fuser {
     std::uint32_t stores = 0;
     double bytes = -1;  ///< negative: only a body tells
     double instructions = 0;
+    double seconds = 0;
   };
   struct Verdict {
     bool is_one = false;
@@ -134,6 +135,7 @@ class Fuser {
     known = {.version = now.version, .stores = stores};
     if (const std::optional<Cost> cost = simple_cost(group)) {
       known.bytes = cost->bytes_read + cost->bytes_written;
+      known.seconds = cost->seconds;
       // In other company, what is the same all along a row may be computed less often.
       if (now.regular.kind != Regular::Kind::mixed) known.instructions = cost->instructions;
     }
@@ -146,6 +148,14 @@ class Fuser {
     if (known.version == groups[group].version) return known.seconds;
     if (const std::optional<Cost> cost = simple_cost(group)) return remember(group, cost->seconds);
     return remember(group, judge_.cost(groups.whole(group)).seconds);
+  }
+
+  /// The same of a group of which this much is known.
+  double seconds(int group, const Least& least) {
+    const Known& known = seconds_[static_cast<std::size_t>(group)];
+    if (known.version != groups[group].version && least.bytes >= 0)
+      return remember(group, least.seconds);
+    return seconds(group);
   }
 
   double remember(int group, double seconds) {
@@ -328,7 +338,7 @@ class Fuser {
   bool try_recompute(int group, const Node* node, const Cone& made_of) {
     const std::vector<const Node*>& nodes = made_of.nodes;
     if (nodes.empty() || !groups[group].alive || groups[group].is_placed) return false;
-    std::vector<int> touched = {group};
+    GroupNumbers touched = {group};
     for (const int consumer : groups.readers(group, node)) {
       if (groups[consumer].is_placed) return false;
       const auto added = std::ranges::count_if(
@@ -337,7 +347,7 @@ class Fuser {
       touched.push_back(consumer);
     }
     double before = 0;
-    for (const int at : touched) before += seconds(at);
+    for (const int at : touched) before += seconds(at, least(at));
     const std::span<const int> readers = std::span(touched).subspan(1);
     if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return false;
     // Whether it pays shows only when it is done.

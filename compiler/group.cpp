@@ -84,19 +84,16 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
     : graph_(graph),
       names_(names),
       work_(work),
-      home_(graph.nodes.size(), -1),
-      loaders_(graph.nodes.size()),
-      groups_of_(graph.nodes.size()),
-      is_result_(graph.nodes.size()),
+      values_(graph.nodes.size()),
       first_read_(graph.nodes.size() + 1) {
   for (const OutputInfo& output : graph.outputs) {
     if (output.is_left_out) continue;
     // The first one is read by others.
-    if (!is_result_[output.node->id] && !output.strides.empty())
+    if (!value(output.node).is_result && !output.strides.empty())
       strides_[output.node] = output.strides;
-    is_result_[output.node->id] = true;
+    value(output.node).is_result = true;
   }
-  for (const UpdateInfo& update : graph.updates) is_result_[update.value->id] = true;
+  for (const UpdateInfo& update : graph.updates) value(update.value).is_result = true;
 
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
@@ -124,10 +121,11 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
   for (; next < first_read_.size(); ++next)
     first_read_[next] = static_cast<std::uint32_t>(reads_.size());
   seen_.resize(groups_.size());
-  marks_.resize(graph.nodes.size());
   find_users();
-  for (int group = 0; group < size(); ++group) find_loads(group);
-  for (int group = 0; group < size(); ++group) find_stores(group);
+  for (Group& group : groups_) {
+    const Value& known = value(group.nodes[0]);
+    if (known.is_result || known.loaders > 0) group.stores.push_back(group.nodes[0]);
+  }
   find_chain();
 }
 
@@ -137,8 +135,13 @@ void Groups::add_group(const Node* node) {
   group.nodes.push_back(node);
   group.place = number;
   group.regular = sinter::regular(*node);
-  home_[node->id] = number;
-  groups_of_[node->id].push_back(number);
+  Value& known = value(node);
+  known.home = number;
+  known.groups.push_back(number);
+  const std::span<const Node* const> loads(reads_.data() + first_read_[node->id],
+                                           reads_.size() - first_read_[node->id]);
+  group.loads.assign(loads.begin(), loads.end());
+  for (const Node* load : loads) ++value(load).loaders;
 }
 
 /// Turns `reads_` around.
@@ -155,13 +158,14 @@ void Groups::find_users() {
 std::string Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
 
 bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
-  if (is_result(node)) return true;
+  const Value& known = value(node);
+  if (known.is_result) return true;
   const auto loads = [&](int reader) {
     return reader >= 0 &&
            std::ranges::binary_search((*this)[reader].loads, node->id, {}, &Node::id);
   };
-  std::uint32_t others = loaders_[node->id];
-  if (others > 0 && home(node) != group && loads(group)) --others;
+  std::uint32_t others = known.loaders;
+  if (others > 0 && known.home != group && loads(group)) --others;
   if (others > 0 && loads(besides)) --others;
   return others > 0;
 }
@@ -201,14 +205,14 @@ void Groups::find_loads(int group) {
 /// Before what a group loads changes it is counted out, and in again afterwards.
 void Groups::count_loads(int group, int by) {
   for (const Node* node : (*this)[group].loads)
-    loaders_[node->id] += static_cast<std::uint32_t>(by);
+    value(node).loaders += static_cast<std::uint32_t>(by);
 }
 
 GroupNumbers Groups::consumers(int group) const {
   GroupNumbers result;
   for (const Node* node : (*this)[group].stores)
     for (const Node* user : users(node))
-      for (const int reader : groups_of_[user->id])
+      for (const int reader : value(user).groups)
         if (reader != group && !contains(reader, node)) add_if_new(result, reader);
   return each_once(std::move(result));
 }
@@ -216,7 +220,7 @@ GroupNumbers Groups::consumers(int group) const {
 GroupNumbers Groups::readers(int group, const Node* node) const {
   GroupNumbers result;
   for (const Node* user : users(node))
-    for (const int reader : groups_of_[user->id])
+    for (const int reader : value(user).groups)
       if (reader != group && !contains(reader, node)) add_if_new(result, reader);
   return each_once(std::move(result));
 }
@@ -238,36 +242,38 @@ void Groups::face(int group) {
   homes_of_loads_.clear();
   shared_loads_.clear();
   for (const Node* node : (*this)[group].loads) {
-    marks_[node->id] = face_;
-    homes_of_loads_.push_back(home(node));
-    if (groups_of_[node->id].size() > 1) shared_loads_.push_back(node);
+    Value& known = value(node);
+    known.mark = face_;
+    homes_of_loads_.push_back(known.home);
+    if (known.groups.size() > 1) shared_loads_.push_back(node);
   }
 }
 
-Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) const {
+Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) {
   const Group& faced = (*this)[faced_];
-  Meeting result{.arguments = faced.stores.size() + (*this)[other].stores.size()};
+  const Group& met = (*this)[other];
+  Meeting result{.arguments = faced.stores.size() + met.stores.size() + faced.loads.size()};
   // What one stores and the other reads is an argument only where others want it too. What `b`
   // reads of `a` need not be read any more, and mostly not be stored.
-  const auto hand_over = [&](const Node* node, int reader) {
-    const bool is_wanted = is_result(node) || loaders_[node->id] > 1;
+  const auto hand_over = [&](const Node* node, Value& known, int reader) {
+    const bool is_wanted = known.is_result || known.loaders > 1;
     result.arguments -= is_wanted ? 0 : 1;
-    if (reader == b) result.saved += sizes.bytes(*node) * (is_wanted ? 1 : 2);
+    if (reader == b) result.saved += bytes(known, node, sizes) * (is_wanted ? 1 : 2);
   };
-  result.arguments += faced.loads.size();
   for (std::size_t i = 0; i < homes_of_loads_.size(); ++i)
     if (homes_of_loads_[i] == other) {
       --result.arguments;
-      hand_over(faced.loads[i], faced_);
+      hand_over(faced.loads[i], value(faced.loads[i]), faced_);
     }
   for (const Node* node : shared_loads_)
     if (home(node) != other && contains(other, node)) --result.arguments;
-  for (const Node* node : (*this)[other].loads) {
-    if (marks_[node->id] == face_)
-      result.saved += sizes.bytes(*node);
-    else if (home(node) == faced_)
-      hand_over(node, other);
-    else if (!contains(faced_, node))
+  for (const Node* node : met.loads) {
+    Value& known = value(node);
+    if (known.mark == face_)
+      result.saved += bytes(known, node, sizes);
+    else if (known.home == faced_)
+      hand_over(node, known, other);
+    else if (!contains(faced_, known))
       ++result.arguments;
   }
   return result;
@@ -280,11 +286,11 @@ void Groups::merge(int into, int from, Between between) {
   target.regular = regular(into, from);
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
-    llvm::SmallVector<int, 2>& in = groups_of_[node->id];
-    const bool is_in_both = contains(into, node);
-    in.erase(std::ranges::find(in, from));
-    if (!is_in_both) in.push_back(into);
-    if (home(node) == from) home_[node->id] = into;
+    Value& known = value(node);
+    const bool is_in_both = contains(into, known);
+    known.groups.erase(std::ranges::find(known.groups, from));
+    if (!is_in_both) known.groups.push_back(into);
+    if (known.home == from) known.home = into;
   }
   count_loads(into, -1);
   count_loads(from, -1);
@@ -327,14 +333,14 @@ void Groups::drop_unused(int group) {
   find_stores(group);
   // Users have larger ids: one walk downward meets each node behind all that read it.
   const std::uint32_t search = ++search_;
-  const auto is_needed = [&](const Node* node) { return marks_[node->id] == search; };
-  for (const Node* node : target.stores) marks_[node->id] = search;
+  const auto is_needed = [&](const Node* node) { return value(node).mark == search; };
+  for (const Node* node : target.stores) value(node).mark = search;
   bool drops = false;
   for (std::size_t i = target.nodes.size(); i-- > 0;) {
     if (!is_needed(target.nodes[i]))
       drops = true;
     else
-      for (const Node* read : reads(target.nodes[i])) marks_[read->id] = search;
+      for (const Node* read : reads(target.nodes[i])) value(read).mark = search;
   }
   if (drops) {
     for (const Node* node : target.nodes)
@@ -361,17 +367,17 @@ void Groups::lose_reader(std::span<const Node* const> nodes) {
 }
 
 void Groups::join_group(const Node* node, int group) {
-  llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+  llvm::SmallVector<int, 2>& in = value(node).groups;
   changes_.push_back({.node = node, .home = home(node), .groups = in});
   in.push_back(group);
 }
 
 void Groups::leave_group(const Node* node, int group) {
-  llvm::SmallVector<int, 2>& in = groups_of_[node->id];
+  llvm::SmallVector<int, 2>& in = value(node).groups;
   changes_.push_back({.node = node, .home = home(node), .groups = in});
   in.erase(std::ranges::find(in, group));
   // Whoever else computes it becomes its home; nobody reads it from memory any more.
-  if (home(node) == group) home_[node->id] = in.empty() ? -1 : in.front();
+  if (home(node) == group) value(node).home = in.empty() ? -1 : in.front();
 }
 
 Groups::Snapshot Groups::snapshot(std::span<const int> groups) {
@@ -390,8 +396,8 @@ void Groups::restore(Snapshot before) {
   }
   for (; !changes_.empty(); changes_.pop_back()) {
     Membership& change = changes_.back();
-    home_[change.node->id] = change.home;
-    groups_of_[change.node->id] = std::move(change.groups);
+    value(change.node).home = change.home;
+    value(change.node).groups = std::move(change.groups);
   }
 }
 

@@ -44,21 +44,17 @@ class Groups {
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
-  bool contains(int group, const Node* node) const {
-    if (home(node) == group) return true;
-    const llvm::SmallVector<int, 2>& groups = groups_of_[node->id];
-    return groups.size() > 1 && std::ranges::find(groups, group) != groups.end();
-  }
+  bool contains(int group, const Node* node) const { return contains(group, value(node)); }
   /// What `node` is called in the text of the graph.
   std::string name(const Node* node) const;
   /// The group that stores `node`; it computes it. -1 for inputs and what nobody computes any more.
-  int home(const Node* node) const { return home_[node->id]; }
+  int home(const Node* node) const { return value(node).home; }
   /// The computed nodes and inputs that `node` reads, views looked through.
   std::span<const Node* const> reads(const Node* node) const {
     return {reads_.data() + first_read_[node->id], reads_.data() + first_read_[node->id + 1]};
   }
   /// True if the caller wants `node`, as an output or to update an input.
-  bool is_result(const Node* node) const { return is_result_[node->id]; }
+  bool is_result(const Node* node) const { return value(node).is_result; }
 
   /// True if a node of `group` other than `nodes` reads `node`.
   bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;
@@ -70,7 +66,7 @@ class Groups {
     const std::uint32_t search = ++search_;
     for (const Node* node : (*this)[group].stores)
       for (const Node* user : users(node))
-        for (const int reader : groups_of_[user->id])
+        for (const int reader : value(user).groups)
           if (reader != group && !contains(reader, node) && !is_seen(reader, search)) visit(reader);
   }
   void visit_producers(int group, auto visit) {
@@ -98,7 +94,7 @@ class Groups {
   /// Makes `meeting_with` cheap for one `group` and many others, as long as nothing changes.
   void face(int group);
   /// The meeting of the faced group and `other`; `b` is the one of them that reads.
-  Meeting meeting_with(int other, int b, NodeSizes& sizes) const;
+  Meeting meeting_with(int other, int b, NodeSizes& sizes);
   /// How the nodes of both read one another.
   Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
 
@@ -149,6 +145,26 @@ class Groups {
   BodyAnswer body(const Whole& whole, const NodeNames& names) const;
 
  private:
+  /// What is kept of a node, in one place: pairs of groups are compared by what they load.
+  struct Value {
+    llvm::SmallVector<int, 2> groups;  ///< that compute it
+    double bytes = -1;                 ///< negative: nobody has asked yet
+    int home = -1;
+    std::uint32_t loaders = 0;  ///< how many groups load it
+    std::uint32_t mark = 0;     ///< the latest search that met it
+    bool is_result = false;
+  };
+  Value& value(const Node* node) { return values_[node->id]; }
+  const Value& value(const Node* node) const { return values_[node->id]; }
+  static bool contains(int group, const Value& value) {
+    if (value.home == group) return true;
+    return value.groups.size() > 1 && std::ranges::find(value.groups, group) != value.groups.end();
+  }
+  static double bytes(Value& value, const Node* node, NodeSizes& sizes) {
+    if (value.bytes < 0) value.bytes = sizes.bytes(*node);
+    return value.bytes;
+  }
+
   Group& at(int group) { return groups_[static_cast<std::size_t>(group)]; }
   std::span<const Node* const> users(const Node* node) const {
     return {users_.data() + first_user_[node->id], users_.data() + first_user_[node->id + 1]};
@@ -187,7 +203,7 @@ class Groups {
   std::vector<Group> groups_;
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
-  std::vector<std::uint32_t> marks_;  ///< the latest search that met it, by id of the node
+  std::vector<Value> values_;  ///< by id of the node
   int faced_ = -1;
   std::uint32_t face_ = 0;       ///< the search that marks what the faced group loads
   GroupNumbers homes_of_loads_;  ///< of the faced group
@@ -202,13 +218,8 @@ class Groups {
   // By group: the last link of the chain that it waits for, and the first one that waits for it;
   // a link is both itself.
   std::vector<int> chain_before_, chain_after_;
-  // By id of the node.
-  std::vector<int> home_;
-  std::vector<std::uint32_t> loaders_;  ///< how many groups load it
-  std::vector<llvm::SmallVector<int, 2>> groups_of_;
-  std::vector<bool> is_result_;
-  std::vector<std::uint32_t> first_read_,
-      first_user_;  ///< where a node's begin; one more at the end
+  // By id of the node: where its begin; one more at the end.
+  std::vector<std::uint32_t> first_read_, first_user_;
   std::vector<const Node*> reads_, users_;
   /// Of outputs that are not row-major, by what they are outputs of.
   llvm::DenseMap<const Node*, std::span<const Extent>> strides_;

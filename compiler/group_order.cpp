@@ -20,26 +20,37 @@ constexpr std::size_t kMostVisits = 256;
 
 void Groups::find_chain() {
   std::vector<int> order;  // of those alive, by place
+  order.reserve(groups_.size());
   for (int group = 0; group < size(); ++group)
     if ((*this)[group].alive) order.push_back(group);
-  std::ranges::sort(order, {}, [&](int group) { return (*this)[group].place; });
-  const auto for_each_producer = [&](int group, auto visit) {
+  const auto place = [&](int group) { return (*this)[group].place; };
+  if (!std::ranges::is_sorted(order, {}, place)) std::ranges::sort(order, {}, place);
+  // Whom they read from, one group's after the other's.
+  std::vector<std::size_t> producers;
+  std::vector<std::size_t> ends;
+  ends.reserve(order.size());
+  for (const int group : order) {
     for (const Node* node : (*this)[group].loads)
       if (const int from = home(node); from >= 0 && from != group)
-        visit(static_cast<std::size_t>(from));
+        producers.push_back(static_cast<std::size_t>(from));
+    ends.push_back(producers.size());
+  }
+  const auto producers_of = [&](std::size_t i) {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::span(producers).subspan(begin, ends[i] - begin);
   };
 
   // How many groups one after the other lead to a group, and the one before it among these.
   std::vector<int> depth(groups_.size(), 0), before(groups_.size(), -1);
   int last = -1;
-  for (const int group : order) {
-    const auto at = static_cast<std::size_t>(group);
-    for_each_producer(group, [&](std::size_t from) {
-      if (depth[from] < depth[at]) return;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto at = static_cast<std::size_t>(order[i]);
+    for (const std::size_t from : producers_of(i)) {
+      if (depth[from] < depth[at]) continue;
       depth[at] = depth[from] + 1;
       before[at] = static_cast<int>(from);
-    });
-    if (last < 0 || depth[at] > depth[static_cast<std::size_t>(last)]) last = group;
+    }
+    if (last < 0 || depth[at] > depth[static_cast<std::size_t>(last)]) last = order[i];
   }
 
   chain_before_.assign(groups_.size(), -1);
@@ -48,16 +59,15 @@ void Groups::find_chain() {
     const auto link = static_cast<std::size_t>(at);
     chain_before_[link] = chain_after_[link] = depth[link];
   }
-  for (const int group : order)
-    for_each_producer(group, [&](std::size_t from) {
-      int& position = chain_before_[static_cast<std::size_t>(group)];
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const std::size_t from : producers_of(i)) {
+      int& position = chain_before_[static_cast<std::size_t>(order[i])];
       position = std::max(position, chain_before_[from]);
-    });
+    }
   for (std::size_t i = order.size(); i-- > 0;)
-    for_each_producer(order[i], [&](std::size_t from) {
+    for (const std::size_t from : producers_of(i))
       chain_after_[from] =
           std::min(chain_after_[from], chain_after_[static_cast<std::size_t>(order[i])]);
-    });
 }
 
 Groups::Detour Groups::ancestors(int group, int first, GroupNumbers& found) {
@@ -91,7 +101,7 @@ bool Groups::descendants(int group, int last, GroupNumbers& found) {
   const auto visit = [&](int at) {
     for (const Node* node : (*this)[at].stores)
       for (const Node* user : users(node))
-        for (const int reader : groups_of_[user->id]) {
+        for (const int reader : value(user).groups) {
           if (++visits > kMostVisits) return;
           if ((*this)[reader].place >= last || reader == at || contains(reader, node)) continue;
           if (std::exchange(seen_[static_cast<std::size_t>(reader)], search) != search)

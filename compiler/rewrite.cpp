@@ -17,7 +17,8 @@ void copy_label(GraphData& to, const Node* copy, const GraphData& from, const No
   if (!label.empty() && to.label(copy).empty()) to.set_label(copy, label);
 }
 
-/// Copies nodes into another graph, operands first. Extents too, unless the graphs share them.
+/// Copies nodes into another graph that has none, operands first. Extents too, unless the graphs
+/// share them.
 class Copier {
  public:
   Copier(const GraphData& from, GraphData& to) : from_(from), to_(to), copies_(from.nodes.size()) {
@@ -38,7 +39,8 @@ class Copier {
         shape = operands[i]->shape;
     if (shape.empty()) shape = extents_ ? own_shape = copy_of(node->shape) : node->shape;
     const auto make = [&](std::span<const Attribute> attributes) {
-      return to_.make({.op = node->op,
+      return to_.copy(*node,
+                      {.op = node->op,
                        .dtype = node->dtype,
                        .operands = operands,
                        .shape = shape,
@@ -47,7 +49,8 @@ class Copier {
     };
     copy = extents_ && !node->attributes.empty() ? with_own_extents(node->attributes, make)
                                                  : make(node->attributes);
-    copy_label(to_, copy, from_, node);
+    if (const std::string_view label = from_.label(node); !label.empty())
+      to_.set_label(copy, label);
     return copy;
   }
 
@@ -100,11 +103,15 @@ bool same_type(const Node& a, const Node& b) {
 Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
   Copier copier(from, *result);
   result->customs = from.customs;
+  const std::vector<const Node*> nodes = reachable(from);
+  result->reserve(nodes.size());
+  result->inputs.reserve(from.inputs.size());
+  result->outputs.reserve(from.outputs.size());
   for (const InputInfo& input : from.inputs) {
     result->inputs.push_back(input);
     result->inputs.back().node = copier.copy(input.node);
   }
-  for (const Node* node : reachable(from)) copier.copy(node);
+  for (const Node* node : nodes) copier.copy(node);
   for (const OutputInfo& output : from.outputs)
     result->outputs.push_back({.name = output.name,
                                .node = copier.copy(output.node),
@@ -134,11 +141,15 @@ std::vector<const Node*> reachable(const GraphData& graph) {
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
+  std::size_t count = 0;
   // Operands have smaller ids, so one walk downward sees every user before its operands.
-  for (std::size_t id = graph.nodes.size(); id-- > 0;)
-    if (needed[id])
-      for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
+  for (std::size_t id = graph.nodes.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    ++count;
+    for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
+  }
   std::vector<const Node*> result;
+  result.reserve(count);
   for (std::size_t id = 0; id < needed.size(); ++id)
     if (needed[id]) result.push_back(graph.nodes[id]);
   return result;

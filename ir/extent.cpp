@@ -104,6 +104,21 @@ int size_of(Extent extent) {
   return size;
 }
 
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t part) {
+  hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 33);
+}
+
+std::uint64_t hash_of(const std::vector<ExtentTerm>& terms) {
+  std::uint64_t hash = 0;
+  for (const ExtentTerm& term : terms) {
+    hash = mixed(hash, static_cast<std::uint64_t>(term.coefficient));
+    for (const ExtentAtom* atom : term.atoms)
+      hash = mixed(hash, static_cast<std::uint64_t>(atom->id) + 1);
+  }
+  return hash;
+}
+
 }  // namespace
 
 ExtentTable::ExtentTable() = default;
@@ -152,6 +167,7 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
+  expression->hash = hash_of(expression->terms);
   return Extent::of(expressions_.insert(std::move(expression)).first->get());
 }
 
@@ -193,10 +209,7 @@ std::array<std::uintptr_t, 5> key_of(char operation, Extent a, Extent b) {
 
 std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
   std::uint64_t hash = 0;
-  for (const std::uintptr_t part : operation) {
-    hash = (hash ^ part) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 33;
-  }
+  for (const std::uintptr_t part : operation) hash = mixed(hash, part);
   return hash;
 }
 
@@ -357,6 +370,7 @@ Extent product(std::span<const Extent> extents) {
 }
 
 std::int64_t known_divisor(Extent extent) {
+  if (extent.is_number()) return std::gcd(extent.number(), std::int64_t{0});
   std::int64_t divisor = 0;
   for (const ExtentTerm& term : terms_of(extent)) divisor = std::gcd(divisor, term.coefficient);
   return divisor;

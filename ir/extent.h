@@ -39,6 +39,7 @@ struct ExtentTerm {
 struct ExtentExpression {
   ExtentTable* table = nullptr;
   std::vector<ExtentTerm> terms;
+  std::uint64_t hash = 0;  ///< of the terms: the same in a copy of the table
 };
 
 /// Owns the symbols and expressions of a graph and of the graphs that passes make from it. Belongs

@@ -20,8 +20,8 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 }
 
 std::uint64_t mix(std::uint64_t hash, Extent extent) {
-  hash = mix(hash, static_cast<std::uint64_t>(extent.number()));
-  return mix(hash, reinterpret_cast<std::uintptr_t>(extent.expression()));
+  return mix(hash, extent.is_number() ? static_cast<std::uint64_t>(extent.number())
+                                      : extent.expression()->hash);
 }
 
 std::uint64_t bits(const Literal& literal) {
@@ -31,10 +31,11 @@ std::uint64_t bits(const Literal& literal) {
   return result;
 }
 
+/// Copies in other graphs have the same.
 std::uint64_t hash_of(const NodeDraft& draft) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(draft.op) * 0x9e3779b97f4a7c15ULL,
                            static_cast<std::uint64_t>(draft.dtype));
-  for (const Node* operand : draft.operands) hash = mix(hash, operand->hash + operand->id);
+  for (const Node* operand : draft.operands) hash = mix(hash, operand->hash);
   for (const Attribute& attribute : draft.attributes) {
     hash = mix(hash, static_cast<std::uint64_t>(attribute.integer));
     hash = mix(hash, static_cast<std::uint64_t>(attribute.dtype));
@@ -72,46 +73,61 @@ double as_real(const Literal& literal) {
                                              : static_cast<double>(integer_of(literal));
 }
 
-bool GraphData::Unique::isEqual(const Node& draft, const Node* node) {
-  if (node == getEmptyKey() || node == getTombstoneKey()) return false;
-  return draft.hash == node->hash && draft.op == node->op && draft.dtype == node->dtype &&
-         std::ranges::equal(draft.operands, node->operands) &&
-         std::ranges::equal(draft.shape, node->shape) &&
-         std::ranges::equal(draft.attributes, node->attributes, equal);
-}
-
 namespace {
 
-Node candidate_of(const NodeDraft& draft, std::size_t id) {
-  return {.hash = hash_of(draft),
-          .op = draft.op,
-          .dtype = draft.dtype,
-          .id = static_cast<std::uint32_t>(id),
-          .operands = draft.operands,
-          .shape = draft.shape,
-          .attributes = draft.attributes};
+/// What is left to compare of two nodes with one hash.
+bool equal(const Node& node, const NodeDraft& draft) {
+  return draft.op == node.op && draft.dtype == node.dtype &&
+         std::ranges::equal(draft.operands, node.operands) &&
+         std::ranges::equal(draft.shape, node.shape) &&
+         std::ranges::equal(draft.attributes, node.attributes,
+                            [](const Attribute& a, const Attribute& b) { return equal(a, b); });
 }
 
 }  // namespace
 
-const Node* GraphData::find(const NodeDraft& draft) const {
-  const auto found = unique_.find_as(candidate_of(draft, nodes.size()));
-  return found == unique_.end() ? nullptr : *found;
+const Node* GraphData::make(const NodeDraft& draft, Location location) {
+  const std::uint64_t hash = hash_of(draft);
+  const auto known = unique_.find(hash, [&](std::uint32_t id) { return equal(*nodes[id], draft); });
+  if (known) return nodes[*known];
+  return settle(hash, draft, location);
 }
 
-const Node* GraphData::make(const NodeDraft& draft, Location location) {
-  if (!spare_) spare_ = arena_.Allocate<Node>();
-  Node* node = new (spare_) Node(candidate_of(draft, nodes.size()));
-  const Node& content = *node;
-  if (const auto [found, is_new] = unique_.insert_as(node, content); !is_new) return *found;
-  spare_ = nullptr;
-  node->operands = copy(draft.operands);
+const Node* GraphData::copy(const Node& node, const NodeDraft& draft, Location location) {
+  return settle(node.hash, draft, location);
+}
+
+bool GraphData::is_unique(const Node& node) const {
+  const NodeDraft content{.op = node.op,
+                          .dtype = node.dtype,
+                          .operands = node.operands,
+                          .shape = node.shape,
+                          .attributes = node.attributes};
+  const auto known = unique_.find(hash_of(content), [&](std::uint32_t id) {
+    return nodes[id] == &node || equal(*nodes[id], content);
+  });
+  return known && nodes[*known] == &node;
+}
+
+void GraphData::reserve(std::size_t count) {
+  nodes.reserve(count);
+  locations_.reserve(count);
+  unique_.reserve(count);
+}
+
+const Node* GraphData::settle(std::uint64_t hash, const NodeDraft& draft, Location location) {
   // Most results have the shape of an operand: then the shape is shared, and its equality is cheap.
-  const Node* same_shape = nullptr;
-  for (const Node* operand : draft.operands)
-    if (operand->shape.data() == draft.shape.data() && operand->rank() == node->rank())
-      same_shape = operand;
-  if (!same_shape) node->shape = copy(draft.shape);
+  const auto alike = std::ranges::find_if(draft.operands, [&](const Node* operand) {
+    return std::ranges::equal(operand->shape, draft.shape);
+  });
+  const std::span<const Extent> shape =
+      alike == draft.operands.end() ? copy(draft.shape) : (*alike)->shape;
+  Node* node = new (arena_.Allocate<Node>()) Node{.hash = hash,
+                                                  .op = draft.op,
+                                                  .dtype = draft.dtype,
+                                                  .id = static_cast<std::uint32_t>(nodes.size()),
+                                                  .operands = copy(draft.operands),
+                                                  .shape = shape};
   if (!draft.attributes.empty()) {
     std::span<Attribute> attributes(arena_.Allocate<Attribute>(draft.attributes.size()),
                                     draft.attributes.size());
@@ -123,6 +139,7 @@ const Node* GraphData::make(const NodeDraft& draft, Location location) {
     }
     node->attributes = attributes;
   }
+  unique_.add(hash, node->id);
   nodes.push_back(node);
   locations_.push_back(location);
   return node;
@@ -137,11 +154,14 @@ std::string to_string(Location location) {
 std::string GraphData::place(const Node* node) const { return to_string(location(node)); }
 
 std::string_view GraphData::label(const Node* node) const {
-  const auto found = labels_.find(node);
-  return found == labels_.end() ? std::string_view{} : found->second;
+  const char* const label = node->id < labels_.size() ? labels_[node->id] : nullptr;
+  return label ? std::string_view(label) : std::string_view();
 }
 
-void GraphData::set_label(const Node* node, std::string_view label) { labels_[node] = keep(label); }
+void GraphData::set_label(const Node* node, std::string_view label) {
+  if (node->id >= labels_.size()) labels_.resize(node->id + 1);
+  labels_[node->id] = keep(label);
+}
 
 const char* GraphData::keep(std::string_view text) {
   char* place = arena_.Allocate<char>(text.size() + 1);
@@ -202,24 +222,26 @@ void check_new_input(GraphData& data, std::string_view name, Location location) 
         to_string(location)));
 }
 
-void check_owner(const GraphData& data, const Operand& operand, std::string_view what) {
+// What inputs and outputs are called in messages, `what()`, is put into words only for these.
+
+void check_owner(const GraphData& data, const Operand& operand, auto what) {
   if (operand.is_literal())
     throw UserError(
-        fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})", what,
+        fmt::format("{}: a number is not a Tensor; record it with full (recorded at {})", what(),
                     to_string(operand.location)));
   if (operand.tensor.graph() != &data)
     throw UserError(fmt::format("{}: the value belongs to graph {}, not to {} (recorded at {})",
-                                what, operand.tensor.graph()->name, data.name,
+                                what(), operand.tensor.graph()->name, data.name,
                                 to_string(operand.location)));
 }
 
-void check_strides(std::string_view what, std::span<const Extent> strides, Location location) {
+void check_strides(auto what, std::span<const Extent> strides, Location location) {
   for (const Extent stride : strides)
     if (provably_negative(stride))
       throw UserError(
           fmt::format("{}: strides {} go backwards; they must not be negative, use flip for that "
                       "(recorded at {})",
-                      what, to_string(strides), to_string(location)));
+                      what(), to_string(strides), to_string(location)));
 }
 
 }  // namespace
@@ -227,6 +249,7 @@ void check_strides(std::string_view what, std::span<const Extent> strides, Locat
 Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOptions options,
                     const char* file, int line) {
   const Location location{file, line};
+  const auto what = [&] { return fmt::format("input {}", name); };
   check_new_input(*data_, name, location);
   if (shape.size() > kMaxRank)
     throw UserError(fmt::format("input {}: rank {} is more than {} (recorded at {})", name,
@@ -235,13 +258,13 @@ Tensor Graph::input(std::string_view name, DType dtype, Extents shape, InputOpti
     if (provably_negative(extent))
       throw UserError(fmt::format("input {}: {} has a negative extent (recorded at {})", name,
                                   to_string(shape), to_string(location)));
-  check_size(fmt::format("input {}", name), shape, location);
+  if (is_too_large(shape)) check_size(what(), shape, location);
   if (!options.strides.empty() && options.strides.size() != shape.size())
     throw UserError(
         fmt::format("input {}: {} strides {} for a shape of rank {} {} (recorded at {})", name,
                     options.strides.size(), to_string(options.strides), shape.size(),
                     to_string(shape), to_string(location)));
-  check_strides(fmt::format("input {}", name), options.strides, location);
+  check_strides(what, options.strides, location);
   const Attribute attributes[] = {{.integer = static_cast<std::int64_t>(data_->inputs.size())},
                                   {.extents = options.strides}};
   const Node* node = data_->make(
@@ -266,7 +289,8 @@ Tensor Graph::scalar(std::string_view name, DType dtype, const char* file, int l
 }
 
 void Graph::output(std::string_view name, Operand value, OutputOptions options) {
-  check_owner(*data_, value, fmt::format("output {}", name));
+  const auto what = [&] { return fmt::format("output {}", name); };
+  check_owner(*data_, value, what);
   if (name.empty())
     throw UserError(fmt::format("output: the name is empty; give it one (recorded at {})",
                                 to_string(value.location)));
@@ -284,7 +308,7 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
         fmt::format("output {}: {} strides {} for a value of rank {}, {} (recorded at {})", name,
                     options.strides.size(), strides_text(), node.rank(), type_text(node),
                     to_string(value.location)));
-  check_strides(fmt::format("output {}", name), options.strides, value.location);
+  check_strides(what, options.strides, value.location);
   if (!options.strides.empty() && !may_be_apart(node.shape, options.strides))
     throw UserError(fmt::format(
         "output {}: strides {} put two elements of {} in one place; give each its own, each stride "
@@ -298,8 +322,9 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
 }
 
 void Graph::update(Operand parameter, Operand value) {
-  check_owner(*data_, parameter, "update");
-  check_owner(*data_, value, "update");
+  const auto what = [] { return "update"; };
+  check_owner(*data_, parameter, what);
+  check_owner(*data_, value, what);
   const Node* target = parameter.tensor.node();
   const Node* source = value.tensor.node();
   const std::string place = to_string(parameter.location);

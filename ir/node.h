@@ -12,6 +12,7 @@
 
 #include "ir/adt.h"
 #include "ir/extent.h"
+#include "ir/node_table.h"
 #include "ir/op.h"
 #include "ir/slabs.h"
 #include "sinter/custom_op.h"
@@ -103,8 +104,13 @@ struct GraphData {
 
   /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
   const Node* make(const NodeDraft& draft, Location location);
-  /// The node of `draft` if it was made; else nullptr.
-  const Node* find(const NodeDraft& draft) const;
+  /// `node`, of another graph, written with operands and extents of this one as `draft`, which must
+  /// not be here yet.
+  const Node* copy(const Node& node, const NodeDraft& draft, Location location);
+  /// True if `node` is the one that `make` gives for its content.
+  bool is_unique(const Node& node) const;
+  /// Makes place for so many nodes in all.
+  void reserve(std::size_t nodes);
 
   bool has_input(const std::string& called) {
     return input_names_.contains(inputs, &InputInfo::name, called);
@@ -139,22 +145,13 @@ struct GraphData {
   }
 
  private:
-  struct Unique {
-    static inline const Node* getEmptyKey() { return nullptr; }
-    static inline const Node* getTombstoneKey() {
-      return reinterpret_cast<const Node*>(std::uintptr_t{1});
-    }
-    static unsigned getHashValue(const Node* node) { return static_cast<unsigned>(node->hash); }
-    static unsigned getHashValue(const Node& node) { return static_cast<unsigned>(node.hash); }
-    static bool isEqual(const Node* a, const Node* b) { return a == b; }
-    static bool isEqual(const Node& draft, const Node* node);
-  };
+  /// Makes the node of `draft`, which is not there yet.
+  const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;
-  Node* spare_ = nullptr;  ///< the place of the next node
-  llvm::DenseSet<const Node*, Unique> unique_;
+  NodeTable unique_;
   std::vector<Location> locations_;  ///< by id
-  llvm::DenseMap<const Node*, const char*> labels_;
+  std::vector<const char*> labels_;  ///< by id, up to the last one that has a label
   KeyIndex<std::string> input_names_;
   KeyIndex<std::string> output_names_;
   KeyIndex<const Node*> updated_;

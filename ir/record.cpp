@@ -64,17 +64,22 @@ std::string places_text(Extent extent) {
   return fmt::format("it must be in [{}, {})", to_string(first), to_string(extent));
 }
 
-void check_size(std::string_view op, std::span<const Extent> shape, Location location) {
+bool is_too_large(std::span<const Extent> shape) {
   // Far below 2^63 so that strides and byte offsets cannot overflow either.
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
   std::int64_t size = 1;
   for (const Extent extent : shape) {
     if (!extent.is_number()) continue;
-    if (extent.is(0)) return;
-    if (extent.number() > kMost / size)
-      fail(op, fmt::format("{} has more than 2^60 elements", to_string(shape)), location);
+    if (extent.is(0)) return false;
+    if (extent.number() > kMost / size) return true;
     size *= extent.number();
   }
+  return false;
+}
+
+void check_size(std::string_view op, std::span<const Extent> shape, Location location) {
+  if (is_too_large(shape))
+    fail(op, fmt::format("{} has more than 2^60 elements", to_string(shape)), location);
 }
 
 ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,

@@ -101,7 +101,9 @@ void check_shape(std::string_view op, std::span<const Extent> shape, Location lo
 /// `extent` as a number of rank 0.
 Tensor record_size(GraphData& graph, Extent extent, DType dtype, Location location);
 
-/// Throws UserError where an array of `shape` has more than 2^60 elements for certain.
+/// True if an array of `shape` has more than 2^60 elements for certain.
+bool is_too_large(std::span<const Extent> shape);
+/// Throws UserError where it has.
 void check_size(std::string_view op, std::span<const Extent> shape, Location location);
 
 /// True for a number that the user wrote as an operand: it may have the compute type of a half.

@@ -58,12 +58,7 @@ void verify_common(const GraphData& graph, const Node& node, std::size_t place) 
   require_same("the number of attributes", node.attributes.size(), schema.size());
   for (std::size_t i = 0; i < schema.size(); ++i)
     verify_attribute(graph, schema[i], node.attributes[i]);
-  const NodeDraft draft{.op = node.op,
-                        .dtype = node.dtype,
-                        .operands = node.operands,
-                        .shape = node.shape,
-                        .attributes = node.attributes};
-  require(graph.find(draft) == &node, "the node is not the unique one of its content");
+  require(graph.is_unique(node), "the node is not the unique one of its content");
 }
 
 void verify_node(const GraphData& graph, const Node& node, std::size_t place) {
@@ -162,8 +157,8 @@ void verify_ends(const GraphData& graph, bool checks_names) {
 
 /// The nodes from number `first` on that outputs and updates need, and those nodes' operands from
 /// there on.
-std::vector<bool> needed_from(const GraphData& graph, std::size_t first) {
-  std::vector<bool> needed(graph.nodes.size());
+std::vector<std::uint8_t> needed_from(const GraphData& graph, std::size_t first) {
+  std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
     if (belongs(graph, output.node)) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates)
@@ -178,7 +173,7 @@ std::vector<bool> needed_from(const GraphData& graph, std::size_t first) {
 }  // namespace
 
 void verify_from(const GraphData& graph, std::size_t first) {
-  const std::vector<bool> needed = needed_from(graph, first);
+  const std::vector<std::uint8_t> needed = needed_from(graph, first);
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     if (needed[i]) verify_and_name(graph, i);
   verify_ends(graph, first == 0);

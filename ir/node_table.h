@@ -1,0 +1,61 @@
+// Finds the nodes of a graph by their content.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace sinter {
+
+/// The ids of nodes by a hash of their content, which is kept beside them: a search looks at no
+/// node but those of its hash, and growing at none at all.
+class NodeTable {
+ public:
+  /// The id that was added with `hash` and for which `is_wanted(id)` holds.
+  std::optional<std::uint32_t> find(std::uint64_t hash, auto is_wanted) const {
+    if (places_.empty()) return std::nullopt;
+    const auto key = static_cast<std::uint32_t>(hash);
+    for (std::size_t at = key & mask();; at = (at + 1) & mask()) {
+      const Place& place = places_[at];
+      if (place.id == kNone) return std::nullopt;
+      if (place.hash == key && is_wanted(place.id)) return place.id;
+    }
+  }
+  void add(std::uint64_t hash, std::uint32_t id) {
+    if ((count_ + 1) * 3 > places_.size() * 2) resize(places_.empty() ? 16 : places_.size() * 2);
+    put({.hash = static_cast<std::uint32_t>(hash), .id = id});
+    ++count_;
+  }
+  /// Makes place for so many ids in all.
+  void reserve(std::size_t count) {
+    std::size_t size = 16;
+    while (count * 3 > size * 2) size *= 2;
+    if (size > places_.size()) resize(size);
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct Place {
+    std::uint32_t hash = 0;
+    std::uint32_t id = kNone;
+  };
+
+  std::size_t mask() const { return places_.size() - 1; }
+  void put(Place place) {
+    std::size_t at = place.hash & mask();
+    while (places_[at].id != kNone) at = (at + 1) & mask();
+    places_[at] = place;
+  }
+  void resize(std::size_t size) {
+    std::vector<Place> before(size);
+    before.swap(places_);
+    for (const Place& place : before)
+      if (place.id != kNone) put(place);
+  }
+
+  std::vector<Place> places_;  ///< a power of two of them, at most two thirds taken
+  std::size_t count_ = 0;
+};
+
+}  // namespace sinter
