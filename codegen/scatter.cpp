@@ -31,7 +31,7 @@ std::string combined(const BodyScatter& scatter, const std::string& old, const s
 class ScatterWriter {
  public:
   explicit ScatterWriter(KernelWriter& writer)
-      : writer_(writer), scatter_(*writer.body.scatter), type_(writer.index_type()) {
+      : writer_(writer), scatter_(&*writer.body.scatter), type_(writer.index_type()) {
     rows_ = writer.text(writer.body.space.extent(0));
     columns_ = atomic(writer.text(writer.body.space.extent(1)));
     count_ = atomic(writer.text(writer.body.space.extent(2)));
@@ -61,17 +61,18 @@ class ScatterWriter {
       write_base();
     }
     write_scan();
+    write_more_scatters();
     // Which rows the indices name is not known, nor whether they name any.
     source.traffic.is_bound = true;
     if (is_kept_) return write_results();
     if (is_finished_) write_named_results();
     // Rows that the indices name are written again, and read before if they are added to.
     source.traffic.writes_are_bound = true;
-    const Extent again = elements_named() * Extent(size_of(scatter_.node->dtype));
+    const Extent again = elements_named() * Extent(size_of(scatter_->node->dtype));
     const Extent times = is_finished_ ? 2 : 1;
     source.traffic.bytes_written =
-        again * times + product(scatter_.node->shape) * Extent(size_of(scatter_.node->dtype));
-    if (is_finished_ || accumulates(scatter_))
+        again * times + product(scatter_->node->shape) * Extent(size_of(scatter_->node->dtype));
+    if (is_finished_ || accumulates(*scatter_))
       source.traffic.bytes_read = source.traffic.bytes_read + again;
   }
 
@@ -89,12 +90,27 @@ class ScatterWriter {
   std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
 
   std::string stored(const std::string& value) const {
-    const DType dtype = scatter_.node->dtype;
+    const DType dtype = scatter_->node->dtype;
     return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
   }
 
+  /// The others, one after the other, each with rows of its own in shared memory.
+  void write_more_scatters() {
+    for (const BodyScatter& other : writer_.body.more_scatters) {
+      scatter_ = &other;
+      out().block("", [&] {
+        declare_owned();
+        write_base();
+        write_scan();
+      });
+    }
+    scatter_ = &*writer_.body.scatter;
+  }
+
   void declare_owned() {
-    const DType dtype = scatter_.node->dtype;
+    const DType dtype = scatter_->node->dtype;
+    writer_.source.shared_bytes = (writer_.source.shared_bytes + 15) / 16 * 16;
+    owned_at_.push_back(writer_.source.shared_bytes);
     const std::string_view type = info(dtype).c_name;
     out().line(fmt::format("{}* owned = reinterpret_cast<{}*>(shared_memory() + {});", type, type,
                            writer_.source.shared_bytes));
@@ -129,7 +145,7 @@ class ScatterWriter {
   void write_result_of(const std::string& added,
                        const std::function<void(const std::string&)>& use) {
     const BodyStore& store = writer_.body.stores[0];
-    writer_.set_text(scatter_.result, added);
+    writer_.set_text(scatter_->result, added);
     writer_.write_in_scope(store.value, use);
   }
 
@@ -138,7 +154,7 @@ class ScatterWriter {
   void write_first_results() {
     constexpr int kAtOnce = 8;
     const BodyStore& store = writer_.body.stores[0];
-    const std::string_view type = compute_c_type(scatter_.node->dtype);
+    const std::string_view type = compute_c_type(scatter_->node->dtype);
     const auto for_each = [&](const std::function<void()>& body) {
       out().directive("#pragma unroll");
       out().block(fmt::format("for (int i = 0; i < {}; ++i)", kAtOnce), [&] {
@@ -157,7 +173,7 @@ class ScatterWriter {
                 [&] {
                   out().line(fmt::format("{} results[{}];", type, kAtOnce));
                   for_each([&] {
-                    writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+                    writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
                       out().line(fmt::format("results[i] = {};", value));
                     });
                   });
@@ -182,7 +198,7 @@ class ScatterWriter {
             write_owned_columns(row, [&] {
               name_axes(row, "column", "");
               out().line(fmt::format("const {} added = load({}, {});",
-                                     compute_c_type(scatter_.node->dtype),
+                                     compute_c_type(scatter_->node->dtype),
                                      writer_.result_parameter(), element()));
               write_result_of("added", [&](const std::string& value) {
                 writer_.write_element_store(writer_.body.stores[0], value);
@@ -199,9 +215,9 @@ class ScatterWriter {
   }
 
   void write_base() {
-    if (!is_kept_ && writer_.is_in_place(scatter_.base)) return;  // it is there already
+    if (!is_kept_ && writer_.is_in_place(scatter_->base)) return;  // it is there already
     write_owned([&] {
-      writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+      writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
         out().line(is_kept_ ? fmt::format("owned[element] = {};", stored(value))
                             : fmt::format("store({}, {}, {});", writer_.result_parameter(),
                                           element(), stored(value)));
@@ -211,17 +227,25 @@ class ScatterWriter {
 
   /// What is made of the rows, when all indices are done.
   void write_results() {
-    const DType dtype = scatter_.node->dtype;
     std::vector<int> roots;
     for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
     write_owned([&] {
-      writer_.set_text(scatter_.result,
-                       is_narrow(dtype) ? "to_float(owned[element])" : "owned[element]");
+      set_sum(*scatter_, "owned[element]");
+      for (std::size_t i = 0; i < writer_.body.more_scatters.size(); ++i) {
+        const BodyScatter& other = writer_.body.more_scatters[i];
+        set_sum(other, fmt::format("reinterpret_cast<const {}*>(shared_memory() + {})[element]",
+                                   info(other.node->dtype).c_name, owned_at_[i + 1]));
+      }
       writer_.write_in_scope(roots, [&] {
         for (const BodyStore& store : writer_.body.stores)
           writer_.write_element_store(store, writer_.operand_text(store.value));
       });
     });
+  }
+
+  void set_sum(const BodyScatter& scatter, const std::string& kept) {
+    writer_.set_text(scatter.result,
+                     is_narrow(scatter.node->dtype) ? fmt::format("to_float({})", kept) : kept);
   }
 
   /// Threads mark the indices that name rows of this block, 32 each; then all go through the marks.
@@ -233,7 +257,7 @@ class ScatterWriter {
           out().block("for (int bit = 0; bit < 32; ++bit)", [&] {
             name_axes("", "", writer_.declare_index("along", "start + thread * 32 + bit"));
             out().block(fmt::format("if (along < {})", count_), [&] {
-              writer_.write_in_scope(scatter_.index, [&](const std::string& index) {
+              writer_.write_in_scope(scatter_->index, [&](const std::string& index) {
                 out().line(fmt::format(
                     "const long long place = static_cast<long long>({}) - first_row;", index));
                 out().line("if (place >= 0 && place < owned_rows) mark |= 1u << bit;");
@@ -254,7 +278,7 @@ class ScatterWriter {
     const std::string along =
         writer_.declare_index("along", "start + marker * 32 + lowest_one_of(left)");
     name_axes("", "", along);
-    writer_.write_in_scope(scatter_.index, [&](const std::string& index) {
+    writer_.write_in_scope(scatter_->index, [&](const std::string& index) {
       const std::string row =
           writer_.declare_index("row", fmt::format("static_cast<{}>({})", type_, index));
       if (is_finished_) {
@@ -283,28 +307,28 @@ class ScatterWriter {
     if (is_kept_) {
       const std::string kept = writer_.declare_index(
           "element", fmt::format("({} - first_row) * {} + column", row, columns_));
-      writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
+      writer_.write_in_scope(scatter_->source, [&](const std::string& value) {
         const std::string to = fmt::format("owned[{}]", kept);
-        out().line(fmt::format("{} = {};", to, stored(combined(scatter_, to, value))));
+        out().line(fmt::format("{} = {};", to, stored(combined(*scatter_, to, value))));
       });
       return;
     }
     const std::string to = writer_.result_parameter();
     std::string old = fmt::format("load({}, {})", to, element());
-    if (is_finished_ && accumulates(scatter_)) write_old(std::exchange(old, "added"));
-    writer_.write_in_scope(scatter_.source, [&](const std::string& value) {
-      out().line(
-          fmt::format("store({}, {}, {});", to, element(), stored(combined(scatter_, old, value))));
+    if (is_finished_ && accumulates(*scatter_)) write_old(std::exchange(old, "added"));
+    writer_.write_in_scope(scatter_->source, [&](const std::string& value) {
+      out().line(fmt::format("store({}, {}, {});", to, element(),
+                             stored(combined(*scatter_, old, value))));
     });
   }
 
   /// `added`, the sum so far: what the row begins as, where its result is there instead.
   void write_old(const std::string& in_memory) {
     const Traffic all = writer_.source.traffic;
-    out().line(fmt::format("{} added;", compute_c_type(scatter_.node->dtype)));
+    out().line(fmt::format("{} added;", compute_c_type(scatter_->node->dtype)));
     out().block("if (is_begun)", [&] { out().line(fmt::format("added = {};", in_memory)); });
     out().block("else", [&] {
-      writer_.write_in_scope(scatter_.base, [&](const std::string& value) {
+      writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
         out().line(fmt::format("added = {};", value));
       });
     });
@@ -316,9 +340,10 @@ class ScatterWriter {
   }
 
   KernelWriter& writer_;
-  const BodyScatter& scatter_;
-  bool is_kept_ = false;      ///< rows stay in shared memory
-  bool is_finished_ = false;  ///< rows are results in memory, sums only for a while
+  const BodyScatter* scatter_;          ///< the one that is written at the moment
+  std::vector<std::int64_t> owned_at_;  ///< where in shared memory the rows of each begin
+  bool is_kept_ = false;                ///< rows stay in shared memory
+  bool is_finished_ = false;            ///< rows are results in memory, sums only for a while
   std::string_view type_;
   std::string rows_;
   std::string columns_;

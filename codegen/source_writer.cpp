@@ -18,7 +18,7 @@ void SourceWriter::directive(std::string_view text) {
 }
 
 void SourceWriter::open(std::string_view head) {
-  line(fmt::format("{} {{", head));
+  line(head.empty() ? "{" : fmt::format("{} {{", head));
   ++depth_;
 }
 

@@ -23,6 +23,7 @@ class Assembler {
   void run(const std::function<std::string(int, int)>& reason) {
     add_bound_buffers();
     add_parts();
+    read_pieces_of_results();
     order_groups();
     reserve_temporaries();
     std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
@@ -85,21 +86,55 @@ class Assembler {
     }
   }
 
+  /// A value that its kernel stores as a piece of a result too is read there, and stored once.
+  void read_pieces_of_results() {
+    for (int group = 0; group < groups_.size(); ++group) {
+      if (!groups_[group].alive || groups_[group].is_placed) continue;
+      for (const Node* node : groups_[group].stores) {
+        const auto outputs = outputs_of_.find(node);
+        const bool is_updated =
+            std::ranges::find(graph().updates, node, &UpdateInfo::value) != graph().updates.end();
+        if (node->op == Op::concat && outputs != outputs_of_.end() && !is_updated)
+          read_pieces_of(group, outputs->second.front());
+      }
+    }
+  }
+
+  void read_pieces_of(int group, int whole) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    const auto axis = static_cast<std::size_t>(attribute(*all.node, "axis").integer);
+    Extent begin = 0;
+    for (const Node* operand : all.node->operands) {
+      const std::optional<ConcatPart> part = part_of(*all.node, operand, begin, all.strides);
+      begin = begin + operand->shape[axis];
+      if (!part || groups_.home(part->node) != group || groups_.is_result(part->node) ||
+          std::ranges::find(groups_[group].stores, part->node) == groups_[group].stores.end() ||
+          parts_of_.contains(part->node) || !has_long_runs(*part, program_.facts))
+        continue;
+      if (is_stored_within_.insert(part->node).second)
+        program_.buffer_of[part->node] = add_part(whole, *part);
+    }
+  }
+
   void add_parts_of(int whole) {
     const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
     const auto parts = parts_of(*all.node, all.strides);
     ensure(parts.has_value(), "a concat is placed that cannot be");
-    for (const ConcatPart& part : *parts)
-      parts_of_[part.node].push_back(add_buffer(
-          {.kind = all.kind,
-           .index = all.index,
-           .node = part.node,
-           .dtype = part.node->dtype,
-           .strides = part.strides,
-           .elements = {},
-           .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
-           .whole = whole,
-           .offset = part.offset}));
+    for (const ConcatPart& part : *parts) parts_of_[part.node].push_back(add_part(whole, part));
+  }
+
+  int add_part(int whole, const ConcatPart& part) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    return add_buffer(
+        {.kind = all.kind,
+         .index = all.index,
+         .node = part.node,
+         .dtype = part.node->dtype,
+         .strides = part.strides,
+         .elements = {},
+         .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
+         .whole = whole,
+         .offset = part.offset});
   }
 
   /// Which `node` is read from.
@@ -147,6 +182,7 @@ class Assembler {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
                   .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
     for (const Node* node : groups_[group].stores) {
+      if (is_stored_within_.contains(node)) continue;
       llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
       const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
       if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
@@ -369,6 +405,7 @@ class Assembler {
   std::vector<int> kernel_of_;                                         ///< group → kernel
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
+  llvm::DenseSet<const Node*> is_stored_within_;  ///< as a piece of another value of its kernel
   llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
   bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
   std::vector<Pair> pairs_;

@@ -95,6 +95,13 @@ void BodyBuilder::choose_space() {
       });
       return;
     }
+  if (walked_) {
+    for (int axis = 0; axis < walked_->rank(); ++axis) {
+      walked_order_.push_back(axis);
+      add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
+    }
+    return;
+  }
   // Without a reduction the largest result is the space, walked as it lies in memory; among equals
   // the first that is not moved.
   const StoreRequest* walked = &request_.stores[0];
@@ -128,16 +135,22 @@ void BodyBuilder::add_scatter_space(const Node& node) {
   row_ = position_in(node.shape);
   rows_ = product(node.shape);
   scatter_ = &node;
+  for (const Node* other : request_.nodes)
+    if (other->op == Op::scatter && std::ranges::equal(other->shape, node.shape) &&
+        other->operand(1)->shape[0] == node.operand(1)->shape[0])
+      scatters_.push_back(other);
 }
 
 int BodyBuilder::scattered(const Node& node, int place) {
-  if (&node != scatter_)
+  const auto own = std::ranges::find(scatters_, &node);
+  if (own == scatters_.end())
     throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
                               names_(scatter_), names_(&node))};
   if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
     throw Refusal{
         fmt::format("{} is known at other places only when its kernel ends", names_(&node))};
-  return body_.scatter->result;
+  if (own == scatters_.begin()) return body_.scatter->result;
+  return body_.more_scatters[static_cast<std::size_t>(own - scatters_.begin()) - 1].result;
 }
 
 Index BodyBuilder::position_in(std::span<const Extent> shape) {
@@ -193,11 +206,9 @@ int BodyBuilder::evaluate(const Node& node, int place) {
 int BodyBuilder::compute(const Node& node, int place) {
   if (is_free(node)) return free_value(node, places_.at(place));
   // A view that is stored but not computed here is what a copy of it reads.
-  const auto is_copied = [&] {
-    return std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
-  };
   const bool stored_elsewhere =
-      node.op == Op::input || (!inside_.contains(&node) && (!is_view(node) || is_copied()));
+      node.op == Op::input ||
+      (!inside_.contains(&node) && (!is_view(node) || is_stored_by_request(node)));
   if (stored_elsewhere) return load(node, place);
   if (is_reduction(node.op)) return reduced(node, place);
   if (is_scan(node.op)) return scanned(node, place);

@@ -73,6 +73,7 @@ struct BodyStore {
   bool is_final = false;       ///< one element for the whole kernel
   bool of_columns = false;     ///< final too, but one element per position on the reduced axis
   int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
+  std::optional<Extent> elements = {};  ///< of a piece whose size is its own
 };
 
 /// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
@@ -111,6 +112,8 @@ struct Body {
   std::vector<BodyReduction> columns;
   std::vector<BodyStore> stores;
   std::optional<BodyScatter> scatter;
+  /// Others of as many rows, columns and indices: a block owns the same rows of each.
+  std::vector<BodyScatter> more_scatters;
   std::optional<BodyScan> scan;
   /// Where one of these is 0, some results would be stored by nobody.
   std::vector<Extent> at_least_one;

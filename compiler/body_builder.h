@@ -30,13 +30,18 @@ struct Cut {
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 /// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
-/// that; else as it is.
+/// that, or far less is computed; else as it is.
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
+/// What concats that are stored have pieces of: each may be the space of a kernel without
+/// reductions, whose threads store all pieces that they have at hand.
+std::vector<const Node*> spaces_of_pieces(const BodyRequest& request);
 
 class BodyBuilder {
  public:
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {})
-      : request_(request), names_(names), cut_(cut) {
+  /// `walked`: what a kernel without reductions has as its space, where that is no result.
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
+              const Node* walked = nullptr)
+      : request_(request), names_(names), walked_(walked), cut_(cut) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
     may_be_moved_ = may_be_moved();
@@ -67,6 +72,7 @@ class BodyBuilder {
 
   // --- stores -----------------------------------------------------------------------------------
   void add_scatter();
+  void add_scatters(std::span<const Index> at, const Index& k);
   void add_stores();
   void add_store(std::size_t place);
   /// Lets every reduction of rows be known, and what it reduces be at hand.
@@ -75,6 +81,8 @@ class BodyBuilder {
   BodyStore& store_of(std::size_t place) {
     return body_.stores[static_cast<std::size_t>(piece_) * request_.stores.size() + place];
   }
+  /// True for what the kernel is asked to store.
+  bool is_stored_by_request(const Node& node) const;
   /// True where another piece has stored all of it.
   bool is_stored(std::size_t place) const;
   bool element_store(const Node& node) const;
@@ -111,6 +119,27 @@ class BodyBuilder {
   /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
   bool fits_everywhere(std::size_t place, const Cover& covered);
   void store_covered(std::size_t place, const Site& site, Cover covered, int pieces);
+
+  // --- results in pieces, in body_pieces.cpp
+  // ------------------------------------------------------
+  /// A piece of a result, or some of its numbers: stored where `site` is at hand, at the position
+  /// that `covered` has in the result.
+  struct PieceStore {
+    const Node* of = nullptr;
+    Site site;
+    Cover covered;
+    Extent elements;
+  };
+  /// A concat, or a view of all of one, of what is at hand and of numbers. False for all else.
+  bool store_in_pieces(std::size_t place);
+  /// The pieces that `node` is made of, with positions in it; false if some are not at hand.
+  bool find_pieces(const Node& node, std::vector<PieceStore>& result);
+  bool find_whole_piece(const Node& node, std::vector<PieceStore>& result);
+  bool find_operands(const Node& concat, std::vector<PieceStore>& result);
+  /// Numbers are stored where elements of a `neighbour`, another operand of the concat, are.
+  bool add_numbers(const Node& number, const PieceStore& neighbour, std::size_t axis, Extent begin,
+                   std::vector<PieceStore>& result);
+
   bool is_of_elements(const Site& site) const;
   bool varies(const Site& site) const;
   [[noreturn]] void refuse_shape(const Node& node) const;
@@ -171,10 +200,11 @@ class BodyBuilder {
   llvm::DenseSet<const Node*> inside_;
   Body body_;
   const Node* primary_ = nullptr;
-  const Node* scatter_ = nullptr;
-  bool has_columns_ = false;       ///< some reduction is over columns
-  const Node* walked_ = nullptr;   ///< of a pointwise kernel, the result that is its space
-  std::vector<int> walked_order_;  ///< its axes, as the space has them
+  const Node* scatter_ = nullptr;      ///< the first one
+  std::vector<const Node*> scatters_;  ///< all that have as many rows, columns and indices
+  bool has_columns_ = false;           ///< some reduction is over columns
+  const Node* walked_ = nullptr;       ///< of a pointwise kernel, what is its space
+  std::vector<int> walked_order_;      ///< its axes, as the space has them
   Cut cut_;
   int piece_ = 0;                      ///< that rows are of at the moment
   int entered_ = -1;                   ///< that `row_` and `element_` are of

@@ -56,6 +56,19 @@ Extent bytes_read(const Body& body) {
   return result;
 }
 
+bool reads_less(const Body& body, const Body& other) {
+  return provably_less(bytes_read(body), bytes_read(other));
+}
+
+/// True if less than a quarter is computed: what a select decides on, each place of it computes.
+bool computes_far_less(const Body& body, const Body& other) {
+  const auto computed = [](const Body& of) {
+    const auto ops = std::ranges::count(of.values, Value::Kind::op, &Value::kind);
+    return of.parallel_size() * Extent(static_cast<std::int64_t>(ops));
+  };
+  return provably_less(computed(body) * Extent(4), computed(other));
+}
+
 }  // namespace
 
 void BodyBuilder::add_row_axis(Extent extent) {
@@ -89,13 +102,22 @@ void BodyBuilder::enter(int piece) {
 }
 
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
-  for (const Cut cut : cuts_of(body)) {
+  const auto built = [&](Cut cut, const Node* walked) -> std::optional<Body> {
     try {
-      Body other = BodyBuilder(request, names, cut).build();
-      if (provably_less(bytes_read(other), bytes_read(body))) return other;
+      return BodyBuilder(request, names, cut, walked).build();
     } catch (const Refusal&) {
-      // Some result is not made of pieces of its own.
+      return std::nullopt;  // some result is not made of pieces of its own
     }
+  };
+  for (const Cut cut : cuts_of(body))
+    if (std::optional<Body> other = built(cut, nullptr); other && reads_less(*other, body))
+      return std::move(*other);
+  if (body.has_reduced_axis || body.scatter) return body;
+  for (const Node* walked : spaces_of_pieces(request)) {
+    std::optional<Body> other = built({}, walked);
+    if (!other) continue;
+    if (reads_less(*other, body) || (!reads_less(body, *other) && computes_far_less(*other, body)))
+      return std::move(*other);
   }
   return body;
 }

@@ -8,8 +8,8 @@ namespace sinter {
 bool is_free(const Node& node) { return is_source(node.op) && node.op != Op::input; }
 
 bool stores_only_scatter(const Body& body) {
-  return body.stores.size() == 1 && body.stores[0].value == body.scatter->result &&
-         body.stores[0].conditions.empty();
+  return body.more_scatters.empty() && body.stores.size() == 1 &&
+         body.stores[0].value == body.scatter->result && body.stores[0].conditions.empty();
 }
 
 Extent Body::parallel_size() const {

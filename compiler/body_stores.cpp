@@ -24,22 +24,33 @@ bool has_shape_of(const Node* operand, const Node& node) {
 
 }  // namespace
 
+void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
+  const Index from[] = {k, at[1]};
+  std::vector<BodyScatter> scatters;
+  for (const Node* node : scatters_) {
+    // Each goes through its indices by itself and reads what it adds by itself.
+    known_.clear();
+    pieces_read_.clear();
+    BodyScatter scatter{.node = node};
+    scatter.base = evaluate(*node->operand(0), at);
+    scatter.index = evaluate(*node->operand(1), {&k, 1});
+    scatter.source = evaluate(*node->operand(2), from);
+    scatter.result = add({.kind = Value::Kind::scattered, .node = node, .dtype = node->dtype});
+    sites_[node].push_back({.node = node,
+                            .position = {at.begin(), at.end()},
+                            .conditions = {},
+                            .value = scatter.result,
+                            .from = nullptr});
+    scatters.push_back(scatter);
+  }
+  body_.scatter = scatters.front();
+  body_.more_scatters.assign(scatters.begin() + 1, scatters.end());
+}
+
 void BodyBuilder::add_scatter() {
-  const Index row = body_.space.axis(0), column = body_.space.axis(1), k = body_.space.axis(2);
-  const Index at[] = {row, column}, along[] = {k}, from[] = {k, column};
-  BodyScatter scatter{.node = scatter_};
-  scatter.base = evaluate(*scatter_->operand(0), at);
-  scatter.index = evaluate(*scatter_->operand(1), along);
-  scatter.source = evaluate(*scatter_->operand(2), from);
-  scatter.result =
-      add({.kind = Value::Kind::scattered, .node = scatter_, .dtype = scatter_->dtype});
-  body_.scatter = scatter;
+  const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
+  add_scatters(at, body_.space.axis(2));
   body_.stores.resize(request_.stores.size());
-  sites_[scatter_].push_back({.node = scatter_,
-                              .position = {row, column},
-                              .conditions = {},
-                              .value = scatter.result,
-                              .from = nullptr});
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
     if (product(node.shape) == rows_) {
@@ -51,7 +62,7 @@ void BodyBuilder::add_scatter() {
     }
   }
   if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
-  const Extent row_bytes = scatter_->shape[1] * Extent(size_of(scatter_->dtype));
+  const Extent row_bytes = bytes_of_rows(body_);
   if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
     throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
                               names_(scatter_), to_string(row_bytes))};
@@ -72,6 +83,10 @@ void BodyBuilder::add_stores() {
       if (!is_stored(place)) add_store(place);
     }
   };
+  if (walked_ && !is_stored_by_request(*walked_)) {
+    watch(*walked_);
+    evaluate(*walked_, position_of(row_, walked_->shape));
+  }
   std::ranges::for_each(plain, add);
   // What one of them is made of may be at hand only once another is stored, or where the rows are
   // reduced, which may be for its sake alone.
@@ -85,8 +100,11 @@ void BodyBuilder::add_stores() {
     if (!is_turned || !store_where_found(place, true)) add(place);
   }
   while (!others.empty()) {
-    const auto found =
+    auto found =
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
+    if (found == others.end() && has_all_reduced)
+      found =
+          std::ranges::find_if(others, [&](std::size_t place) { return store_in_pieces(place); });
     if (found != others.end())
       others.erase(found);
     else if (!std::exchange(has_all_reduced, true))
@@ -106,6 +124,10 @@ void BodyBuilder::reduce_rows() {
           reduced_extent(*node) == reduced_extent(*primary_))
         evaluate(*node, position_of(row_, node->shape));
   }
+}
+
+bool BodyBuilder::is_stored_by_request(const Node& node) const {
+  return std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
 }
 
 bool BodyBuilder::is_stored(std::size_t place) const {
@@ -240,6 +262,8 @@ bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node
 void BodyBuilder::watch(const Node& node) {
   if (!watched_.insert(&node).second) return;
   if (rearranges(node)) watch(*node.operand(0));
+  if (node.op == Op::concat)
+    for (const Node* operand : node.operands) watch(*operand);
   if (!keeps_positions(node)) return;
   for (const Node* operand : node.operands)
     if (has_shape_of(operand, node)) watch(*operand);
@@ -334,17 +358,7 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   const StoreRequest& request = request_.stores[place];
   // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
-  const Index at = address(body_.space, covered.position, strides_of(request));
-  const auto steps = [](const Index& index, int axis) {
-    const std::optional<Extent> step = coefficient_of(index, axis);
-    return step && step->is(1);
-  };
-  for (int axis = 0; axis < body_.space.axis_count(); ++axis)
-    if (steps(at, axis) && std::ranges::any_of(body_.values, [&](const Value& value) {
-          return value.kind == Value::Kind::load && steps(value.at, axis);
-        }))
-      return true;
-  return false;
+  return follows_loads(body_, address(body_.space, covered.position, strides_of(request)));
 }
 
 void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover covered, int pieces) {

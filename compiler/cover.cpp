@@ -308,4 +308,17 @@ std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
   return result;
 }
 
+bool follows_loads(const Body& body, const Index& at) {
+  const auto steps = [](const Index& index, int axis) {
+    const std::optional<Extent> step = coefficient_of(index, axis);
+    return step && step->is(1);
+  };
+  for (int axis = 0; axis < body.space.axis_count(); ++axis)
+    if (steps(at, axis) && std::ranges::any_of(body.values, [&](const Value& value) {
+          return value.kind == Value::Kind::load && value.varies && steps(value.at, axis);
+        }))
+      return true;
+  return false;
+}
+
 }  // namespace sinter

@@ -42,4 +42,8 @@ struct Cover {
 std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
                            std::span<const Extent> shape);
 
+/// True if `at`, along rows, moves by one element along an axis that loads of their elements do so
+/// too: neighbouring threads, which read neighbours, then write neighbours.
+bool follows_loads(const Body& body, const Index& at);
+
 }  // namespace sinter

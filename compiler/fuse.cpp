@@ -12,6 +12,7 @@
 #include "compiler/judge.h"
 #include "compiler/merge_queue.h"
 #include "compiler/parts.h"
+#include "compiler/rewrite.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -29,6 +30,9 @@ constexpr double kRounding = 1e-9;
 /// More seconds than any kernel takes.
 constexpr double kImpossible = 1e30;
 
+/// Graphs with more nodes are fused in one order only.
+constexpr std::size_t kMostNodesTwice = 512;
+
 class Fuser {
  public:
   Fuser(const GraphData& graph, LazyValueNames& names, const Target& target, const Facts& facts,
@@ -43,8 +47,10 @@ class Fuser {
         seconds_(static_cast<std::size_t>(groups.size())),
         queue_(groups.size()) {}
 
-  /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
-  void run(const std::vector<const Node*>& placed = {}) {
+  /// `shapes_first`: results of other shapes join as early as all others. Concats of `placed` are
+  /// stored piece by piece from the outset, and merged with nothing.
+  void run(bool shapes_first = false, const std::vector<const Node*>& placed = {}) {
+    if (shapes_first) judge_.allow_other_shapes_along_rows();
     for (const Node* node : placed) groups.place(groups.home(node));
     merge_neighbours();
     recompute_cheap_values();
@@ -58,6 +64,9 @@ class Fuser {
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
   }
+
+  /// True if other shapes first might have made other kernels.
+  bool has_put_off_shapes() const { return judge_.has_put_off(); }
 
   /// Why `producer` and `consumer` are two kernels.
   std::string reason(int producer, int consumer) {
@@ -462,19 +471,6 @@ class Fuser {
   MergeQueue queue_;
 };
 
-/// An input that is itself an output, or is written into another input, is read by a kernel of its
-/// own like any value: through a view of itself.
-const Node* as_value(GraphData& data, const Node* node) {
-  if (node->op != Op::input) return node;
-  const Attribute shape = {.extents = node->shape};
-  return data.make({.op = Op::reshape,
-                    .dtype = node->dtype,
-                    .operands = {&node, 1},
-                    .shape = node->shape,
-                    .attributes = {&shape, 1}},
-                   data.location(node));
-}
-
 }  // namespace
 
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options) {
@@ -488,13 +484,15 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
   if (options.fuse) {
     fuser->run();
+    const auto try_other = [&](bool shapes_first, const std::vector<const Node*>& placed) {
+      auto other = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
+      other->run(shapes_first, placed);
+      if (other->seconds() < fuser->seconds() * (1 - kRounding)) fuser = std::move(other);
+    };
+    if (fuser->has_put_off_shapes() && data.nodes.size() <= kMostNodesTwice) try_other(true, {});
     // A concat that computes its pieces may keep them from the kernels of their reductions.
     const std::vector<const Node*> placed = concats_to_place(data, fuser->groups, facts);
-    if (!placed.empty()) {
-      auto other = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
-      other->run(placed);
-      if (other->seconds() < fuser->seconds()) fuser = std::move(other);
-    }
+    if (!placed.empty()) try_other(false, placed);
   }
   assemble(program, fuser->groups, [&](int producer, int consumer) -> std::string {
     return options.fuse ? fuser->reason(producer, consumer) : "fusion is off";

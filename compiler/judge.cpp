@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/cover.h"
 #include "compiler/row_column.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
@@ -130,7 +131,12 @@ std::string Judge::final_refusal(const Body& body) const {
 std::string Judge::shapes_refusal(const Body& body) const {
   for (const BodyStore& store : body.stores) {
     if (store.conditions.empty()) continue;
-    if (!allows_other_shapes_) return "a result of another shape joins later";
+    if (!allows_other_shapes_) {
+      has_put_off_ = true;
+      return "a result of another shape joins later";
+    }
+    if (has_them_first_ && store.varies && !follows_loads(body, store.at))
+      return fmt::format("{} lies across the rows of this kernel", place_text(store.node));
     const auto parameter = parameter_of_.find(store.node);
     if (parameter == parameter_of_.end()) continue;
     for (const Value& value : body.values)

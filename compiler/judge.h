@@ -41,6 +41,10 @@ class Judge {
 
   /// Results of other shapes hold a kernel's space fast, so what they join is made whole first.
   void allow_other_shapes() { allows_other_shapes_ = true; }
+  /// The same from the outset, but for what kernels of rows would store across them.
+  void allow_other_shapes_along_rows() { allows_other_shapes_ = has_them_first_ = true; }
+  /// True if some kernel was refused because that was not allowed yet.
+  bool has_put_off() const { return has_put_off_; }
 
  private:
   const KernelKey& key_of(const Groups::Whole& whole);
@@ -56,6 +60,8 @@ class Judge {
   const Facts& facts_;
   llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
   bool allows_other_shapes_ = false;
+  bool has_them_first_ = false;
+  mutable bool has_put_off_ = false;
   KernelKeys keys_;
   KernelKey key_;  ///< the latest, with what counts beside it
   KnownOfKeys<Finding> known_;

@@ -50,19 +50,40 @@ std::optional<std::vector<Extent>> strides_before(const Node& reshape,
   const std::span<const Extent> shape = reshape.operand(0)->shape;
   std::vector<Extent> result = row_major_strides(shape);
   if (is_row_major(reshape.shape, strides)) return result;
-  // Axes of one place may come and go.
-  const std::vector<LongAxis> axes = long_axes(reshape.shape, strides);
+  // Axes of one place may come and go, and an axis may be several of the operand's.
   std::size_t next = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis].is(1)) continue;
-    if (next == axes.size() || axes[next].extent != shape[axis]) return std::nullopt;
-    result[axis] = axes[next++].stride;
+  for (const LongAxis& axis : long_axes(reshape.shape, strides)) {
+    const std::size_t first = next;
+    Extent covered = 1;
+    while (covered != axis.extent && next < shape.size()) covered = covered * shape[next++];
+    if (covered != axis.extent) return std::nullopt;
+    Extent stride = axis.stride;
+    for (std::size_t inner = next; inner-- > first;) {
+      result[inner] = stride;
+      stride = stride * shape[inner];
+    }
   }
-  if (next != axes.size()) return std::nullopt;
+  while (next < shape.size())
+    if (!shape[next++].is(1)) return std::nullopt;
   return result;
 }
 
 }  // namespace
+
+std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
+                                  std::span<const Extent> strides) {
+  const Extent offset =
+      begin * strides[static_cast<std::size_t>(attribute(concat, "axis").integer)];
+  std::vector<Extent> own(strides.begin(), strides.end());
+  const Node* node = operand;
+  for (; node->op == Op::reshape; node = node->operand(0)) {
+    std::optional<std::vector<Extent>> before = strides_before(*node, own);
+    if (!before) return std::nullopt;
+    own = std::move(*before);
+  }
+  if (is_view(*node) || is_source(node->op)) return std::nullopt;
+  return ConcatPart{.node = node, .strides = std::move(own), .offset = offset};
+}
 
 std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
                                                 std::span<const Extent> strides) {
@@ -70,19 +91,20 @@ std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
   Extent begin = 0;
   const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
   for (const Node* operand : concat.operands) {
-    std::vector<Extent> own(strides.begin(), strides.end());
-    const Extent offset = begin * strides[axis];
+    std::optional<ConcatPart> part = part_of(concat, operand, begin, strides);
+    if (!part) return std::nullopt;
     begin = begin + operand->shape[axis];
-    const Node* node = operand;
-    for (; node->op == Op::reshape; node = node->operand(0)) {
-      std::optional<std::vector<Extent>> before = strides_before(*node, own);
-      if (!before) return std::nullopt;
-      own = std::move(*before);
-    }
-    if (is_view(*node) || is_source(node->op)) return std::nullopt;
-    result.push_back({.node = node, .strides = std::move(own), .offset = offset});
+    result.push_back(std::move(*part));
   }
   return result;
+}
+
+bool has_long_runs(const ConcatPart& part, const Facts& facts) {
+  constexpr std::int64_t kSectorBytes = 32;
+  if (is_row_major(part.node->shape, part.strides)) return true;
+  const std::vector<LongAxis> axes = long_axes(part.node->shape, part.strides);
+  return axes.back().stride.is(1) &&
+         evaluate(axes.back().extent, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
 }
 
 namespace {
@@ -94,15 +116,6 @@ std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* 
     if (output.node == node && !output.is_left_out) result.push_back(strides_of(output));
   if (result.empty()) result.push_back(row_major_strides(node->shape));
   return result;
-}
-
-/// True if `part` is stored in runs of at least a sector, or all at once.
-bool has_long_runs(const ConcatPart& part, const Facts& facts) {
-  constexpr std::int64_t kSectorBytes = 32;
-  if (is_row_major(part.node->shape, part.strides)) return true;
-  const std::vector<LongAxis> axes = long_axes(part.node->shape, part.strides);
-  return axes.back().stride.is(1) &&
-         evaluate(axes.back().extent, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
 }
 
 /// True if other kernels can store all that `node`, a concat, is made of where it belongs.

@@ -30,6 +30,12 @@ struct ConcatPart {
 std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
                                                 std::span<const Extent> strides);
 
+/// One operand of `concat` that begins at `begin` along its axis; nullopt likewise.
+std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
+                                  std::span<const Extent> strides);
+/// True if `part` is stored in runs of at least a sector, or all at once.
+bool has_long_runs(const ConcatPart& part, const Facts& facts);
+
 /// True if `group` does nothing but copy results that other kernels store into a concat, and they
 /// can store them there: in runs of at least a sector.
 bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,

@@ -191,4 +191,15 @@ bool rewrite(GraphData& graph, const Replace& replace) {
   return changed;
 }
 
+const Node* as_value(GraphData& data, const Node* node) {
+  if (node->op != Op::input) return node;
+  const Attribute shape = {.extents = node->shape};
+  return data.make({.op = Op::reshape,
+                    .dtype = node->dtype,
+                    .operands = {&node, 1},
+                    .shape = node->shape,
+                    .attributes = {&shape, 1}},
+                   data.location(node));
+}
+
 }  // namespace sinter

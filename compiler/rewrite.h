@@ -30,4 +30,8 @@ using Replace = std::function<const Node*(const Node*)>;
 /// has none. Inputs and scalars stay. Returns true if any output or update is another node now.
 bool rewrite(GraphData& graph, const Replace& replace);
 
+/// An input that is itself an output, or is written into another input, is read by a kernel of its
+/// own like any value: through a view of itself.
+const Node* as_value(GraphData& data, const Node* node);
+
 }  // namespace sinter

@@ -7,6 +7,9 @@
 
 namespace sinter {
 
+/// One row of every result that a kernel scatters into.
+Extent bytes_of_rows(const Body& body);
+
 /// The most rows that a block keeps until it has gone through all indices; 0 where it works in the
 /// memory of the result: where rows are too long, may be there already, or would be dealt out to so
 /// many blocks that all of them reading the indices takes longer than memory does.

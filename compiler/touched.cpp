@@ -241,6 +241,7 @@ Touched touched_elements(const Body& body, const Value& value) {
 Extent stored_elements(const Body& body, const BodyStore& store) {
   if (store.of_columns) return body.reduced_size();
   if (store.is_final) return 1;
+  if (store.elements) return *store.elements;
   if (!store.conditions.empty())
     return *divide_exactly(product(store.node->shape), Extent(store.pieces));
   Extent result = body.parallel_size();

@@ -108,7 +108,7 @@ graph joined(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-TEST(CutsTest, PiecesOfTwoSizesStayOneSpace) {
+TEST(CutsTest, PiecesOfTwoSizesAreStoredWhereTheLargerOneIs) {
   const Body body = body_of(R"(
 graph uneven(x: f32[64, 128]) {
   n = neg x
@@ -116,7 +116,9 @@ graph uneven(x: f32[64, 128]) {
   y = concat n, part {axis = 1}
   return y
 })");
-  EXPECT_EQ(count(body, Value::Kind::select), 1);
+  EXPECT_EQ(count(body, Value::Kind::select), 0);
+  EXPECT_EQ(count(body, Value::Kind::load), 1);
+  EXPECT_THAT(body.stores, SizeIs(2));
 }
 
 TEST(CutsTest, PiecesTooShortForVectorsStayOneSpace) {

@@ -171,5 +171,25 @@ graph rows(a: f32[n, 128], b: f32[32, 128]) {
   EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at n * 128 of y"));
 }
 
+/// Its kernel stores a value once, and others read it in the padded result.
+TEST(PartsTest, APieceOfAResultIsReadThere) {
+  const Program program = planned(R"(
+graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
+  s = sum x {axes = [-1], keep = true}
+  e = exp z
+  m = mul e, s
+  d = sub x, m
+  c = cast d {to = bf16}
+  v = reshape c {shape = [2048, 2005]}
+  p = pad v {low = [0, 0], high = [0, 3], value = 0}
+  t = permute v {axes = [1, 0]}
+  q = pad t {low = [0, 0], high = [3, 0], value = 0}
+  return p, q
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("c at 0 of p"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{128 * 2008, 2008, 1}));
+  EXPECT_EQ(bytes_written(program), 2 * 2 * 2048 * 2008);
+}
+
 }  // namespace
 }  // namespace sinter

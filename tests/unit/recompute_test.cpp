@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/kernel_body.h"
 #include "compiler/plan.h"
+#include "compiler/touched.h"
 #include "sinter/text.h"
 
 namespace sinter {
@@ -58,6 +60,41 @@ graph response_norm(x: bf16[128, 49, 2560]) {
                                *find_target("h200"), {}, {});
   // The values as bf16, and what is one per column or sample.
   EXPECT_LE(temporary_bytes(program), 2 * 128 * 49 * 2560 + 4 * 128 * 2561);
+}
+
+/// A slice of what the rows make is stored as bf16; else its readers would need all that it is made
+/// of once more.
+TEST(RecomputeTest, NotWhatJoinsAsAResultOfAnotherShape) {
+  const Program program = plan(parse(R"(
+graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: f32[128, 197, 768]) {
+  v = reshape g {shape = [128, 197, 768]}
+  f = cast v {to = f32}
+  m = mul f, w
+  s = sum m {axes = [2], keep = true}
+  p = mul m, x
+  q = sum p {axes = [2], keep = true}
+  xq = mul x, q
+  d = sub m, s
+  dx = sub d, xq
+  columns = sum f {axes = [0, 1], keep = false}
+  all = add y, dx
+  first = slice all {axis = 1, begin = 0, end = 1, step = 1}
+  rest = slice all {axis = 1, begin = 1, end = 197, step = 1}
+  narrow = cast rest {to = bf16}
+  of_first = sum first {axes = [0], keep = true}
+  turned = permute narrow {axes = [0, 2, 1]}
+  image = reshape turned {shape = [128, 768, 14, 14]}
+  channels = sum image {axes = [0, 2, 3], keep = false}
+  return columns, of_first, image, channels
+})"),
+                               *find_target("h200"), {}, {});
+  std::int64_t reads = 0;
+  for (const Kernel& member : program.kernels.at(0).members)
+    for (const Value& value : body_of(program, member).values)
+      if (value.kind == Value::Kind::load && value.node->op == Op::input)
+        reads += evaluate(touched_elements(body_of(program, member), value).elements, {});
+  // All inputs once, and what the first rows are made of.
+  EXPECT_LE(reads, 3 * 128 * 197 * 768 + 768 + 4 * 128 * 769);
 }
 
 }  // namespace

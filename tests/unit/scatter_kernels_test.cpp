@@ -159,5 +159,56 @@ graph summed(dy: f32[64, 128], rows: i64[64]) {
               HasSubstr("y has 128 elements, the rows of sums have 128000"));
 }
 
+constexpr const char* kCorners = R"(
+graph corners(x: f32[4096, 64], i: i64[4096], j: i64[4096], u: bf16[1000, 64]) {
+  zero = full {shape = [1000, 64], value = 0, dtype = f32}
+  h = mul x, 0.5
+  a = index_put zero, x, i {axes = [0], accumulate = true}
+  b = index_put zero, h, j {axes = [0], accumulate = true}
+  s = add a, b
+  n = cast s {to = bf16}
+  y = add n, u
+  return y
+})";
+
+/// Each goes through its own indices and reads what it adds; what is made of all is stored.
+TEST(ScatterKernelsTest, ScattersOfTheSameRowsAreOneKernel) {
+  const Program program = planned(kCorners);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  const Source source = emitted(program);
+  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 1000 * 64 * 2);
+  EXPECT_EQ(evaluate(source.traffic.bytes_read, {}),
+            2 * (4096 * 64 * 4 + 2 * 4096 * 8) + 1000 * 64 * 2);
+}
+
+TEST(ScatterKernelsTest, ScattersThatGoOnWhereOthersEndAreKernelsOfTheirOwn) {
+  const Program program = planned(R"(
+graph chained(x: f32[4096, 64], i: i64[4096], j: i64[4096]) {
+  zero = full {shape = [1000, 64], value = 0, dtype = f32}
+  a = index_put zero, x, i {axes = [0], accumulate = true}
+  b = index_put a, x, j {axes = [0], accumulate = true}
+  y = neg b
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+}
+
+/// Fewer blocks with more rows each go through the indices.
+TEST(ScatterKernelsTest, RowsThatAreManyAreKeptInMoreSharedMemory) {
+  const Program program = planned(R"(
+graph vocabulary(dy: f32[8192, 768], rows: i64[8192]) {
+  zero = full {shape = [50265, 768], value = 0, dtype = f32}
+  sums = index_put zero, dy, rows {axes = [0], accumulate = true}
+  return sums
+})");
+  const Source source = emitted(program);
+  EXPECT_FALSE(source.traffic.writes_are_bound);
+  EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 50265 * 768 * 4);
+  EXPECT_GT(source.shared_bytes, 96 * 1024);
+  EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
+}
+
 }  // namespace
 }  // namespace sinter

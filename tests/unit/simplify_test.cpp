@@ -155,6 +155,68 @@ TEST(SimplifyTest, MergesSlicesOfSymbols) {
             "  return y\n");
 }
 
+TEST(SimplifyTest, ReadsASliceOfAConcatInItsPiece) {
+  const std::string_view inputs = "x: f32[4, 3], y: f32[4, 5]";
+  const std::string joined = "c = concat x, y {axis = 1};";
+  EXPECT_EQ(simplified(inputs,
+                       joined + "z = slice c {axis = 1, begin = 4, end = 7}; e = exp z; return e"),
+            "  z = slice y {axis = 1, begin = 1, end = 4, step = 1}\n"
+            "  e = exp z\n"
+            "  return e\n");
+  EXPECT_EQ(simplified(inputs,
+                       joined + "z = slice c {axis = 1, begin = 0, end = 3}; e = exp z; return e"),
+            "  e = exp x\n"
+            "  return e\n");
+}
+
+TEST(SimplifyTest, LeavesSlicesThatReachIntoTwoPieces) {
+  const std::string text =
+      "  c = concat x, y {axis = 1}\n"
+      "  z = slice c {axis = 1, begin = 2, end = 4, step = 1}\n"
+      "  return z\n";
+  EXPECT_EQ(simplified("x: f32[4, 3], y: f32[4, 5]",
+                       "c = concat x, y {axis = 1};"
+                       "z = slice c {axis = 1, begin = 2, end = 4}; return z"),
+            text);
+}
+
+TEST(SimplifyTest, LeavesSlicesOfConcatsWithStepsAndOfOtherAxes) {
+  EXPECT_EQ(simplified("x: f32[4, 3], y: f32[4, 5]",
+                       "c = concat x, y {axis = 1};"
+                       "a = slice c {axis = 1, begin = 3, end = 8, step = 2};"
+                       "b = slice c {axis = 0, begin = 1, end = 3}; return a, b"),
+            "  c = concat x, y {axis = 1}\n"
+            "  a = slice c {axis = 1, begin = 3, end = 8, step = 2}\n"
+            "  b = slice c {axis = 0, begin = 1, end = 3, step = 1}\n"
+            "  return a, b\n");
+}
+
+/// What is written back where it was read changes nothing.
+TEST(SimplifyTest, JoinsNeighbouringSlices) {
+  EXPECT_EQ(simplified("x: f32[4, 8]",
+                       "v = select x {axis = 1, index = 3};"
+                       "y = select_scatter x, v {axis = 1, index = 3}; return y"),
+            "  return y = x\n");
+}
+
+TEST(SimplifyTest, WritesOneAfterTheOtherAreOneConcat) {
+  EXPECT_EQ(simplified("x: f32[8], v: f32[1], w: f32[1]",
+                       "a = slice_scatter x, v {axis = 0, begin = 2, end = 3};"
+                       "b = slice_scatter a, w {axis = 0, begin = 3, end = 4}; return b"),
+            "  slice_1 = slice x {axis = 0, begin = 0, end = 2, step = 1}\n"
+            "  slice_2 = slice x {axis = 0, begin = 4, end = 8, step = 1}\n"
+            "  b = concat slice_1, v, w, slice_2 {axis = 0}\n"
+            "  return b\n");
+}
+
+TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirPieces) {
+  EXPECT_EQ(simplified("x: f32[n], y: f32[n]",
+                       "c = concat x, y {axis = 0};"
+                       "z = slice c {axis = 0, begin = n, end = 2 * n}; e = exp z; return e"),
+            "  e = exp y\n"
+            "  return e\n");
+}
+
 TEST(SimplifyTest, DropsCastsThatLoseNothing) {
   EXPECT_EQ(simplified("x: bf16[8]", "a = cast x {to = f32}; y = cast a {to = bf16}; return y"),
             "  return y = x\n");
