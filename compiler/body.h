@@ -62,8 +62,8 @@ struct BodyReduction {
 
 struct BodyStore {
   const Node* node = nullptr;
-  int request = 0;  ///< which of the stores that were asked for it is, or is one of
-  int pieces = 1;   ///< stores that write one piece each of what was asked for
+  int request = 0;      ///< which of the stores that were asked for it is, or is a part of
+  Extent elements = 0;  ///< that it writes of those
   int value = 0;
   std::vector<Index> position;             ///< per axis of the node; empty once axes are collapsed
   Index at;                                ///< element offset in memory

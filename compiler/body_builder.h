@@ -110,7 +110,23 @@ class BodyBuilder {
   /// True where a store at every place moves along an axis that loads move along: neighbouring
   /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
   bool fits_everywhere(std::size_t place, const Cover& covered);
-  void store_covered(std::size_t place, const Site& site, Cover covered, int pieces);
+  /// True if `at` moves by one along an axis along which some load does too.
+  bool moves_along_loads(const Index& at) const;
+  /// The store of `elements` of what `place` asks for, at those places of `site` that are
+  /// `covered`.
+  BodyStore covered_store(std::size_t place, const Site& site, Cover covered, Extent elements);
+  /// Stores a concat operand by operand, each where it is at hand; numbers are, beside what is.
+  bool store_concat_where_found(std::size_t place);
+  struct Part {
+    Site site;
+    Cover covered;
+    std::size_t operand = 0;
+  };
+  /// Where `operand` of `concat` is at hand; none, if some element is not or threads beside one
+  /// another would write far apart.
+  std::optional<Part> part_where_found(std::size_t place, const Node& concat, std::size_t operand);
+  /// Places of `beside`, as many as `operand`, which is one number throughout, has elements.
+  std::optional<Part> number_beside(const Part& beside, const Node& concat, std::size_t operand);
   bool is_of_elements(const Site& site) const;
   bool varies(const Site& site) const;
   [[noreturn]] void refuse_shape(const Node& node) const;

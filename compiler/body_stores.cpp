@@ -85,8 +85,9 @@ void BodyBuilder::add_stores() {
     if (!is_turned || !store_where_found(place, true)) add(place);
   }
   while (!others.empty()) {
-    const auto found =
-        std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
+    const auto found = std::ranges::find_if(others, [&](std::size_t place) {
+      return store_where_found(place) || store_concat_where_found(place);
+    });
     if (found != others.end())
       others.erase(found);
     else if (!std::exchange(has_all_reduced, true))
@@ -110,7 +111,7 @@ void BodyBuilder::reduce_rows() {
 
 bool BodyBuilder::is_stored(std::size_t place) const {
   const BodyStore& first = body_.stores[place];
-  return piece_ > 0 && first.node && first.pieces == 1;
+  return piece_ > 0 && first.node && first.elements == product(first.node->shape);
 }
 
 void BodyBuilder::add_store(std::size_t place) {
@@ -121,7 +122,7 @@ void BodyBuilder::add_store(std::size_t place) {
   const int value = evaluate(*node, there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(place),
-                  .pieces = cut_.pieces,
+                  .elements = floor_div(product(node->shape), Extent(cut_.pieces)),
                   .value = value,
                   .position = at,
                   .at = request.strides.empty()
@@ -240,6 +241,8 @@ bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node
 void BodyBuilder::watch(const Node& node) {
   if (!watched_.insert(&node).second) return;
   if (rearranges(node)) watch(*node.operand(0));
+  if (node.op == Op::concat)
+    for (const Node* operand : node.operands) watch(*operand);
   if (!keeps_positions(node)) return;
   for (const Node* operand : node.operands)
     if (has_shape_of(operand, node)) watch(*operand);
@@ -308,7 +311,7 @@ bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
   const Node& node = *request_.stores[place].node;
   std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  store_covered(place, site, std::move(*covered), 1);
+  store_of(place) = covered_store(place, site, std::move(*covered), product(node.shape));
   return true;
 }
 
@@ -325,7 +328,7 @@ bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_
   std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
   covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
-  store_covered(place, site, std::move(*covered), cut_.pieces);
+  store_of(place) = covered_store(place, site, std::move(*covered), product(shape));
   return true;
 }
 
@@ -334,7 +337,10 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   const StoreRequest& request = request_.stores[place];
   // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
-  const Index at = address(body_.space, covered.position, strides_of(request));
+  return moves_along_loads(address(body_.space, covered.position, strides_of(request)));
+}
+
+bool BodyBuilder::moves_along_loads(const Index& at) const {
   const auto steps = [](const Index& index, int axis) {
     const std::optional<Extent> step = coefficient_of(index, axis);
     return step && step->is(1);
@@ -347,7 +353,8 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   return false;
 }
 
-void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover covered, int pieces) {
+BodyStore BodyBuilder::covered_store(std::size_t place, const Site& site, Cover covered,
+                                     Extent elements) {
   const StoreRequest& request = request_.stores[place];
   const bool of_elements = is_of_elements(site);
   const int number = value_at(site);
@@ -355,16 +362,16 @@ void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover cover
   if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
   body_.at_least_one.insert(body_.at_least_one.end(), covered.at_least_one.begin(),
                             covered.at_least_one.end());
-  store_of(place) = {.node = request.node,
-                     .request = static_cast<int>(place),
-                     .pieces = pieces,
-                     .value = number,
-                     .position = covered.position,
-                     .at = address(body_.space, covered.position, strides_of(request)),
-                     .conditions = std::move(covered.conditions),
-                     .varies = of_elements,
-                     .stage = value.stage,
-                     .aligned = request.aligned};
+  return {.node = request.node,
+          .request = static_cast<int>(place),
+          .elements = elements,
+          .value = number,
+          .position = covered.position,
+          .at = address(body_.space, covered.position, strides_of(request)),
+          .conditions = std::move(covered.conditions),
+          .varies = of_elements,
+          .stage = value.stage,
+          .aligned = request.aligned};
 }
 
 bool BodyBuilder::is_of_elements(const Site& site) const {
