@@ -29,20 +29,25 @@ struct Cut {
   int pieces = 1;
   friend bool operator==(const Cut&, const Cut&) = default;
 };
+/// Results of rows that lie along neighbouring rows: the work of a kernel of their own, or stored
+/// where they are at hand.
+enum class Turned { apart, at_hand };
 /// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
 /// that; else as it is.
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
 
 class BodyBuilder {
  public:
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {})
-      : request_(request), names_(names), cut_(cut) {
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {}, Turned turned = {})
+      : request_(request), names_(names), cut_(cut), turned_(turned) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
     may_be_moved_ = may_be_moved();
   }
 
   Body build();
+  /// True if some result would have been stored where it is at hand, were it not `Turned::apart`.
+  bool has_turned() const { return has_turned_; }
 
  private:
   void choose_space();
@@ -192,6 +197,8 @@ class BodyBuilder {
   const Node* walked_ = nullptr;   ///< of a pointwise kernel, the result that is its space
   std::vector<int> walked_order_;  ///< its axes, as the space has them
   Cut cut_;
+  Turned turned_;
+  bool has_turned_ = false;
   int piece_ = 0;                      ///< that rows are of at the moment
   int entered_ = -1;                   ///< that `row_` and `element_` are of
   bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for

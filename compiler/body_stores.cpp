@@ -79,7 +79,8 @@ void BodyBuilder::add_stores() {
   // What others read it for is at hand there, and need not be read again.
   for (const std::size_t place : moved) {
     if (store_where_found(place, true)) continue;
-    const bool is_turned = is_moved(*request_.stores[place].node,
+    const bool is_turned = turned_ == Turned::at_hand ||
+                           is_moved(*request_.stores[place].node,
                                     [](const Node& at) { return turned_by(at).has_value(); });
     if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
     if (!is_turned || !store_where_found(place, true)) add(place);
@@ -337,7 +338,13 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   const StoreRequest& request = request_.stores[place];
   // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
-  return moves_along_loads(address(body_.space, covered.position, strides_of(request)));
+  const Index at = address(body_.space, covered.position, strides_of(request));
+  if (moves_along_loads(at)) return true;
+  const std::optional<Extent> step =
+      body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
+  if (!step || !step->is(1)) return false;
+  has_turned_ = true;
+  return turned_ == Turned::at_hand;
 }
 
 bool BodyBuilder::moves_along_loads(const Index& at) const {

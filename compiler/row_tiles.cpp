@@ -1,0 +1,68 @@
+#include "compiler/row_tiles.h"
+
+#include <algorithm>
+
+#include "compiler/access.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr int kSectorBytes = 32;
+constexpr int kWordBytes = 4;
+/// Of a block, so that an SM has place for three.
+constexpr std::int64_t kMostTileBytes = 64 << 10;
+/// A row kernel's vectors are no longer.
+constexpr int kLongestVector = 8;
+
+}  // namespace
+
+std::vector<int> turned_stores(const Body& body, const Facts& facts) {
+  std::vector<int> result;
+  const bool has_rows_alone = body.has_reduced_axis && !body.scan && !body.scatter &&
+                              body.columns.empty() && body.finals.empty();
+  if (!has_rows_alone || body.parallel_axes == 0) return result;
+  for (std::size_t i = 0; i < body.stores.size(); ++i) {
+    const BodyStore& store = body.stores[i];
+    if (!store.varies || !store.conditions.empty() || has_indirect(store.at)) continue;
+    const int run = kSectorBytes / size_of(store.node->dtype);
+    const std::optional<Extent> across = step_along(store.at, body.parallel_axes - 1, run, facts);
+    const std::optional<Extent> along = step_along(store.at, body.reduced_axis(), run, facts);
+    if (across && across->is(1) && !(along && along->is(1))) result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+int rows_of_tiles(const Body& body, const Facts& facts) {
+  const std::vector<int> turned = turned_stores(body, facts);
+  if (turned.empty() || !body.reduced_size().is_number()) return 0;
+  const auto store = [&](int i) -> const BodyStore& {
+    return body.stores[static_cast<std::size_t>(i)];
+  };
+  int rows = 0;
+  for (const int i : turned) rows = std::max(rows, kSectorBytes / size_of(store(i).node->dtype));
+  std::int64_t bytes = 0;
+  for (const int i : turned) bytes += row_tile_bytes(body, store(i), rows, kLongestVector);
+  return bytes <= kMostTileBytes ? rows : 0;
+}
+
+int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,
+                    const Facts& facts) {
+  const int size = size_of(store.node->dtype);
+  const int axis = body.parallel_axes - 1;
+  // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
+  const std::int64_t limit =
+      std::min<std::int64_t>({16 / size, facts.alignment / size, store.aligned,
+                              divisor_of(body.space.extent(axis), facts), schedule.tile});
+  return aligned_vector(store.at, axis, static_cast<int>(std::max<std::int64_t>(limit, 1)), facts);
+}
+
+std::int64_t row_tile_bytes(const Body& body, const BodyStore& store, int rows, int vector) {
+  const int size = size_of(store.node->dtype);
+  const std::int64_t vectors = (body.reduced_size().number() + vector - 1) / vector;
+  const std::int64_t bytes =
+      vectors * (std::int64_t{vector} * rows * size + std::max(kWordBytes, size));
+  return (bytes + 15) / 16 * 16;
+}
+
+}  // namespace sinter
