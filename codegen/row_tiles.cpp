@@ -23,11 +23,15 @@ void RowTiles::declare() {
     writer_.source.shared_bytes =
         offset + row_tile_bytes(writer_.body, to, schedule.tile, schedule.vector);
     writer_.write_to_tile(
-        store, fmt::format("{}.spread(static_cast<int>(column), static_cast<int>(threadIdx.x) / "
-                           "Shape::kThreads, {{}});",
-                           name));
+        store, fmt::format("{}.spread({}, static_cast<int>(threadIdx.x) / Shape::kThreads, {{}});",
+                           name, column()));
     tiles_.push_back({.store = store, .name = std::move(name)});
   }
+}
+
+/// Shared memory is addressed by 32 bits.
+std::string RowTiles::column() const {
+  return writer_.index_type() == "int" ? "column" : "static_cast<int>(column)";
 }
 
 void RowTiles::write_stores() {
@@ -57,7 +61,7 @@ void RowTiles::write_stores(const TileOfRows& tile) {
           writer_.declare_axes("row", axes, "row");
           writer_.out.line(writer_.counted_store(
               tile.store, vector,
-              fmt::format("{}.take<{}>(static_cast<int>(column), start)", tile.name, vector)));
+              fmt::format("{}.take<{}>({}, start)", tile.name, vector, column())));
         };
         writer_.declare_index("row",
                               fmt::format("{} * {} + start", writer_.block(), schedule.tile));

@@ -25,6 +25,7 @@ class RowTiles {
     std::string name;
   };
   void write_stores(const TileOfRows& tile);
+  std::string column() const;
 
   KernelWriter& writer_;
   std::vector<TileOfRows> tiles_;

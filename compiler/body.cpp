@@ -479,9 +479,12 @@ BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   } catch (Refusal& refusal) {
     answer.why_not = std::move(refusal.reason);
   }
-  if (answer || !builder.has_turned()) return answer;
+  if (answer || !builder.may_have_turned()) return answer;
   try {
-    answer.body = BodyBuilder(request, names, {}, Turned::at_hand).build();
+    BodyBuilder other(request, names, {}, Turned::at_hand);
+    Body body = other.build();
+    if (!other.has_turned()) return answer;
+    answer.body = std::move(body);
     answer.why_not.clear();
   } catch (const Refusal&) {
     // The first reason is the plainer one.

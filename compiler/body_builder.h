@@ -46,7 +46,9 @@ class BodyBuilder {
   }
 
   Body build();
-  /// True if some result would have been stored where it is at hand, were it not `Turned::apart`.
+  /// True if some result of the rows may be at hand elsewhere than where its own order has it …
+  bool may_have_turned() const { return may_have_turned_; }
+  /// … and if one is stored there, along neighbouring rows.
   bool has_turned() const { return has_turned_; }
 
  private:
@@ -198,6 +200,7 @@ class BodyBuilder {
   std::vector<int> walked_order_;  ///< its axes, as the space has them
   Cut cut_;
   Turned turned_;
+  bool may_have_turned_ = false;
   bool has_turned_ = false;
   int piece_ = 0;                      ///< that rows are of at the moment
   int entered_ = -1;                   ///< that `row_` and `element_` are of

@@ -83,7 +83,9 @@ void BodyBuilder::add_stores() {
                            is_moved(*request_.stores[place].node,
                                     [](const Node& at) { return turned_by(at).has_value(); });
     if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
-    if (!is_turned || !store_where_found(place, true)) add(place);
+    if (is_turned && store_where_found(place, true)) continue;
+    may_have_turned_ |= body_.has_reduced_axis;
+    add(place);
   }
   while (!others.empty()) {
     const auto found = std::ranges::find_if(others, [&](std::size_t place) {
@@ -342,9 +344,9 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   if (moves_along_loads(at)) return true;
   const std::optional<Extent> step =
       body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
-  if (!step || !step->is(1)) return false;
+  if (turned_ == Turned::apart || !step || !step->is(1)) return false;
   has_turned_ = true;
-  return turned_ == Turned::at_hand;
+  return true;
 }
 
 bool BodyBuilder::moves_along_loads(const Index& at) const {

@@ -240,9 +240,10 @@ class RowCandidates {
     for (const int per_row : {threads_per_row, threads_per_row / 2, 2 * threads_per_row}) {
       if (rows == 0 || per_row == 0) continue;
       std::optional<Schedule> made = schedule_of(per_row, vector, rows * per_row, 1);
-      if (!made || made->rows_per_block != rows || made->in_shared) continue;
-      if (may_keep_ && !made->resident) continue;
-      made->tile = rows;
+      if (!made || made->rows_per_block % rows != 0 || made->in_shared) continue;
+      if ((may_keep_ && !made->resident) || !fits_tiles(body_, facts_, made->rows_per_block))
+        continue;
+      made->tile = made->rows_per_block;
       list_.add(*made);
     }
   }

@@ -34,16 +34,20 @@ std::vector<int> turned_stores(const Body& body, const Facts& facts) {
 }
 
 int rows_of_tiles(const Body& body, const Facts& facts) {
-  const std::vector<int> turned = turned_stores(body, facts);
-  if (turned.empty() || !body.reduced_size().is_number()) return 0;
-  const auto store = [&](int i) -> const BodyStore& {
-    return body.stores[static_cast<std::size_t>(i)];
-  };
   int rows = 0;
-  for (const int i : turned) rows = std::max(rows, kSectorBytes / size_of(store(i).node->dtype));
+  for (const int i : turned_stores(body, facts)) {
+    const BodyStore& store = body.stores[static_cast<std::size_t>(i)];
+    rows = std::max(rows, kSectorBytes / size_of(store.node->dtype));
+  }
+  return rows;
+}
+
+bool fits_tiles(const Body& body, const Facts& facts, int rows) {
+  if (!body.reduced_size().is_number()) return false;
   std::int64_t bytes = 0;
-  for (const int i : turned) bytes += row_tile_bytes(body, store(i), rows, kLongestVector);
-  return bytes <= kMostTileBytes ? rows : 0;
+  for (const int i : turned_stores(body, facts))
+    bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kLongestVector);
+  return bytes <= kMostTileBytes;
 }
 
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

@@ -15,8 +15,10 @@ namespace sinter {
 std::vector<int> turned_stores(const Body& body, const Facts& facts);
 
 /// The rows that a block must make side by side so that all of these write whole sectors; 0 where
-/// there are none, or where they do not fit in shared memory.
+/// there are none.
 int rows_of_tiles(const Body& body, const Facts& facts);
+/// True if what so many rows leave for these fits in shared memory beside that of other blocks.
+bool fits_tiles(const Body& body, const Facts& facts, int rows);
 
 /// Elements that a thread stores at once along the rows' last axis.
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,
