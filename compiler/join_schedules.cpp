@@ -215,6 +215,9 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
   }
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
   if (!choices.empty()) {
+    const double seconds = seconds_without_panels(bodies, target, program.facts);
+    const auto best = choices.begin() + static_cast<std::ptrdiff_t>(best_of(choices, seconds));
+    std::rotate(choices.begin(), best, best + 1);
     result.bytes_saved = choices[0].bytes_saved;
     result.seconds_saved = choices[0].seconds_saved;
   }
