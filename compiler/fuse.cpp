@@ -12,17 +12,12 @@
 #include "compiler/judge.h"
 #include "compiler/merge_queue.h"
 #include "compiler/parts.h"
+#include "compiler/result_inputs.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
-
-std::string bytes_text(double bytes) {
-  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
-  return fmt::format("{:.0f} bytes", bytes);
-}
 
 /// More than sums of seconds are off by.
 constexpr double kRounding = 1e-9;
@@ -54,6 +49,7 @@ class Fuser {
     groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    hand_concats_over();
     groups.find_chain();
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
@@ -429,7 +425,33 @@ class Fuser {
       return kImpossible;
     if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
     const Judge::Finding& finding = judge_.of(groups.whole(group));
-    return finding.cost ? finding.cost->seconds : kImpossible;
+    const bool is_one = finding.cost && finding.why_not_shapes.empty();
+    return is_one ? finding.cost->seconds : kImpossible;
+  }
+
+  /// A concat that is wanted, and that a kernel stores because it makes something else of it too,
+  /// is stored by the kernel that has all of its operands at hand where that moves fewer bytes.
+  void hand_concats_over() {
+    for (int group = 0; group < groups.size(); ++group) {
+      const Nodes stores = groups[group].stores;
+      if (groups[group].nodes.size() < 2) continue;
+      for (const Node* node : stores)
+        if (node->op == Op::concat && groups.is_result(node)) try_hand_over(node, group);
+    }
+  }
+
+  void try_hand_over(const Node* node, int group) {
+    const std::span<const Node* const> reads = groups.reads(node);
+    const int maker = reads.empty() ? -1 : groups.home(reads[0]);
+    const bool is_of_one =
+        std::ranges::all_of(reads, [&](const Node* read) { return groups.home(read) == maker; });
+    if (maker < 0 || maker == group || !is_of_one || groups[maker].is_placed) return;
+    const int touched[] = {maker, group};
+    const double before = seconds(maker) + seconds(group);
+    Groups::Snapshot saved = groups.snapshot(touched);
+    groups.hand_over(node, group, maker);
+    const double after = cost_or_infinite(maker) + cost_or_infinite(group);
+    if (after > before) groups.restore(std::move(saved));
   }
 
   /// A kernel that only copies what others store is not needed where they can store it in its
@@ -452,19 +474,6 @@ class Fuser {
   MergeQueue queue_;
 };
 
-/// An input that is itself an output, or is written into another input, is read by a kernel of its
-/// own like any value: through a view of itself.
-const Node* as_value(GraphData& data, const Node* node) {
-  if (node->op != Op::input) return node;
-  const Attribute shape = {.extents = node->shape};
-  return data.make({.op = Op::reshape,
-                    .dtype = node->dtype,
-                    .operands = {&node, 1},
-                    .shape = node->shape,
-                    .attributes = {&shape, 1}},
-                   data.location(node));
-}
-
 }  // namespace
 
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options) {
@@ -472,9 +481,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   program.facts = facts;
   program.graph = std::make_shared<Graph>(std::move(graph));
   GraphData& data = program.graph->data();
-  for (OutputInfo& output : data.outputs)
-    if (!output.is_left_out) output.node = as_value(data, output.node);
-  for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
+  view_result_inputs(data);
   auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
   if (options.fuse) {
     fuser->run();

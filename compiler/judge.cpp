@@ -60,6 +60,12 @@ bool writes_turned(const Body& body, const Target& target, const Facts& facts) {
 
 }  // namespace
 
+std::string bytes_text(double bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
+  return fmt::format("{:.0f} bytes", bytes);
+}
+
 std::string arguments_refusal(std::size_t arguments) {
   if (arguments <= kMaxArguments) return {};
   return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
