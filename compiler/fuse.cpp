@@ -443,19 +443,17 @@ class Fuser {
   void try_hand_over(const Node* node, int group) {
     const std::span<const Node* const> reads = groups.reads(node);
     const int maker = reads.empty() ? -1 : groups.home(reads[0]);
-    const bool is_of_one =
-        std::ranges::all_of(reads, [&](const Node* read) { return groups.home(read) == maker; });
-    if (maker < 0 || maker == group || !is_of_one || groups[maker].is_placed) return;
+    if (maker < 0 || maker == group || groups[maker].is_placed) return;
+    if (std::ranges::any_of(reads, [&](auto* read) { return groups.home(read) != maker; })) return;
     const int touched[] = {maker, group};
     const double before = seconds(maker) + seconds(group);
     Groups::Snapshot saved = groups.snapshot(touched);
     groups.hand_over(node, group, maker);
-    const double after = cost_or_infinite(maker) + cost_or_infinite(group);
-    if (after > before) groups.restore(std::move(saved));
+    if (cost_or_infinite(maker) + cost_or_infinite(group) >= before)
+      groups.restore(std::move(saved));
   }
 
-  /// A kernel that only copies what others store is not needed where they can store it in its
-  /// place.
+  /// A kernel that only copies what others can store in its place is not needed.
   void place_concats() {
     for (int group = 0; group < groups.size(); ++group)
       if (is_placeable_concat(graph_, groups, group, facts_)) groups.place(group);
