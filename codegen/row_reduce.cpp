@@ -5,6 +5,7 @@
 
 #include "codegen/final_reduce.h"
 #include "codegen/row_passes.h"
+#include "codegen/row_tiles.h"
 #include "codegen/shapes.h"
 
 namespace sinter {
@@ -58,7 +59,10 @@ void write_row_reduce(KernelWriter& writer) {
   passes.declare_shape(final_exchange_bytes(writer));
   declare_row(writer, passes);
   passes.declare_kept_values();
+  RowTiles tiles(writer);
+  tiles.declare();
   passes.write();
+  tiles.write_stores();
   if (!writer.body.finals.empty()) write_final_reductions(writer, passes.first_of_row());
 }
 

@@ -62,8 +62,8 @@ struct BodyReduction {
 
 struct BodyStore {
   const Node* node = nullptr;
-  int request = 0;  ///< which of the stores that were asked for it is, or is one of
-  int pieces = 1;   ///< stores that write one piece each of what was asked for
+  int request = 0;      ///< which of the stores that were asked for it is, or is a part of
+  Extent elements = 0;  ///< that it writes of those
   int value = 0;
   std::vector<Index> position;             ///< per axis of the node; empty once axes are collapsed
   Index at;                                ///< element offset in memory
@@ -72,8 +72,8 @@ struct BodyStore {
   int stage = 0;
   bool is_final = false;       ///< one element for the whole kernel
   bool of_columns = false;     ///< final too, but one element per position on the reduced axis
+  bool is_piece = false;       ///< of a concat, which is stored piece by piece
   int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
-  std::optional<Extent> elements = {};  ///< of a piece whose size is its own
 };
 
 /// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is

@@ -29,6 +29,9 @@ struct Cut {
   int pieces = 1;
   friend bool operator==(const Cut&, const Cut&) = default;
 };
+/// Results of rows that lie along neighbouring rows: the work of a kernel of their own, or stored
+/// where they are at hand.
+enum class Turned { apart, at_hand };
 /// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
 /// that, or far less is computed; else as it is.
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
@@ -39,15 +42,19 @@ std::vector<const Node*> spaces_of_pieces(const BodyRequest& request);
 class BodyBuilder {
  public:
   /// `walked`: what a kernel without reductions has as its space, where that is no result.
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {}, Turned turned = {},
               const Node* walked = nullptr)
-      : request_(request), names_(names), walked_(walked), cut_(cut) {
+      : request_(request), names_(names), walked_(walked), cut_(cut), turned_(turned) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
     may_be_moved_ = may_be_moved();
   }
 
   Body build();
+  /// True if some result of the rows may be at hand elsewhere than where its own order has it …
+  bool may_have_turned() const { return may_have_turned_; }
+  /// … and if one is stored there, along neighbouring rows.
+  bool has_turned() const { return has_turned_; }
 
  private:
   void choose_space();
@@ -118,7 +125,9 @@ class BodyBuilder {
   /// True where a store at every place moves along an axis that loads move along: neighbouring
   /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
   bool fits_everywhere(std::size_t place, const Cover& covered);
-  void store_covered(std::size_t place, const Site& site, Cover covered, int pieces);
+  /// The store of `elements` of what `place` asks for, at those places of `site` that are
+  /// `covered`.
+  BodyStore covered_store(std::size_t place, const Site& site, Cover covered, Extent elements);
 
   // --- results in pieces, in body_pieces.cpp
   // ------------------------------------------------------
@@ -206,6 +215,9 @@ class BodyBuilder {
   const Node* walked_ = nullptr;       ///< of a pointwise kernel, what is its space
   std::vector<int> walked_order_;      ///< its axes, as the space has them
   Cut cut_;
+  Turned turned_;
+  bool may_have_turned_ = false;
+  bool has_turned_ = false;
   int piece_ = 0;                      ///< that rows are of at the moment
   int entered_ = -1;                   ///< that `row_` and `element_` are of
   bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for

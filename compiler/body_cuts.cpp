@@ -104,7 +104,7 @@ void BodyBuilder::enter(int piece) {
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
   const auto built = [&](Cut cut, const Node* walked) -> std::optional<Body> {
     try {
-      return BodyBuilder(request, names, cut, walked).build();
+      return BodyBuilder(request, names, cut, {}, walked).build();
     } catch (const Refusal&) {
       return std::nullopt;  // some result is not made of pieces of its own
     }

@@ -195,23 +195,9 @@ bool BodyBuilder::store_in_pieces(std::size_t place) {
   if (std::ranges::any_of(pieces, lies_across)) return false;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     PieceStore& piece = pieces[i];
-    const bool of_elements = is_of_elements(piece.site);
-    const int number =
-        is_number(*piece.of) ? evaluate(*piece.of, piece.site.position) : value_at(piece.site);
-    const Value& value = body_.values[static_cast<std::size_t>(number)];
-    if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
-    body_.at_least_one.insert(body_.at_least_one.end(), piece.covered.at_least_one.begin(),
-                              piece.covered.at_least_one.end());
-    BodyStore store = {.node = request.node,
-                       .request = static_cast<int>(place),
-                       .value = number,
-                       .position = piece.covered.position,
-                       .at = address(body_.space, piece.covered.position, strides_of(request)),
-                       .conditions = std::move(piece.covered.conditions),
-                       .varies = of_elements,
-                       .stage = value.stage,
-                       .aligned = request.aligned,
-                       .elements = piece.elements};
+    if (is_number(*piece.of)) piece.site.value = evaluate(*piece.of, piece.site.position);
+    BodyStore store = covered_store(place, piece.site, std::move(piece.covered), piece.elements);
+    store.is_piece = true;
     if (i == 0)
       body_.stores[place] = std::move(store);
     else

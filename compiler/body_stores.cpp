@@ -94,10 +94,13 @@ void BodyBuilder::add_stores() {
   // What others read it for is at hand there, and need not be read again.
   for (const std::size_t place : moved) {
     if (store_where_found(place, true)) continue;
-    const bool is_turned = is_moved(*request_.stores[place].node,
+    const bool is_turned = turned_ == Turned::at_hand ||
+                           is_moved(*request_.stores[place].node,
                                     [](const Node& at) { return turned_by(at).has_value(); });
     if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
-    if (!is_turned || !store_where_found(place, true)) add(place);
+    if (is_turned && store_where_found(place, true)) continue;
+    may_have_turned_ |= body_.has_reduced_axis;
+    add(place);
   }
   while (!others.empty()) {
     auto found =
@@ -132,7 +135,7 @@ bool BodyBuilder::is_stored_by_request(const Node& node) const {
 
 bool BodyBuilder::is_stored(std::size_t place) const {
   const BodyStore& first = body_.stores[place];
-  return piece_ > 0 && first.node && first.pieces == 1;
+  return piece_ > 0 && first.node && first.elements == product(first.node->shape);
 }
 
 void BodyBuilder::add_store(std::size_t place) {
@@ -143,7 +146,7 @@ void BodyBuilder::add_store(std::size_t place) {
   const int value = evaluate(*node, there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(place),
-                  .pieces = cut_.pieces,
+                  .elements = floor_div(product(node->shape), Extent(cut_.pieces)),
                   .value = value,
                   .position = at,
                   .at = request.strides.empty()
@@ -332,7 +335,7 @@ bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
   const Node& node = *request_.stores[place].node;
   std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  store_covered(place, site, std::move(*covered), 1);
+  store_of(place) = covered_store(place, site, std::move(*covered), product(node.shape));
   return true;
 }
 
@@ -349,7 +352,7 @@ bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_
   std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
   covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
-  store_covered(place, site, std::move(*covered), cut_.pieces);
+  store_of(place) = covered_store(place, site, std::move(*covered), product(shape));
   return true;
 }
 
@@ -358,10 +361,17 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   const StoreRequest& request = request_.stores[place];
   // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
-  return follows_loads(body_, address(body_.space, covered.position, strides_of(request)));
+  const Index at = address(body_.space, covered.position, strides_of(request));
+  if (follows_loads(body_, at)) return true;
+  const std::optional<Extent> step =
+      body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
+  if (turned_ == Turned::apart || !step || !step->is(1)) return false;
+  has_turned_ = true;
+  return true;
 }
 
-void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover covered, int pieces) {
+BodyStore BodyBuilder::covered_store(std::size_t place, const Site& site, Cover covered,
+                                     Extent elements) {
   const StoreRequest& request = request_.stores[place];
   const bool of_elements = is_of_elements(site);
   const int number = value_at(site);
@@ -369,16 +379,16 @@ void BodyBuilder::store_covered(std::size_t place, const Site& site, Cover cover
   if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
   body_.at_least_one.insert(body_.at_least_one.end(), covered.at_least_one.begin(),
                             covered.at_least_one.end());
-  store_of(place) = {.node = request.node,
-                     .request = static_cast<int>(place),
-                     .pieces = pieces,
-                     .value = number,
-                     .position = covered.position,
-                     .at = address(body_.space, covered.position, strides_of(request)),
-                     .conditions = std::move(covered.conditions),
-                     .varies = of_elements,
-                     .stage = value.stage,
-                     .aligned = request.aligned};
+  return {.node = request.node,
+          .request = static_cast<int>(place),
+          .elements = elements,
+          .value = number,
+          .position = covered.position,
+          .at = address(body_.space, covered.position, strides_of(request)),
+          .conditions = std::move(covered.conditions),
+          .varies = of_elements,
+          .stage = value.stage,
+          .aligned = request.aligned};
 }
 
 bool BodyBuilder::is_of_elements(const Site& site) const {

@@ -11,6 +11,7 @@
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
 #include "compiler/row_column.h"
+#include "compiler/row_tiles.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
 #include "compiler/tile_candidates.h"
@@ -127,6 +128,7 @@ class RowCandidates {
     const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
     add_clusters(wide);
     const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep(1));
+    add_tiles(first, wide);
     add(first, wide, default_threads());
     add(first, 4, default_threads());
     for (int cluster = filling_cluster() / 2; cluster > 1; cluster /= 2)
@@ -230,6 +232,20 @@ class RowCandidates {
 
   void add(int threads_per_row, int vector, int threads) {
     if (const auto made = schedule_of(threads_per_row, vector, threads, 1)) list_.add(*made);
+  }
+
+  /// Where results lie along neighbouring rows: blocks that make enough of these.
+  void add_tiles(int threads_per_row, int vector) {
+    const int rows = split_ ? 0 : rows_of_tiles(body_, facts_);
+    for (const int per_row : {threads_per_row, threads_per_row / 2, 2 * threads_per_row}) {
+      if (rows == 0 || per_row == 0) continue;
+      std::optional<Schedule> made = schedule_of(per_row, vector, rows * per_row, 1);
+      if (!made || made->rows_per_block % rows != 0 || made->in_shared) continue;
+      if ((may_keep_ && !made->resident) || !fits_tiles(body_, facts_, made->rows_per_block))
+        continue;
+      made->tile = made->rows_per_block;
+      list_.add(*made);
+    }
   }
 
   /// None if the tree cannot be dealt out so.

@@ -12,18 +12,13 @@
 #include "compiler/judge.h"
 #include "compiler/merge_queue.h"
 #include "compiler/parts.h"
+#include "compiler/result_inputs.h"
 #include "compiler/rewrite.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
-
-std::string bytes_text(double bytes) {
-  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
-  return fmt::format("{:.0f} bytes", bytes);
-}
 
 /// More than sums of seconds are off by.
 constexpr double kRounding = 1e-9;
@@ -60,6 +55,7 @@ class Fuser {
     groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    hand_concats_over();
     groups.find_chain();
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
@@ -448,11 +444,35 @@ class Fuser {
       return kImpossible;
     if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
     const Judge::Finding& finding = judge_.of(groups.whole(group));
-    return finding.cost ? finding.cost->seconds : kImpossible;
+    const bool is_one = finding.cost && finding.why_not_shapes.empty();
+    return is_one ? finding.cost->seconds : kImpossible;
   }
 
-  /// A kernel that only copies what others store is not needed where they can store it in its
-  /// place.
+  /// A concat that is wanted, and that a kernel stores because it makes something else of it too,
+  /// is stored by the kernel that has all of its operands at hand where that moves fewer bytes.
+  void hand_concats_over() {
+    for (int group = 0; group < groups.size(); ++group) {
+      const Nodes stores = groups[group].stores;
+      if (groups[group].nodes.size() < 2) continue;
+      for (const Node* node : stores)
+        if (node->op == Op::concat && groups.is_result(node)) try_hand_over(node, group);
+    }
+  }
+
+  void try_hand_over(const Node* node, int group) {
+    const std::span<const Node* const> reads = groups.reads(node);
+    const int maker = reads.empty() ? -1 : groups.home(reads[0]);
+    if (maker < 0 || maker == group || groups[maker].is_placed) return;
+    if (std::ranges::any_of(reads, [&](auto* read) { return groups.home(read) != maker; })) return;
+    const int touched[] = {maker, group};
+    const double before = seconds(maker) + seconds(group);
+    Groups::Snapshot saved = groups.snapshot(touched);
+    groups.hand_over(node, group, maker);
+    if (cost_or_infinite(maker) + cost_or_infinite(group) >= before)
+      groups.restore(std::move(saved));
+  }
+
+  /// A kernel that only copies what others can store in its place is not needed.
   void place_concats() {
     for (int group = 0; group < groups.size(); ++group)
       if (is_placeable_concat(graph_, groups, group, facts_)) groups.place(group);
@@ -478,9 +498,7 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   program.facts = facts;
   program.graph = std::make_shared<Graph>(std::move(graph));
   GraphData& data = program.graph->data();
-  for (OutputInfo& output : data.outputs)
-    if (!output.is_left_out) output.node = as_value(data, output.node);
-  for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
+  view_result_inputs(data);
   auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
   if (options.fuse) {
     fuser->run();

@@ -328,6 +328,14 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   ++target.version;
 }
 
+void Groups::hand_over(const Node* node, int from, int to) {
+  recompute(to, {&node, 1});
+  leave_group(node, from);
+  drop_if(at(from).nodes, [&](const Node* other) { return other == node; });
+  drop_unused(from);
+  find_stores(to);
+}
+
 void Groups::drop_unused(int group) {
   Group& target = at(group);
   find_stores(group);

@@ -115,6 +115,8 @@ class Groups {
   void merge(int into, int from, Between between);
   /// Lets `group` compute `nodes` itself instead of reading their results.
   void recompute(int group, std::span<const Node* const> nodes);
+  /// Lets `to`, whose results alone `node` of `from` is made of, compute and store it.
+  void hand_over(const Node* node, int from, int to);
   /// Drops nodes of `group` that it no longer needs for what it stores.
   void drop_unused(int group);
   /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.
@@ -123,8 +125,8 @@ class Groups {
   /// `group` is a concat that needs no kernel.
   void place(int group) { at(group).is_placed = true; }
 
-  /// Some groups as they are. What `recompute` and `drop_unused` then do can be taken back, until
-  /// the next snapshot.
+  /// Some groups as they are. What `recompute`, `hand_over` and `drop_unused` then do can be taken
+  /// back, until the next snapshot.
   struct Snapshot {
     std::vector<int> numbers;
     std::vector<Group> groups;

@@ -43,6 +43,7 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
     case KernelKind::row_reduce:
     case KernelKind::column_reduce:
     case KernelKind::scan: {
+      if (schedule.tile > 0) return std::nullopt;  // the rows of a block fill sectors
       // More or fewer rows per block: what each thread does stays the same.
       const int rows = threads / schedule.threads_per_row;
       if (rows == 0 || rows * schedule.threads_per_row != threads) return std::nullopt;
@@ -180,8 +181,10 @@ Schedule with_small_tiles(Schedule joined) {
 
 /// What members keep in shared memory for themselves is in panels, or is read again.
 Schedule with_shared_memory_left(Schedule joined) {
-  for (Schedule& member : joined.members)
+  for (Schedule& member : joined.members) {
     if (member.in_shared) member.in_shared = member.resident = false;
+    if (member.rows_per_block > 1) member.tile = 0;
+  }
   return joined;
 }
 
@@ -212,6 +215,9 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
   }
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
   if (!choices.empty()) {
+    const double seconds = seconds_without_panels(bodies, target, program.facts);
+    const auto best = choices.begin() + static_cast<std::ptrdiff_t>(best_of(choices, seconds));
+    std::rotate(choices.begin(), best, best + 1);
     result.bytes_saved = choices[0].bytes_saved;
     result.seconds_saved = choices[0].seconds_saved;
   }

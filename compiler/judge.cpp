@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "compiler/candidates.h"
 #include "compiler/cover.h"
 #include "compiler/row_column.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
+#include "ir/structural.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -35,7 +37,35 @@ Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
   return cost_of(body, target, facts);
 }
 
+/// What `body` makes of its rows, lies along neighbouring ones, and may be written element by
+/// element. Views lie like that in any case.
+const Node* turned_result(const Body& body) {
+  if (!body.has_reduced_axis || body.scan || body.parallel_axes == 0) return nullptr;
+  const auto moves_by_one = [](const BodyStore& store, int axis) {
+    const std::optional<Extent> step = coefficient_of(store.at, axis);
+    return step && step->is(1);
+  };
+  for (const BodyStore& store : body.stores)
+    if (store.varies && !is_view(*store.node) && store.conditions.empty() &&
+        moves_by_one(store, body.parallel_axes - 1) && !moves_by_one(store, body.reduced_axis()))
+      return store.node;
+  return nullptr;
+}
+
+/// True if the best kernel of `body`, with its axes collapsed, writes whole sectors of it.
+bool writes_turned(const Body& body, const Target& target, const Facts& facts) {
+  const KernelKind kind = kind_of(body, target, facts);
+  if (kind == KernelKind::column_reduce) return true;
+  return kind == KernelKind::row_reduce && candidates(kind, body, target, facts).front().tile > 0;
+}
+
 }  // namespace
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
+  return fmt::format("{:.0f} bytes", bytes);
+}
 
 std::string arguments_refusal(std::size_t arguments) {
   if (arguments <= kMaxArguments) return {};
@@ -85,7 +115,19 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
   if (result.why_not.empty()) result.why_not = final_refusal(body);
   if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
   if (result.why_not.empty()) result.why_not = scatter_refusal(body);
-  if (result.why_not.empty()) result.cost = cost_of_built(std::move(answer.body), target_, facts_);
+  if (!result.why_not.empty()) return result;
+  const Node* turned = turned_result(body);
+  if (!turned) {
+    result.cost = cost_of_built(std::move(answer.body), target_, facts_);
+    return result;
+  }
+  const Body collapsed = collapse_axes(std::move(answer.body));
+  if (writes_turned(collapsed, target_, facts_))
+    result.cost = cost_of(collapsed, target_, facts_);
+  else
+    result.why_not = fmt::format(
+        "{} lies along neighbouring rows, of which no block makes enough to write whole sectors",
+        place_text(turned));
   return result;
 }
 

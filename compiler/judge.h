@@ -17,6 +17,9 @@ inline constexpr std::size_t kMaxNodes = 512;
 /// Beyond this many arrays what a thread has on its way fills its registers.
 inline constexpr std::size_t kMaxArguments = 25;
 
+/// `bytes` in words.
+std::string bytes_text(double bytes);
+
 /// "" unless so many arrays are too many.
 std::string arguments_refusal(std::size_t arguments);
 

@@ -4,6 +4,7 @@
 #include "compiler/guards.h"
 #include "compiler/lower_levels.h"
 #include "compiler/rewrite.h"
+#include "compiler/short_sums.h"
 #include "compiler/tree.h"
 #include "ir/rounding.h"
 #include "sinter/error.h"
@@ -218,6 +219,7 @@ std::vector<Guard> lower(GraphData& graph, const Facts& facts) {
   });
   for (const auto& [node, label] : notes.labels)
     if (graph.label(node).empty()) graph.set_label(node, label);
+  add_up_short_sums(graph);
   return std::move(notes.guards);
 }
 

@@ -257,7 +257,7 @@ std::vector<PanelAccess> accesses_of(const Program& program, const Kernel& kerne
     PanelAccess access{.buffer = kernel.stores[static_cast<std::size_t>(store.request)].buffer,
                        .dtype = store.node->dtype,
                        .is_store = true};
-    if (store.conditions.empty() && !store.elements) set_strides(access, store.at, walk);
+    if (store.conditions.empty() && !store.is_piece) set_strides(access, store.at, walk);
     result.push_back(access);
   }
   return result;

@@ -81,6 +81,13 @@ struct PanelChoice {
   double seconds_saved = 0;
 };
 
+/// The choice, of those that are predicted to be about as fast as the fastest, that saves most
+/// bytes; 0 of none. `seconds` is what the kernel takes without panels.
+std::size_t best_of(std::span<const PanelChoice> choices, double seconds);
+/// What the members take without panels, one after the other.
+double seconds_without_panels(std::span<const Body> bodies, const Target& target,
+                              const Facts& facts);
+
 /// `joined`, a schedule of a cooperative kernel, with panels; nullopt where they would not pay.
 std::optional<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
                                          std::span<const Body> bodies, const Schedule& joined,

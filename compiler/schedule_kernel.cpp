@@ -68,7 +68,9 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
-  if (schedule.tile > 0) text += fmt::format(", tiles of {0} x {0}", schedule.tile);
+  if (schedule.tile > 0)
+    text += schedule.rows_per_block > 1 ? ", rows turned in tiles"
+                                        : fmt::format(", tiles of {0} x {0}", schedule.tile);
   if (schedule.strips)
     text += fmt::format(", strips of {} channel{}", schedule.strips.channels,
                         schedule.strips.channels == 1 ? "" : "s");

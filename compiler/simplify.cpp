@@ -12,8 +12,8 @@ namespace {
 
 /// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
 const Node* step(GraphData& graph, const Node* node) {
-  for (const auto& simpler : {fold_node, merge_chain, slice_of_piece, merge_pieces, plain_operands,
-                              apply_rules, divide_by_power_of_two})
+  for (const auto& simpler : {fold_node, merge_chain, slice_of_piece, merge_pieces, permute_outside,
+                              plain_operands, apply_rules, divide_by_power_of_two})
     if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
 }

@@ -116,6 +116,32 @@ const Node* merge_chain(GraphData& graph, const Node* node) {
   }
 }
 
+const Node* permute_outside(GraphData& graph, const Node* node) {
+  if (node->op != Op::concat) return node;
+  const auto first = std::ranges::find(node->operands, Op::permute, &Node::op);
+  if (first == node->operands.end()) return node;
+  const std::span<const std::int64_t> axes = attribute(**first, "axes").integers;
+  const std::int64_t along = axes[static_cast<std::size_t>(attribute(*node, "axis").integer)];
+  std::vector<Operand> operands;
+  for (const Node* operand : node->operands) {
+    if (operand->op == Op::permute &&
+        std::ranges::equal(attribute(*operand, "axes").integers, axes))
+      operands.push_back(operand_at(graph, operand->operand(0), node));
+    else if (const std::optional<Literal> number = uniform_value(*operand)) {
+      ShapeVector shape(operand->shape.begin(), operand->shape.end());
+      for (std::size_t axis = 0; axis < axes.size(); ++axis)
+        shape[static_cast<std::size_t>(axes[axis])] = operand->shape[axis];
+      operands.push_back(operand_at(
+          graph, make_uniform(graph, shape, *number, operand->dtype, graph.location(operand)),
+          node));
+    } else {
+      return node;
+    }
+  }
+  const Node* inner = concat(operands, static_cast<int>(along)).node();
+  return permute(operand_at(graph, inner, node), Axes(axes)).node();
+}
+
 const Node* plain_operands(GraphData& graph, const Node* node) {
   if (!is_elementwise(node->op)) return node;
   llvm::SmallVector<const Node*, 3> operands(node->operands.begin(), node->operands.end());

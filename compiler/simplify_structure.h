@@ -8,6 +8,10 @@ namespace sinter {
 /// One view or cast for two of them, or none. `node` itself if there is nothing to merge.
 const Node* merge_chain(GraphData& graph, const Node* node);
 
+/// A permuted concat for a concat of what is permuted alike, numbers apart: beside the concat of the
+/// same in its own order it is a view. `node` itself for all else.
+const Node* permute_outside(GraphData& graph, const Node* node);
+
 /// An elementwise op on plain operands: numbers of rank 0 and to the right, and no broadcast_to
 /// where the op broadcasts by itself. `node` itself if it is plain.
 const Node* plain_operands(GraphData& graph, const Node* node);

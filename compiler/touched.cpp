@@ -241,9 +241,7 @@ Touched touched_elements(const Body& body, const Value& value) {
 Extent stored_elements(const Body& body, const BodyStore& store) {
   if (store.of_columns) return body.reduced_size();
   if (store.is_final) return 1;
-  if (store.elements) return *store.elements;
-  if (!store.conditions.empty())
-    return *divide_exactly(product(store.node->shape), Extent(store.pieces));
+  if (store.is_piece || !store.conditions.empty()) return store.elements;
   Extent result = body.parallel_size();
   if (store.varies) result = result * body.reduced_size();
   return result;

@@ -181,6 +181,32 @@ TEST(LowerTest, LeadingAxesNeedNoGuard) {
             "  y = sum x {axes = [0, 1], keep = false}\n  return y\n");
 }
 
+TEST(LowerTest, ShortSumsAcrossVectorsAreAdditions) {
+  EXPECT_EQ(lowered("x: f32[6, 3, 8]", "y = sum x {axes = [1]}; return y"),
+            "  slice_1 = slice x {axis = 1, begin = 0, end = 1, step = 1}\n"
+            "  reshape_2 = reshape slice_1 {shape = [6, 8]}\n"
+            "  slice_3 = slice x {axis = 1, begin = 1, end = 2, step = 1}\n"
+            "  reshape_4 = reshape slice_3 {shape = [6, 8]}\n"
+            "  add_5 = add reshape_2, reshape_4\n"
+            "  slice_6 = slice x {axis = 1, begin = 2, end = 3, step = 1}\n"
+            "  reshape_7 = reshape slice_6 {shape = [6, 8]}\n"
+            "  y = add add_5, reshape_7\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, OtherSumsStayReductions) {
+  const auto is_reduction = [](std::string_view inputs, std::string_view statements) {
+    return lowered(inputs, statements).find("= sum ") != std::string::npos;
+  };
+  EXPECT_FALSE(is_reduction("x: f32[4, 8]", "y = sum x {axes = [0]}; return y"));
+  EXPECT_TRUE(is_reduction("x: f32[5, 8]", "y = sum x {axes = [0]}; return y")) << "two chunks";
+  EXPECT_TRUE(is_reduction("x: f32[8, 4]", "y = sum x {axes = [1]}; return y")) << "along vectors";
+  EXPECT_TRUE(is_reduction("x: f32[4, 8]", "y = sum x {axes = [0]}; z = sub x, y; return z"))
+      << "another op reads what is summed";
+  EXPECT_TRUE(is_reduction("x: f32[4, 8]", "a = exp x; y = sum a {axes = [0]}; return a, y"))
+      << "what is summed is a result";
+}
+
 TEST(LowerTest, LevelsFollowTheRecordedOrder) {
   // Channels last: axis 1 is the innermost in memory, so it is reduced first.
   EXPECT_EQ(lowered("x: f32[256, 256] {strides = [1, 256]}", "y = sum x; return y"),

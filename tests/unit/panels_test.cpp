@@ -45,6 +45,18 @@ TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
   EXPECT_TRUE(source.is_cooperative);
 }
 
+TEST(PanelsTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
+  const auto choice = [](double bytes, double seconds) {
+    return PanelChoice{.schedule = {}, .bytes_saved = bytes, .seconds_saved = seconds};
+  };
+  constexpr double kKernel = 100e-6;
+  const PanelChoice choices[] = {choice(10, 8e-6), choice(20, 6e-6), choice(30, 4e-6),
+                                 choice(20, 6.5e-6)};
+  EXPECT_EQ(best_of(choices, kKernel), 3U) << "within 3 us of the fastest";
+  EXPECT_EQ(best_of(choices, 0.1 * kKernel), 0U);
+  EXPECT_EQ(best_of(choices, 2 * kKernel), 2U);
+}
+
 TEST(PanelsTest, RoundsHaveSomeOfTheChannels) {
   const Program program = planned(batch_norm_backward(512, 960, 49, true));
   ASSERT_THAT(program.kernels, SizeIs(1));

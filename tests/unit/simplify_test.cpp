@@ -123,6 +123,27 @@ TEST(SimplifyTest, DropsAPermutationThereAndBack) {
       "  return y = x\n");
 }
 
+TEST(SimplifyTest, PermutesAConcatAsAWhole) {
+  EXPECT_EQ(simplified("x: f32[2, 3]",
+                       "a = pad x {low = [0, 0], high = [0, 5], value = 0};"
+                       "t = permute x {axes = [1, 0]};"
+                       "b = pad t {low = [0, 0], high = [5, 0], value = 0}; return a, b"),
+            "  full = full {shape = [2, 5], value = 0.0, dtype = f32}\n"
+            "  a = concat x, full {axis = 1}\n"
+            "  b = permute a {axes = [1, 0]}\n"
+            "  return a, b\n");
+}
+
+TEST(SimplifyTest, KeepsConcatsOfWhatIsPermutedInOtherWays) {
+  const std::string kept = simplified("x: f32[2, 3], y: f32[3, 2]",
+                                      "t = permute x {axes = [1, 0]};"
+                                      "z = concat t, y {axis = 0}; return z");
+  EXPECT_EQ(kept,
+            "  t = permute x {axes = [1, 0]}\n"
+            "  z = concat t, y {axis = 0}\n"
+            "  return z\n");
+}
+
 TEST(SimplifyTest, MergesBroadcasts) {
   EXPECT_EQ(simplified("x: f32[4]",
                        "a = broadcast_to x {shape = [3, 4]};"
