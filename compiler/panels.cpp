@@ -209,6 +209,14 @@ class PanelFinder {
 
   /// Who does what in a round. Rounds are for channels: what is exchanged must belong to one.
   void divide_work() {
+    give_out_parts();
+    panels_.first_of_rounds = members_.back().phase;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (panels_.members[i].part != PanelMember::Part::first)
+        panels_.first_of_rounds = std::min(panels_.first_of_rounds, members_[i].phase);
+  }
+
+  void give_out_parts() {
     panels_.may_have_rounds = panels_.segments == 1;
     written_first_.clear();
     std::map<int, PanelAccess> exchanged;

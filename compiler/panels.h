@@ -49,6 +49,7 @@ struct Panels {
   std::vector<PanelArray> arrays;  ///< those that are loaded most often first
   std::vector<PanelMember> members;
   int first_phase = 0;           ///< that loads them: where they are copied
+  int first_of_rounds = 0;       ///< the first phase that has work in every round
   bool may_have_rounds = false;  ///< else all panels are worked on at once
 
   std::int64_t elements() const { return outer * channels * segments * rows; }
