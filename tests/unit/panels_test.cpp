@@ -53,8 +53,8 @@ TEST(PanelsTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
   ASSERT_TRUE(schedule.panels) << to_string(schedule);
   EXPECT_EQ(schedule.panels.arrays, 2);
   const Source source = emitted(program);
-  EXPECT_THAT(source.text, HasSubstr("of 64 channels of all, x for all phases"));
-  EXPECT_THAT(source.text, HasSubstr("const bf16* from_0")) << "not __restrict__";
+  EXPECT_THAT(source.text, HasSubstr("of 64 channels of x, all for all phases"));
+  EXPECT_THAT(source.text, HasSubstr("const bf16* from_1")) << "not __restrict__";
   EXPECT_LT(source.text.find("grid_barrier(tickets);"), source.text.rfind("_keep("))
       << "the sum is done before it is copied";
   constexpr std::int64_t kElements = 512 * 64 * 49;
