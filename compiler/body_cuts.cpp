@@ -56,6 +56,15 @@ Extent bytes_read(const Body& body) {
   return result;
 }
 
+/// True if all that is read along `axis` is of one piece, at a place that no data decides: the
+/// space of such a piece is that of other kernels that read it.
+bool reads_pieces_alone(const Body& body, int axis) {
+  return body.indirect.empty() && std::ranges::all_of(body.values, [&](const Value& value) {
+           return value.kind != Value::Kind::load || !value.conditions.empty() ||
+                  !depends_on(value.at, axis);
+         });
+}
+
 }  // namespace
 
 void BodyBuilder::add_row_axis(Extent extent) {
@@ -92,7 +101,9 @@ Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNam
   for (const Cut cut : cuts_of(body)) {
     try {
       Body other = BodyBuilder(request, names, cut).build();
-      if (provably_less(bytes_read(other), bytes_read(body))) return other;
+      const Extent saved = bytes_read(body) - bytes_read(other);
+      if (provably_less(Extent(0), saved)) return other;
+      if (saved.is(0) && reads_pieces_alone(body, cut.axis)) return other;
     } catch (const Refusal&) {
       // Some result is not made of pieces of its own.
     }
