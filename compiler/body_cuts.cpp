@@ -56,10 +56,11 @@ Extent bytes_read(const Body& body) {
   return result;
 }
 
-/// True if all that is read along `axis` is of one piece, at a place that no data decides: the
-/// space of such a piece is that of other kernels that read it.
+/// True if vectors run across `axis`, and all that is read along it is of one piece, at a place
+/// that no data decides: the space of such a piece is that of other kernels that read it.
 bool reads_pieces_alone(const Body& body, int axis) {
-  return body.indirect.empty() && std::ranges::all_of(body.values, [&](const Value& value) {
+  return axis + 1 < body.parallel_axes && body.indirect.empty() &&
+         std::ranges::all_of(body.values, [&](const Value& value) {
            return value.kind != Value::Kind::load || !value.conditions.empty() ||
                   !depends_on(value.at, axis);
          });
