@@ -57,7 +57,8 @@ class JoinedWriter {
     int barriers = phases(kernel_) - 1;
     if (panels_) {
       write_rounds();
-      barriers *= schedule_.panels.rounds;
+      const int first = panels_->first_phase_of_rounds();
+      barriers = first + (barriers - first) * schedule_.panels.rounds;
     } else {
       for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
     }
@@ -340,7 +341,11 @@ class JoinedWriter {
     const auto all_blocks = [&](std::size_t member) { return text(sources_[member].grid); };
     const auto work = [&] {
       for (int phase = 0; phase < phases(kernel_); ++phase) {
-        if (phase > 0) out_.line("grid_barrier(tickets);");
+        const bool is_in_first_round =
+            schedule_.panels.rounds > 1 && phase <= panels_->first_phase_of_rounds();
+        if (phase > 0)
+          out_.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
+                                      : "grid_barrier(tickets);");
         panels_->write_panels(out_, phase, index_type_, arrays, write_call);
         panels_->write_others(out_, phase, index_type_, write_call, all_blocks);
       }

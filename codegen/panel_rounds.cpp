@@ -9,6 +9,15 @@
 
 namespace sinter {
 
+namespace {
+
+/// What the launch itself writes may not be read before a barrier.
+std::string_view restrict_of(const PanelArray& array) {
+  return array.written < 0 ? " __restrict__" : "";
+}
+
+}  // namespace
+
 PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
                          std::string_view entry)
     : program_(program),
@@ -91,7 +100,8 @@ std::vector<Argument> PanelRounds::arguments() const {
     arguments.push_back({.kind = Argument::Kind::buffer,
                          .index = access.buffer,
                          .extent = 0,
-                         .c_type = fmt::format("const {}* __restrict__", info(access.dtype).c_name),
+                         .c_type = fmt::format("const {}*{}", info(access.dtype).c_name,
+                                               restrict_of(panels_.arrays[i])),
                          .load_bytes = copies_[i].vector * size_of(access.dtype)});
   }
   return arguments;
@@ -139,7 +149,8 @@ std::string PanelRounds::function(std::string_view index_type) const {
     const PanelAccess& access = panels_.arrays[i].access;
     const Copy& copy = copies_[i];
     const std::string_view type = info(access.dtype).c_name;
-    parameters.push_back(fmt::format("const {}* __restrict__ from_{}", type, i));
+    parameters.push_back(
+        fmt::format("const {}*{} from_{}", type, restrict_of(panels_.arrays[i]), i));
     const std::int64_t vectors = copy.lines * copy.length / copy.vector % (8 * schedule_.threads);
     const std::int64_t bytes =
         (vectors + schedule_.threads - 1) / schedule_.threads * copy.vector * size_of(access.dtype);
@@ -182,7 +193,8 @@ void PanelRounds::write_panels(SourceWriter& out, int phase, std::string_view in
   for (std::size_t i = 0; i < kernel_.members.size(); ++i)
     if (kernel_.members[i].phase == phase && panels_.members[i].part == PanelMember::Part::panels)
       members.push_back(i);
-  if (members.empty() && phase > 0) return;
+  const int first = panels_.first_phase;
+  if (members.empty() && phase != first) return;
   const std::string per_round = std::to_string(groups_per_round_);
   const auto loop = fmt::format(
       "for (int item = static_cast<int>(blockIdx.x), place = 0; item < {}; item += "
@@ -203,7 +215,7 @@ void PanelRounds::write_panels(SourceWriter& out, int phase, std::string_view in
         fmt::format("{}_keep({}, panel, outer, group);", entry_, fmt::join(arrays, ", "));
     const std::string again =
         last == 0 ? "if (!has_place) " : fmt::format("if (!has_place && place >= {}) ", last);
-    out.line(phase == 0 ? keep : again + keep);
+    if (phase >= first) out.line(phase == first ? keep : again + keep);
     write_panel(out, members, index_type, call);
   });
 }

@@ -23,6 +23,8 @@ class PanelRounds {
   /// What such a member is called with: where `buffer` would begin, counted from the panel.
   std::string pointer(int buffer, std::size_t member) const;
 
+  /// The first phase that every round has.
+  int first_phase_of_rounds() const { return panels_.first_of_rounds; }
   std::int64_t panels_per_round() const { return panels_.outer * groups_per_round_; }
   /// The arrays that are kept, as arguments of the kernel.
   std::vector<Argument> arguments() const;

@@ -113,6 +113,37 @@ void RowPasses::write(bool loads_done) {
   for (const Value& value : body_.values) last = std::max(last, value.stage);
   for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
   writer_.write_row_stores(first_of_row());
+  write_numbers_of_few_places();
+}
+
+bool RowPasses::is_for_few_places(const BodyStore& store) const {
+  const Value::Kind kind = body_.values[static_cast<std::size_t>(store.value)].kind;
+  const bool is_number = kind == Value::Kind::literal || kind == Value::Kind::scalar;
+  if (!is_number || !store.varies || store.conditions.size() != 1) return false;
+  const Condition& places = store.conditions[0];
+  const std::optional<Extent> step = coefficient_of(places.at, body_.reduced_axis());
+  return step && step->is(1) && places.at.terms.size() == 1 && places.at.constant.is(0) &&
+         places.begin.is(0) && places.end.is_number() &&
+         places.end.number() <= schedule_.threads_per_row;
+}
+
+void RowPasses::write_numbers_of_few_places() {
+  if (std::ranges::none_of(body_.stores,
+                           [&](const BodyStore& store) { return is_for_few_places(store); }))
+    return;
+  writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("place", "Shape::thread()");
+  const auto stores = [&] {
+    for (const BodyStore& store : body_.stores)
+      if (is_for_few_places(store))
+        writer_.write_element_store(store, writer_.operand_text(store.value));
+  };
+  std::string guard = live;
+  if (schedule_.blocks_per_row() > 1)
+    guard += fmt::format("{}cluster_rank() == 0", guard.empty() ? "" : " && ");
+  if (guard.empty())
+    stores();
+  else
+    writer_.out.block(fmt::format("if ({})", guard), stores);
 }
 
 /// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
@@ -189,6 +220,9 @@ void RowPasses::write_pass(int pass, bool loads_done) {
       .kept = {}};
   for (const int value : passes_.kept)
     if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
+  std::erase_if(sinks.stores, [&](int store) {
+    return is_for_few_places(body_.stores[static_cast<std::size_t>(store)]);
+  });
   if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
   const bool has_columns = !body_.columns.empty();
   const bool unroll = keeps_in_registers() || has_columns;

@@ -56,6 +56,10 @@ class RowPasses {
   void declare_cluster();
   void declare_kept(std::span<const int> values, int rows);
   void declare_shared_values();
+  /// True for a number that no more places of the row store than it has threads: it is none of the
+  /// passes' work, whose every tile would have to ask.
+  bool is_for_few_places(const BodyStore& store) const;
+  void write_numbers_of_few_places();
   void write_shared_tile(int pass, const Sinks& sinks, const Tile& tile);
   bool is_common(int value) const;
   void write_loads(std::span<const int> kept);

@@ -69,6 +69,16 @@ bool computes_far_less(const Body& body, const Body& other) {
   return provably_less(computed(body) * Extent(4), computed(other));
 }
 
+/// True if vectors run across `axis`, and all that is read along it is of one piece, at a place
+/// that no data decides: the space of such a piece is that of other kernels that read it.
+bool reads_pieces_alone(const Body& body, int axis) {
+  return axis + 1 < body.parallel_axes && body.indirect.empty() &&
+         std::ranges::all_of(body.values, [&](const Value& value) {
+           return value.kind != Value::Kind::load || !value.conditions.empty() ||
+                  !depends_on(value.at, axis);
+         });
+}
+
 }  // namespace
 
 void BodyBuilder::add_row_axis(Extent extent) {
@@ -110,8 +120,11 @@ Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNam
     }
   };
   for (const Cut cut : cuts_of(body))
-    if (std::optional<Body> other = built(cut, nullptr); other && reads_less(*other, body))
-      return std::move(*other);
+    if (std::optional<Body> other = built(cut, nullptr)) {
+      const Extent saved = bytes_read(body) - bytes_read(*other);
+      if (provably_less(Extent(0), saved)) return std::move(*other);
+      if (saved.is(0) && reads_pieces_alone(body, cut.axis)) return std::move(*other);
+    }
   if (body.has_reduced_axis || body.scatter) return body;
   for (const Node* walked : spaces_of_pieces(request)) {
     std::optional<Body> other = built({}, walked);

@@ -189,7 +189,7 @@ class PanelChooser {
     if (rounds > 1 && (!panels.may_have_rounds || !suits_rounds(panels, per_round * channels)))
       return;
     const std::int64_t slots = (per_round * panels.outer + resident - 1) / resident;
-    const int barriers = members_.back().phase;
+    const int barriers = members_.back().phase - panels.first_of_rounds;
     const double lost =
         static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kFillSeconds);
     const auto bytes = static_cast<double>(panels.bytes_saved());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -101,10 +102,13 @@ class PanelFinder {
       for (const Value& value : bodies_[i].values)
         if (value.kind == Value::Kind::load)
           loaded_by[whole(program_.buffer_of.lookup(value.node))].insert(i);
-      for (const Store& store : members_[i].stores) stored_by[store.buffer].insert(i);
+      for (const Store& store : members_[i].stores) {
+        stored_by[store.buffer].insert(i);
+        int& last = last_written_.try_emplace(whole(store.buffer), -1).first->second;
+        last = std::max(last, members_[i].phase);
+      }
     }
     for (const auto& [buffer, writers] : stored_by) {
-      written_.insert(whole(buffer));
       const std::set<std::size_t>& readers = loaded_by[whole(buffer)];
       if (writers.size() > 1 || readers.size() > 1 || (readers.size() == 1 && readers != writers))
         exchanged_.insert(whole(buffer));
@@ -115,25 +119,54 @@ class PanelFinder {
     return accesses_of(program_, members_[member], bodies_[member], *walks_[member]);
   }
 
+  /// The last phase that writes `buffer` or a part of it; -1: none does.
+  int last_written(int buffer) const {
+    const auto found = last_written_.find(whole(buffer));
+    return found == last_written_.end() ? -1 : found->second;
+  }
+
   /// Arrays that several members load, all of them alike.
   void find_arrays() {
     std::map<int, PanelArray> arrays;
+    std::map<int, int> first_loaded;  // phases
     std::set<int> unfit;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (!walks_[i]) continue;
       std::set<int> loaded;
       for (const PanelAccess& access : accesses(i)) {
-        if (access.is_store || written_.contains(whole(access.buffer))) continue;
-        const auto [known, is_new] = arrays.try_emplace(access.buffer, PanelArray{access, 0});
-        if (!access.is_alike(known->second.access)) unfit.insert(access.buffer);
+        if (access.is_store) continue;
+        const int written = last_written(access.buffer);
+        const auto [known, is_new] =
+            arrays.try_emplace(access.buffer, PanelArray{access, 0, written});
+        first_loaded.try_emplace(access.buffer, members_[i].phase);
+        const bool is_part = written >= 0 && whole(access.buffer) != access.buffer;
+        if (!access.is_alike(known->second.access) || written >= members_[i].phase || is_part)
+          unfit.insert(access.buffer);
         if (loaded.insert(access.buffer).second) ++known->second.loads;
       }
     }
     for (const auto& [buffer, array] : arrays)
       if (array.loads > 1 && !unfit.contains(buffer) && is_panel(array.access))
         panels_.arrays.push_back(array);
+    keep_from_one_phase_on(first_loaded);
     // Where not all of them find a place, those that are read most often come first.
     std::ranges::stable_sort(panels_.arrays, std::greater<>(), &PanelArray::loads);
+  }
+
+  /// All panels are copied in one phase. What earlier ones write is kept where none of these needs
+  /// a panel.
+  void keep_from_one_phase_on(const std::map<int, int>& first_loaded) {
+    const auto first = [&](const PanelArray& array) {
+      return first_loaded.at(array.access.buffer);
+    };
+    const auto earliest = [&] {
+      int phase = std::numeric_limits<int>::max();
+      for (const PanelArray& array : panels_.arrays) phase = std::min(phase, first(array));
+      return phase;
+    };
+    std::erase_if(panels_.arrays,
+                  [phase = earliest()](const PanelArray& array) { return array.written >= phase; });
+    panels_.first_phase = panels_.arrays.empty() ? 0 : earliest();
   }
 
   /// True for arrays that differ at each place, and have neighbours in memory along one axis.
@@ -176,6 +209,14 @@ class PanelFinder {
 
   /// Who does what in a round. Rounds are for channels: what is exchanged must belong to one.
   void divide_work() {
+    give_out_parts();
+    panels_.first_of_rounds = members_.back().phase;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (panels_.members[i].part != PanelMember::Part::first)
+        panels_.first_of_rounds = std::min(panels_.first_of_rounds, members_[i].phase);
+  }
+
+  void give_out_parts() {
     panels_.may_have_rounds = panels_.segments == 1;
     written_first_.clear();
     std::map<int, PanelAccess> exchanged;
@@ -219,8 +260,8 @@ class PanelFinder {
   std::span<const Schedule> schedules_;
   std::vector<std::optional<PanelWalk>> all_walks_;
   std::vector<std::optional<PanelWalk>> walks_;  ///< those of the shape that is looked at
-  std::set<int> written_;                        ///< wholes
-  std::set<int> exchanged_;                      ///< likewise
+  std::map<int, int> last_written_;              ///< phases, of wholes
+  std::set<int> exchanged_;                      ///< wholes
   std::set<int> written_first_;                  ///< likewise, before any round
   Panels panels_;
 };

@@ -24,6 +24,7 @@ namespace sinter {
 struct PanelArray {
   PanelAccess access;  ///< where its elements are
   int loads = 0;       ///< members that load it
+  int written = -1;    ///< the last phase that writes it; -1: none
   /// True if channels are neighbours in memory, false if rows are.
   bool has_neighbouring_channels() const { return access.channel_stride == 1; }
 };
@@ -47,6 +48,8 @@ struct Panels {
   std::int64_t rows = 1;           ///< of each segment
   std::vector<PanelArray> arrays;  ///< those that are loaded most often first
   std::vector<PanelMember> members;
+  int first_phase = 0;           ///< that loads them: where they are copied
+  int first_of_rounds = 0;       ///< the first phase that has work in every round
   bool may_have_rounds = false;  ///< else all panels are worked on at once
 
   std::int64_t elements() const { return outer * channels * segments * rows; }

@@ -29,6 +29,29 @@ graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, 
                      images, channels, rows, strides);
 }
 
+/// The same of half of the channels of a sum, which is a result too: one phase writes what the
+/// panels of the next ones are copied from.
+inline std::string batch_norm_backward_of_sum(int images, int channels, int rows) {
+  return fmt::format(R"(
+graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf16[{0}, {3}, 1],
+                      x: bf16[{0}, {1}, {2}] {{strides = [{5}, 1, {1}]}}, w: f32[1, {1}, 1]) {{
+  all = add a, b
+  dy = slice all {{axis = 1, begin = {1}, end = {3}, step = 1}}
+  g = cast dy {{to = f32}}
+  v = cast x {{to = f32}}
+  s = sum g {{axes = [0, 2], keep = true}}
+  p = mul g, v
+  t = sum p {{axes = [0, 2], keep = true}}
+  c = mul v, t
+  d = sub g, c
+  e = sub d, s
+  f = mul e, w
+  y = cast f {{to = bf16}}
+  return all, y, s
+}})",
+                     images, channels, rows, 2 * channels, 2 * channels * rows, channels * rows);
+}
+
 /// Batch norm in training, of which only each channel's mean over every image is wanted: the images
 /// are segments of what the statistics are taken of.
 inline std::string pooled_batch_norm(const std::string& dtype, int images, int channels, int rows,

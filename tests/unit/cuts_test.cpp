@@ -53,6 +53,30 @@ TEST(CutsTest, HalvesOfARowAreTurnedInOnePlace) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 8 * 64);
 }
 
+TEST(CutsTest, PiecesThatNothingIsReadBesideShareAPlace) {
+  const Body body = body_of(R"(
+graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
+  r = relu b
+  y = concat a, r {axis = 1}
+  return y
+})");
+  EXPECT_EQ(count(body, Value::Kind::select), 0);
+  EXPECT_THAT(body.stores, SizeIs(2));
+  EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 30 * 49);
+}
+
+TEST(CutsTest, WhatIsReadBesideAllPiecesKeepsTheirSpaceWhole) {
+  const Body body = body_of(R"(
+graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49], c: bf16[64, 60, 49]) {
+  r = relu b
+  d = concat a, r {axis = 1}
+  y = add d, c
+  return y
+})");
+  EXPECT_EQ(count(body, Value::Kind::select), 1);
+  EXPECT_THAT(body.stores, SizeIs(1));
+}
+
 TEST(CutsTest, HalvesAreReadAndWrittenOnce) {
   const Traffic traffic = traffic_of(kRotary);
   EXPECT_FALSE(traffic.is_bound);

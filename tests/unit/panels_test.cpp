@@ -15,6 +15,7 @@ namespace sinter {
 namespace {
 
 using test::batch_norm_backward;
+using test::batch_norm_backward_of_sum;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -43,6 +44,23 @@ TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
   EXPECT_THAT(source.text, AllOf(HasSubstr("of 64 channels of dy, x for all phases"),
                                  HasSubstr("x_kept"), Not(HasSubstr("int round"))));
   EXPECT_TRUE(source.is_cooperative);
+}
+
+TEST(PanelsTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
+  const Program program = planned(batch_norm_backward_of_sum(512, 64, 49));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Schedule& schedule = program.kernels[0].schedule;
+  ASSERT_TRUE(schedule.panels) << to_string(schedule);
+  EXPECT_EQ(schedule.panels.arrays, 2);
+  const Source source = emitted(program);
+  EXPECT_THAT(source.text, HasSubstr("of 64 channels of x, all for all phases"));
+  EXPECT_THAT(source.text, HasSubstr("const bf16* from_1")) << "not __restrict__";
+  EXPECT_LT(source.text.find("grid_barrier(tickets);"), source.text.rfind("_keep("))
+      << "the sum is done before it is copied";
+  constexpr std::int64_t kElements = 512 * 64 * 49;
+  const std::int64_t read = evaluate(source.traffic.bytes_read, {});
+  EXPECT_GE(read, 2 * 4 * kElements) << "a twice as large, half of the sum, x";
+  EXPECT_LE(read, 2 * 4 * kElements + 900'000);
 }
 
 TEST(PanelsTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
