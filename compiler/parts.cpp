@@ -1,6 +1,7 @@
 #include "compiler/parts.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "compiler/access.h"
 #include "ir/layout.h"
@@ -100,9 +101,13 @@ std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* 
 bool has_long_runs(const ConcatPart& part, const Facts& facts) {
   constexpr std::int64_t kSectorBytes = 32;
   if (is_row_major(part.node->shape, part.strides)) return true;
-  const std::vector<LongAxis> axes = long_axes(part.node->shape, part.strides);
-  return axes.back().stride.is(1) &&
-         evaluate(axes.back().extent, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
+  // Axes whose places follow one another without a gap are one run.
+  Extent run = 1;
+  for (const LongAxis& axis : long_axes(part.node->shape, part.strides) | std::views::reverse) {
+    if (axis.stride != run) break;
+    run = run * axis.extent;
+  }
+  return evaluate(run, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
 }
 
 /// True if other kernels can store all that `node`, a concat, is made of where it belongs.
