@@ -104,7 +104,9 @@ void BodyBuilder::choose_space() {
     if (is_larger(size, most) || is_plainer) walked = &store;
   }
   walked_ = walked->node;
-  const auto order = memory_order(strides_of(*walked));
+  if (walks_whole_) walk_whole();
+  const auto order =
+      memory_order(walks_whole_ ? row_major_strides(walked_->shape) : strides_of(*walked));
   walked_order_.assign(order.begin(), order.end());
   for (const int axis : walked_order_) add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
 }
@@ -474,7 +476,8 @@ BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
 BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   BodyAnswer answer;
   try {
-    answer.body = cut_where_less_is_read(BodyBuilder(request, names).build(), request, names);
+    Body body = cut_where_less_is_read(BodyBuilder(request, names).build(), request, names);
+    answer.body = whole_where_less_is_read(std::move(body), request, names);
   } catch (Refusal& refusal) {
     answer.why_not = std::move(refusal.reason);
   }

@@ -32,11 +32,15 @@ struct Cut {
 /// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
 /// that; else as it is.
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
+/// `body`, whose largest result is a slice of what it computes, anew over all of that, where fewer
+/// bytes are read like that; else as it is.
+Body whole_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
 
 class BodyBuilder {
  public:
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {})
-      : request_(request), names_(names), cut_(cut) {
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
+              bool walks_whole = false)
+      : request_(request), names_(names), cut_(cut), walks_whole_(walks_whole) {
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
     may_be_moved_ = may_be_moved();
@@ -46,6 +50,8 @@ class BodyBuilder {
 
  private:
   void choose_space();
+  /// Makes what the walked result is a slice of the space.
+  void walk_whole();
   /// An axis of rows; of one piece only where it is cut.
   void add_row_axis(Extent extent);
   /// The place along an axis of the rows, in `piece_`.
@@ -102,6 +108,8 @@ class BodyBuilder {
   int value_at(const Site& site);
   /// `always`: only where every place stores an element, next to its neighbours.
   bool store_where_found(std::size_t place, bool always = false);
+  /// Where all elements are at hand several times, each of these copies by a store of its own.
+  bool store_copies(std::size_t place, std::span<const Site> sites);
   bool store_piece_where_found(std::size_t place, std::span<const Site> sites, bool always);
   /// False if `site` has not every element.
   bool store_at(std::size_t place, const Site& site, bool always = false);
@@ -176,6 +184,7 @@ class BodyBuilder {
   const Node* walked_ = nullptr;   ///< of a pointwise kernel, the result that is its space
   std::vector<int> walked_order_;  ///< its axes, as the space has them
   Cut cut_;
+  bool walks_whole_ = false;           ///< the space is what the walked result is a slice of
   int piece_ = 0;                      ///< that rows are of at the moment
   int entered_ = -1;                   ///< that `row_` and `element_` are of
   bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for

@@ -6,6 +6,7 @@
 
 #include "compiler/body_builder.h"
 #include "compiler/touched.h"
+#include "ir/structural.h"
 
 namespace sinter {
 
@@ -96,6 +97,52 @@ Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNam
     } catch (const Refusal&) {
       // Some result is not made of pieces of its own.
     }
+  }
+  return body;
+}
+
+namespace {
+
+/// True for views that leave the elements in their order.
+bool keeps_order(const Node& view) {
+  if (view.op == Op::reshape) return true;
+  if (view.op != Op::permute) return false;
+  std::int64_t last = -1;
+  for (const std::int64_t axis : attribute(view, "axes").integers) {
+    if (view.operand(0)->shape[static_cast<std::size_t>(axis)].is(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+/// What `view` is a slice of, in the same order; nullptr if it is none.
+const Node* sliced(const Node& view) {
+  const Node* whole = &view;
+  bool is_slice = false;
+  for (; keeps_order(*whole) || whole->op == Op::slice; whole = whole->operand(0))
+    is_slice |= whole->op == Op::slice;
+  return is_slice ? whole : nullptr;
+}
+
+}  // namespace
+
+void BodyBuilder::walk_whole() {
+  walked_ = sliced(*walked_);
+  if (!walked_ || !inside_.contains(walked_))
+    throw Refusal{"the largest result is no slice of what is computed here"};
+}
+
+Body whole_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
+  if (body.has_reduced_axis || body.scatter ||
+      std::ranges::none_of(request.stores,
+                           [](const StoreRequest& store) { return sliced(*store.node); }))
+    return body;
+  try {
+    Body other = BodyBuilder(request, names, {}, true).build();
+    if (provably_less(bytes_read(other), bytes_read(body))) return other;
+  } catch (const Refusal&) {
+    // The whole is not computed here, or does not show where some result belongs.
   }
   return body;
 }

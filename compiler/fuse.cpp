@@ -8,10 +8,14 @@
 #include <utility>
 
 #include "compiler/assemble.h"
+#include "compiler/cones.h"
 #include "compiler/group.h"
+#include "compiler/hand_over.h"
 #include "compiler/judge.h"
 #include "compiler/merge_queue.h"
 #include "compiler/parts.h"
+#include "compiler/rewrite.h"
+#include "compiler/stored_views.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -41,6 +45,7 @@ class Fuser {
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
         seconds_(static_cast<std::size_t>(groups.size())),
+        cones_(graph, groups),
         queue_(groups.size()) {}
 
   /// Concats of `placed` are stored piece by piece from the outset, and merged with nothing.
@@ -55,6 +60,11 @@ class Fuser {
     merge_neighbours();
     merge_siblings();
     groups.find_chain();
+    if (hand_over_smaller_values(groups, sizes_,
+                                 [&](int group) { return cost_or_infinite(group); })) {
+      merge_neighbours();
+      groups.find_chain();
+    }
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
   }
@@ -267,47 +277,6 @@ class Fuser {
     drain();
   }
 
-  struct Cone {
-    std::vector<const Node*> nodes;
-    Nodes loads;  ///< what these read of others, by ascending id
-  };
-  /// The part of `node`'s group that computes it from what it loads and from results of reductions;
-  /// empty if it is one of these itself.
-  Cone cone(int group, const Node* node) {
-    const auto stands_alone = [&](const Node* at) {
-      return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
-             at->op == Op::scatter || !groups.contains(group, at);
-    };
-    Cone result;
-    if (stands_alone(node)) return result;
-    llvm::SmallVector<const Node*, 16> pending = {node};
-    cone_of_.resize(graph_.nodes.size());
-    ++cones_;
-    while (!pending.empty()) {
-      const Node* at = pending.pop_back_val();
-      if (std::exchange(cone_of_[at->id], cones_) == cones_) continue;
-      // A result is in memory anyway.
-      if (stands_alone(at) || (at != node && groups.is_result(at))) {
-        result.loads.push_back(at);
-        continue;
-      }
-      result.nodes.push_back(at);
-      const std::span<const Node* const> reads = groups.reads(at);
-      pending.append(reads.begin(), reads.end());
-    }
-    std::ranges::sort(result.loads, {}, &Node::id);
-    return result;
-  }
-
-  /// `node` alone where it is narrower in memory before it is cast to what it is.
-  Cone widening(int group, const Node* node) const {
-    if (node->op != Op::cast) return {};
-    const std::span<const Node* const> reads = groups.reads(node);
-    const bool is_narrower = reads.size() == 1 && groups.contains(group, reads[0]) &&
-                             size_of(reads[0]->dtype) < size_of(node->dtype);
-    return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
-  }
-
   /// Where loading what a value is made of moves no more bytes than storing and loading the value,
   /// its readers compute it themselves; or at least cast it from what is narrower.
   void recompute_cheap_values() {
@@ -316,12 +285,12 @@ class Fuser {
       const Nodes stores = groups[group].stores;
       for (const Node* node : stores) {
         if (groups.is_result(node)) continue;
-        if (!try_recompute(group, node, cone(group, node)))
-          try_recompute(group, node, widening(group, node));
+        if (!try_recompute(group, node, cones_.of(group, node)))
+          try_recompute(group, node, cones_.of_widening(group, node));
       }
     }
     least_.shrink_and_clear();
-    cone_of_ = {};
+    cones_.forget();
   }
 
   /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
@@ -445,24 +414,35 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;          ///< by group
-  llvm::DenseMap<int, Least> least_;    ///< by group, while values are tried as recomputed
-  std::vector<std::uint32_t> cone_of_;  ///< the latest cone that met a node, by id, meanwhile
-  std::uint32_t cones_ = 0;
+  std::vector<Known> seconds_;        ///< by group
+  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  Cones cones_;
   MergeQueue queue_;
 };
 
-/// An input that is itself an output, or is written into another input, is read by a kernel of its
-/// own like any value: through a view of itself.
-const Node* as_value(GraphData& data, const Node* node) {
-  if (node->op != Op::input) return node;
-  const Attribute shape = {.extents = node->shape};
-  return data.make({.op = Op::reshape,
-                    .dtype = node->dtype,
-                    .operands = {&node, 1},
-                    .shape = node->shape,
-                    .attributes = {&shape, 1}},
-                   data.location(node));
+/// A graph and its groups.
+struct Fused {
+  std::shared_ptr<Graph> graph;
+  std::unique_ptr<Fuser> fuser;
+};
+
+/// `graph` in groups, in the better of two ways.
+Fused fused(Graph graph, Program& program, const Target& target) {
+  Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
+  const GraphData& data = result.graph->data();
+  const auto fuser = [&] {
+    return std::make_unique<Fuser>(data, *program.lazy_names, target, program.facts, program.work);
+  };
+  result.fuser = fuser();
+  result.fuser->run();
+  // A concat that computes its pieces may keep them from the kernels of their reductions.
+  const std::vector<const Node*> placed =
+      concats_to_place(data, result.fuser->groups, program.facts);
+  if (placed.empty()) return result;
+  auto other = fuser();
+  other->run(placed);
+  if (other->seconds() < result.fuser->seconds()) result.fuser = std::move(other);
+  return result;
 }
 
 }  // namespace
@@ -470,24 +450,25 @@ const Node* as_value(GraphData& data, const Node* node) {
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options) {
   Program program;
   program.facts = facts;
-  program.graph = std::make_shared<Graph>(std::move(graph));
-  GraphData& data = program.graph->data();
-  for (OutputInfo& output : data.outputs)
-    if (!output.is_left_out) output.node = as_value(data, output.node);
-  for (UpdateInfo& update : data.updates) update.value = as_value(data, update.value);
-  auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
+  read_inputs_as_values(graph.data());
+  Fused best;
   if (options.fuse) {
-    fuser->run();
-    // A concat that computes its pieces may keep them from the kernels of their reductions.
-    const std::vector<const Node*> placed = concats_to_place(data, fuser->groups, facts);
-    if (!placed.empty()) {
-      auto other = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
-      other->run(placed);
-      if (other->seconds() < fuser->seconds()) fuser = std::move(other);
+    best = fused(std::move(graph), program, target);
+    const std::vector<int> views = views_to_compute(best.graph->data(), best.fuser->groups);
+    if (!views.empty()) {
+      Graph other = compact(*best.graph);
+      compute_views(other.data(), views);
+      Fused computed = fused(compact(other), program, target);
+      if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
     }
+  } else {
+    best.graph = std::make_shared<Graph>(std::move(graph));
+    best.fuser = std::make_unique<Fuser>(best.graph->data(), *program.lazy_names, target, facts,
+                                         program.work);
   }
-  assemble(program, fuser->groups, [&](int producer, int consumer) -> std::string {
-    return options.fuse ? fuser->reason(producer, consumer) : "fusion is off";
+  program.graph = best.graph;
+  assemble(program, best.fuser->groups, [&](int producer, int consumer) -> std::string {
+    return options.fuse ? best.fuser->reason(producer, consumer) : "fusion is off";
   });
   return program;
 }

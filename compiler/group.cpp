@@ -166,6 +166,12 @@ bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   return others > 0;
 }
 
+bool Groups::is_wanted_beside(const Node* node, int group) const {
+  const auto is_other = [&](int other) { return other != group; };
+  return std::ranges::any_of(groups_of_[node->id], is_other) ||
+         std::ranges::any_of(readers(home(node), node), is_other);
+}
+
 bool Groups::is_read_besides(int group, const Node* node,
                              std::span<const Node* const> nodes) const {
   return std::ranges::any_of(users(node), [&](const Node* user) {
@@ -244,6 +250,13 @@ void Groups::face(int group) {
   }
 }
 
+Nodes Groups::readers_within(int group, const Node* node) const {
+  Nodes result;
+  for (const Node* user : users(node))
+    if (contains(group, user)) result.push_back(user);
+  return result;
+}
+
 Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) const {
   const Group& faced = (*this)[faced_];
   Meeting result{.arguments = faced.stores.size() + (*this)[other].stores.size()};
@@ -320,6 +333,25 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   unite(target.nodes, added);
   find_loads(group);
   ++target.version;
+}
+
+void Groups::hand_over(std::span<const Node* const> nodes, int from, int to) {
+  for (const Node* node : nodes) {
+    join_group(node, to);
+    leave_group(node, from);
+  }
+  Group& source = at(from);
+  drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
+  source.regular = regular_of(source.nodes);
+  find_loads(from);
+  find_stores(from);
+  ++source.version;
+  Group& target = at(to);
+  Nodes added(nodes.begin(), nodes.end());
+  sort_unique(added);
+  unite(target.nodes, added);
+  target.regular = regular_of(target.nodes);
+  drop_unused(to);
 }
 
 void Groups::drop_unused(int group) {

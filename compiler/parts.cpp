@@ -45,14 +45,21 @@ bool is_row_major(std::span<const Extent> shape, std::span<const Extent> strides
   return long_axes(shape, strides) == long_axes(shape, row_major_strides(shape));
 }
 
-/// The strides of what a reshape reads where its result has `strides`; nullopt if there are none.
-std::optional<std::vector<Extent>> strides_before(const Node& reshape,
+}  // namespace
+
+std::optional<std::vector<Extent>> strides_before(const Node& view,
                                                   std::span<const Extent> strides) {
-  const std::span<const Extent> shape = reshape.operand(0)->shape;
+  const std::span<const Extent> shape = view.operand(0)->shape;
   std::vector<Extent> result = row_major_strides(shape);
-  if (is_row_major(reshape.shape, strides)) return result;
+  if (view.op == Op::permute) {
+    const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+      result[static_cast<std::size_t>(axes[axis])] = strides[axis];
+    return result;
+  }
+  if (is_row_major(view.shape, strides)) return result;
   // Axes of one place may come and go.
-  const std::vector<LongAxis> axes = long_axes(reshape.shape, strides);
+  const std::vector<LongAxis> axes = long_axes(view.shape, strides);
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis].is(1)) continue;
@@ -62,8 +69,6 @@ std::optional<std::vector<Extent>> strides_before(const Node& reshape,
   if (next != axes.size()) return std::nullopt;
   return result;
 }
-
-}  // namespace
 
 std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
                                                 std::span<const Extent> strides) {
