@@ -17,7 +17,7 @@ namespace {
 /// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
 const Node* step(GraphData& graph, const Node* node) {
   for (const auto& simpler :
-       {fold_node, merge_chain, plain_operands, apply_rules, divide_by_power_of_two})
+       {fold_node, merge_chain, plain_operands, apply_rules, divide_by_power_of_two, view_of_same})
     if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
 }

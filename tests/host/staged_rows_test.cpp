@@ -54,6 +54,25 @@ graph turned(x: f16[33, 96]) {
 })");
 }
 
+/// Rows are normed where they lie, and stored where the permuted result has them.
+TEST(StagedRows, AreStoredInTheOrderOfAPermutedResult) {
+  const RunResult run = run_and_check(R"(
+graph turned(x: bf16[50, 6, 128], c: bf16[50, 128]) {
+  f = cast x {to = f32}
+  q = mul f, f
+  m = mean q {axes = [2], keep = true}
+  e = add m, 1.0
+  r = rsqrt e
+  n = mul f, r
+  p = permute n {axes = [1, 0, 2]}
+  y = cast p {to = bf16}
+  z = mul y, c
+  return z
+})");
+  EXPECT_EQ(run.launches, 1);
+  EXPECT_EQ(run.bytes_read, (50 * 6 * 128 + 50 * 128) * 2);
+}
+
 /// The results of a head are those of each of its queries.
 TEST(Copies, OfARowAreStoredByItsKernel) {
   for (const char* dtype : {"bf16", "f32", "f64"}) {
