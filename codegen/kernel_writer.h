@@ -126,6 +126,10 @@ class KernelWriter {
   /// Within a tile: `value`, which shared memory keeps, is the vector `name` of type kept_type.
   void set_kept(int value, const std::string& name);
   std::string kept_type(int value) const;
+  /// The vector that keeps `value` at this part and tile.
+  const std::string& kept_place(int value) const {
+    return places_[static_cast<std::size_t>(value)];
+  }
   /// From here on rows are over: nothing that was computed for one is at hand any more.
   void leave_rows();
   /// Stores of what all rows make for each column, at the element that `axis_names` say.
@@ -143,6 +147,8 @@ class KernelWriter {
   /// From here on `value` is not read from memory, but is `element`, an expression in `k`; 0 where
   /// its conditions do not hold.
   void read_from_tile(int value, std::string element);
+  /// From here on `load` reads element `at` of `row`, a pointer to shared memory.
+  void read_from_row(int load, const Index& at, std::string row);
   /// From here on `store` writes its vectors by `call`, where `{}` stands for a vector.
   void write_to_tile(int store, std::string call);
   /// A free name for what belongs to `node`.
@@ -216,6 +222,8 @@ class KernelWriter {
   void write_kept_element(int value);
   bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
   const std::string& tiled_element(const Value& load) const;
+  /// Where `load` finds its row in shared memory; empty: it does not.
+  const std::string& row_of(const Value& load) const;
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                     const Tile& tile);
   void write_elements(std::span<const int> values, const Sinks& sinks, const Tile& tile,
@@ -258,6 +266,7 @@ class KernelWriter {
   std::vector<int> last_reads_;          ///< of each value (cache_hints.h); empty: no hints
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
+  std::vector<std::string> rows_;        ///< of a load from a row in shared memory; else empty
   std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty
   std::vector<std::string> tile_names_;  ///< names that end with the tile being written
   bool in_tile_ = false;

@@ -30,6 +30,10 @@ const std::string& KernelWriter::tiled_element(const Value& load) const {
   return tiled_[static_cast<std::size_t>(&load - body.values.data())];
 }
 
+const std::string& KernelWriter::row_of(const Value& load) const {
+  return rows_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
   if (!tiled_element(value).empty()) return {Access::element, {}};
   if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
@@ -50,7 +54,7 @@ std::string_view KernelWriter::load_hint(const Value& value) const {
   const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
   // Such loads may take what the launch writes from where it was before.
   const int buffer = program.buffer_of.lookup(value.node);
-  if (kept_.contains(buffer)) return "";
+  if (kept_.contains(buffer) || !row_of(value).empty()) return "";
   const bool is_written =
       exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
   if (last < 0 || is_written) return "";
@@ -61,10 +65,12 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
   const int buffer = program.buffer_of.lookup(value.node);
-  const std::string memory = buffer_name(buffer, false);
+  const std::string& row = row_of(value);
+  const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
-  if (!kept_.contains(buffer)) note_access(Does::load, buffer, form.access == Access::vector);
+  if (row.empty() && !kept_.contains(buffer))
+    note_access(Does::load, buffer, form.access == Access::vector);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
@@ -95,12 +101,20 @@ void KernelWriter::read_from_tile(int value, std::string element) {
   tiled_[static_cast<std::size_t>(value)] = std::move(element);
 }
 
+void KernelWriter::read_from_row(int load, const Index& at, std::string row) {
+  Value& value = body.values[static_cast<std::size_t>(load)];
+  value.at = at;
+  value.aligned = kWellAligned;
+  rows_[static_cast<std::size_t>(load)] = std::move(row);
+}
+
 std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
   return condition_text({conditions.begin(), conditions.end()}, false);
 }
 
 void KernelWriter::count_load(const Value& value) {
   if (!tiled_element(value).empty()) return;  // when the tile was filled
+  if (!row_of(value).empty()) return;         // when the row was loaded
   if (kept_.contains(program.buffer_of.lookup(value.node)))
     return;  // when shared memory was filled
   const Touched touched = touched_elements(body, value);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/staged_rows.h"
+
 namespace sinter {
 
 RowPasses::RowPasses(KernelWriter& writer)
@@ -66,6 +68,43 @@ void RowPasses::declare_kept_values() {
     declare_shared_values();
   else
     declare_kept(passes_.kept, 1);
+  if (!schedule_.in_shared && schedule_.blocks_per_row() == 1) declare_staged_rows();
+}
+
+void RowPasses::declare_staged_rows() {
+  const std::vector<StagedRow> rows = staged_rows(body_, passes_);
+  for (const StagedRow& row : rows) {
+    const Value& kept = body_.values[static_cast<std::size_t>(row.kept)];
+    // The last vector of a row may end early.
+    const std::int64_t length =
+        ceil_div(body_.reduced_size(), schedule_.vector).number() * schedule_.vector;
+    const std::int64_t bytes = length * size_of(kept.dtype) * schedule_.rows_per_block;
+    const std::string name = writer_.name_for(kept.node, "_row");
+    writer_.out.line(fmt::format(
+        "{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
+        info(kept.dtype).c_name, name, writer_.source.shared_bytes,
+        schedule_.rows_per_block == 1
+            ? ""
+            : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}", length)));
+    writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
+    for (const auto& [load, shift] : row.loads)
+      writer_.read_from_row(load,
+                            writer_.body.space.add(writer_.body.space.axis(body_.reduced_axis()),
+                                                   constant_index(shift)),
+                            name);
+    staged_.emplace_back(row.kept, name);
+  }
+}
+
+/// Each thread leaves its vectors for the others of the row.
+void RowPasses::write_staged_rows() {
+  for_each_vector([&](const Tile&) {
+    for (const auto& [kept, row] : staged_)
+      writer_.out.line(fmt::format("*reinterpret_cast<{}*>({} + {}) = {};", writer_.kept_type(kept),
+                                   row, writer_.axis_names[body_.reduced_axis()],
+                                   writer_.kept_place(kept)));
+  });
+  writer_.out.line("block_barrier();");
 }
 
 /// Each thread has its own vectors in shared memory, side by side with those of the others.
@@ -251,6 +290,7 @@ void RowPasses::write_pass(int pass, bool loads_done) {
       finish_part);
   if (pass == 0 && !has_columns) await_cluster();
   for (const int index : sinks.reductions) finish_reduction(index);
+  if (pass == 0 && !staged_.empty()) write_staged_rows();
 }
 
 std::vector<int> RowPasses::kept_before(int pass) const {

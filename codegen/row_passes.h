@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/kernel_writer.h"
@@ -61,6 +62,9 @@ class RowPasses {
   bool is_for_few_places(const BodyStore& store) const;
   void write_numbers_of_few_places();
   void write_shared_tile(int pass, const Sinks& sinks, const Tile& tile);
+  /// Rows in shared memory for what later passes read at other places.
+  void declare_staged_rows();
+  void write_staged_rows();
   bool is_common(int value) const;
   void write_loads(std::span<const int> kept);
   void write_pass(int pass, bool loads_done);
@@ -75,6 +79,8 @@ class RowPasses {
   TreePlan plan_;
   PassPlan passes_;
   std::vector<int> kept_of_rows_;
+  /// Kept loads that are left in shared memory as well, with the pointer to their row there.
+  std::vector<std::pair<int, std::string>> staged_;
 };
 
 }  // namespace sinter

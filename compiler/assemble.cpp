@@ -9,6 +9,7 @@
 
 #include "compiler/access.h"
 #include "compiler/parts.h"
+#include "compiler/stored_views.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(Program& program, const Groups& groups) : program_(program), groups_(groups) {}
+  Assembler(Program& program, const Groups& groups)
+      : program_(program), groups_(groups), read_as_(values_read_as_outputs(graph())) {}
 
   void run(const std::function<std::string(int, int)>& reason) {
     add_bound_buffers();
@@ -187,10 +189,33 @@ class Assembler {
       const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
       if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
       buffers.append(parts.begin(), parts.end());
+      if (buffers.empty() && lies_in_output(group, node)) continue;
       if (buffers.empty()) buffers.push_back(add_temporary(node));
       for (const int buffer : buffers) kernel.stores.push_back({.node = node, .buffer = buffer});
     }
     program_.kernels.push_back(std::move(kernel));
+  }
+
+  /// True if `node` need not be stored, since an output that `group` stores has it in the order in
+  /// which it is read.
+  bool lies_in_output(int group, const Node* node) {
+    const Node* view = read_as_.lookup(node);
+    if (!view || groups_.home(view) != group) return false;
+    const int whole = outputs_of_.lookup(view).front();
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    std::optional<std::vector<Extent>> strides = all.strides;
+    for (; view != node && strides; view = view->operand(0))
+      strides = strides_before(*view, *strides);
+    if (!strides) return false;
+    program_.buffer_of[node] = add_buffer({.kind = all.kind,
+                                           .index = all.index,
+                                           .node = node,
+                                           .dtype = node->dtype,
+                                           .strides = std::move(*strides),
+                                           .elements = {},
+                                           .name = groups_.name(node),
+                                           .whole = whole});
+    return true;
   }
 
   /// Buffers are large, so they are counted before there is place for them.
@@ -401,6 +426,7 @@ class Assembler {
 
   Program& program_;
   const Groups& groups_;
+  llvm::DenseMap<const Node*, const Node*> read_as_;                   ///< outputs, by value
   std::vector<int> order_;                                             ///< kernel → group
   std::vector<int> kernel_of_;                                         ///< group → kernel
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers

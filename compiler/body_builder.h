@@ -117,6 +117,8 @@ class BodyBuilder {
   int value_at(const Site& site);
   /// `always`: only where every place stores an element, next to its neighbours.
   bool store_where_found(std::size_t place, bool always = false);
+  /// Where all elements are at hand several times, each of these copies by a store of its own.
+  bool store_copies(std::size_t place, std::span<const Site> sites);
   bool store_piece_where_found(std::size_t place, std::span<const Site> sites, bool always);
   /// False if `site` has not every element.
   bool store_at(std::size_t place, const Site& site, bool always = false);

@@ -6,6 +6,7 @@
 
 #include "compiler/body_builder.h"
 #include "compiler/touched.h"
+#include "ir/structural.h"
 
 namespace sinter {
 
@@ -79,6 +80,40 @@ bool reads_pieces_alone(const Body& body, int axis) {
          });
 }
 
+/// True for views that leave the elements in their order.
+bool keeps_order(const Node& view) {
+  if (view.op == Op::reshape) return true;
+  if (view.op != Op::permute) return false;
+  std::int64_t last = -1;
+  for (const std::int64_t axis : attribute(view, "axes").integers) {
+    if (view.operand(0)->shape[static_cast<std::size_t>(axis)].is(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+/// What `view` is a slice of, in the same order; nullptr if it is none.
+const Node* sliced(const Node& view) {
+  const Node* whole = &view;
+  bool is_slice = false;
+  for (; keeps_order(*whole) || whole->op == Op::slice; whole = whole->operand(0))
+    is_slice |= whole->op == Op::slice;
+  return is_slice ? whole : nullptr;
+}
+
+/// What the results of `request` are slices of, where that is computed too.
+std::vector<const Node*> wholes_of(const BodyRequest& request) {
+  std::vector<const Node*> result;
+  for (const StoreRequest& store : request.stores) {
+    const Node* whole = sliced(*store.node);
+    const bool is_inside =
+        whole && std::ranges::binary_search(request.nodes, whole->id, {}, &Node::id);
+    if (is_inside && std::ranges::find(result, whole) == result.end()) result.push_back(whole);
+  }
+  return result;
+}
+
 }  // namespace
 
 void BodyBuilder::add_row_axis(Extent extent) {
@@ -126,6 +161,9 @@ Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNam
       if (saved.is(0) && reads_pieces_alone(body, cut.axis)) return std::move(*other);
     }
   if (body.has_reduced_axis || body.scatter) return body;
+  for (const Node* walked : wholes_of(request))
+    if (std::optional<Body> other = built({}, walked); other && reads_less(*other, body))
+      return std::move(*other);
   for (const Node* walked : spaces_of_pieces(request)) {
     std::optional<Body> other = built({}, walked);
     if (!other) continue;

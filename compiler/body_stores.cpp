@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/body_builder.h"
 #include "compiler/scatter_rows.h"
@@ -94,11 +95,10 @@ void BodyBuilder::add_stores() {
   // What others read it for is at hand there, and need not be read again.
   for (const std::size_t place : moved) {
     if (store_where_found(place, true)) continue;
-    const bool is_turned = turned_ == Turned::at_hand ||
-                           is_moved(*request_.stores[place].node,
-                                    [](const Node& at) { return turned_by(at).has_value(); });
-    if (is_turned && !std::exchange(has_all_reduced, true)) reduce_rows();
-    if (is_turned && store_where_found(place, true)) continue;
+    if (!std::exchange(has_all_reduced, true)) {
+      reduce_rows();
+      if (store_where_found(place, true)) continue;
+    }
     may_have_turned_ |= body_.has_reduced_axis;
     add(place);
   }
@@ -282,14 +282,23 @@ void BodyBuilder::find_sites(const Node& node, llvm::DenseSet<const Node*>& seen
   if (keeps_positions(node))
     for (const Node* operand : node.operands)
       if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
+  const auto add = [&](Site own, const Site& from) {
+    own.node = &node;
+    own.value = -1;
+    own.from = std::make_shared<const Site>(from);
+    result.push_back(std::move(own));
+  };
   for (const Site& site : sites) {
-    std::optional<Site> own = site;
-    if (rearranges(node)) own = seen_through(body_.space, node, site);
-    if (!own) continue;
-    own->node = &node;
-    own->value = -1;
-    own->from = std::make_shared<const Site>(site);
-    result.push_back(std::move(*own));
+    // What is made of copies would be made of each of them.
+    if (!rearranges(node)) {
+      if (site.copies == 1) add(site, site);
+    } else if (std::vector<Site> copies = repeated(node, site); !copies.empty()) {
+      for (Site& copy : copies) add(std::move(copy), site);
+    } else if (std::optional<Site> own = seen_through(body_.space, node, site)) {
+      add(std::move(*own), site);
+      if (std::optional<Site> in_whole = seen_in_whole(body_.space, node, site))
+        add(std::move(*in_whole), site);
+    }
   }
 }
 
@@ -313,14 +322,35 @@ bool BodyBuilder::store_where_found(std::size_t place, bool always) {
   std::vector<Site> sites;
   enter(0);
   find_sites(*request_.stores[place].node, seen, sites);
-  const auto has_all = [&](const Site& site) { return store_at(place, site, always); };
+  const auto has_all = [&](const Site& site) {
+    return site.copies == 1 && store_at(place, site, always);
+  };
   if (std::ranges::any_of(sites, has_all)) return true;
-  if (cut_.pieces == 1) return false;
+  if (cut_.pieces == 1) return !always && store_copies(place, sites);
   for (int piece = 0; piece < cut_.pieces; ++piece) {
     enter(piece);
     if (!store_piece_where_found(place, sites, always)) return false;
   }
   return true;
+}
+
+bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
+  for (std::size_t first = 0; first < sites.size(); ++first) {
+    const auto copies = static_cast<std::size_t>(sites[first].copies);
+    if (copies == 1 || sites[first].copy > 0 || first + copies > sites.size()) continue;
+    const std::span<const Site> all = sites.subspan(first, copies);
+    const bool is_complete = std::ranges::all_of(all, [&](const Site& site) {
+      return site.whole == all[0].whole && site.copy == static_cast<int>(&site - all.data());
+    });
+    if (!is_complete || !store_at(place, all[0])) continue;
+    for (const Site& site : all.subspan(1)) {
+      BodyStore before = std::exchange(store_of(place), {});
+      if (!store_at(place, site)) refuse_shape(*request_.stores[place].node);
+      body_.stores.push_back(std::exchange(store_of(place), std::move(before)));
+    }
+    return true;
+  }
+  return false;
 }
 
 bool BodyBuilder::store_piece_where_found(std::size_t place, std::span<const Site> sites,
@@ -335,7 +365,8 @@ bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
   const Node& node = *request_.stores[place].node;
   std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  store_of(place) = covered_store(place, site, std::move(*covered), product(node.shape));
+  store_of(place) = covered_store(place, site, std::move(*covered),
+                                  floor_div(product(node.shape), Extent(site.copies)));
   return true;
 }
 

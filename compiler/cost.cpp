@@ -8,6 +8,7 @@
 #include "compiler/column_model.h"
 #include "compiler/row_column.h"
 #include "compiler/schedule_kernel.h"
+#include "compiler/staged_rows.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
 
@@ -168,6 +169,15 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
   return std::min(1.0, static_cast<double>(blocks_of(schedule)) / target.sm_count);
 }
 
+/// Of each value, whether it is read where an earlier pass left it in shared memory.
+std::vector<bool> read_from_staged_rows(const Body& body, const Target& target) {
+  std::vector<bool> result(body.values.size());
+  if (!fits_resident(body, target, 1)) return result;
+  for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
+    for (const auto& [load, shift] : row.loads) result[static_cast<std::size_t>(load)] = true;
+  return result;
+}
+
 }  // namespace
 
 Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
@@ -179,6 +189,9 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   PassPlan plan;
   if (!resident) plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
   const std::vector<double> shares = shares_of_vectors(body, facts);
+  const std::vector<bool> is_staged = is_columns || !resident
+                                          ? std::vector<bool>(body.values.size())
+                                          : read_from_staged_rows(body, target);
   const double rows = static_cast<double>(evaluate(body.parallel_size(), facts.symbols));
   const double row = static_cast<double>(evaluate(body.reduced_size(), facts.symbols));
   for (std::size_t i = 0; i < body.values.size(); ++i) {
@@ -188,7 +201,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
       times = 1;
     else if (value.varies && !resident)
       times = loads_of(plan, i);
-    if (value.kind == Value::Kind::load)
+    if (value.kind == Value::Kind::load && !is_staged[i])
       cost.bytes_read +=
           times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
     if (value.kind == Value::Kind::op)

@@ -290,6 +290,8 @@ std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
   if (site.whole) {
     std::optional<Cover> result = cover(body, of_elements, *site.whole, site.whole->node->shape);
     if (!result) return std::nullopt;
+    for (std::size_t i = site.whole->conditions.size(); i < site.conditions.size(); ++i)
+      result->conditions.push_back(site.conditions[i]);
     result->position.clear();
     for (const Index& index : site.position) result->position.push_back(body.space.plain(index));
     return result;

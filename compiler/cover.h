@@ -19,8 +19,12 @@ struct Site {
   int value = -1;                    ///< -1: to be made of what is at hand at `from`
   std::shared_ptr<const Site> from;  ///< of an operand
   /// What all elements are at hand of, of which `node` has each in a place of its own; none: `node`
-  /// itself. Elements that are turned round are proven to be all there before they are.
+  /// itself. Elements that are turned round are proven to be all there before they are; of slices,
+  /// `conditions` then say which ones.
   std::shared_ptr<const Site> whole = nullptr;
+  /// Of what is repeated: which copy of `whole` this is, and of how many.
+  int copy = 0;
+  int copies = 1;
 };
 
 /// True for views, and for gathers that only say in which order what is there comes.
@@ -29,6 +33,14 @@ bool rearranges(const Node& node);
 /// The site of an operand as one of `view`, which rearranges some of its elements or all; nullopt
 /// where the view has no inverse.
 std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site);
+
+/// The same of a slice as conditions on places where the operand has every element; nullopt for all
+/// other views.
+std::optional<Site> seen_in_whole(IndexSpace& space, const Node& view, const Site& site);
+
+/// The sites of an operand's elements in `view`, a broadcast that repeats all of them a few times:
+/// one for each copy, in their order. Empty where it does not, or they are too many.
+std::vector<Site> repeated(const Node& view, const Site& site);
 
 struct Cover {
   std::vector<Condition> conditions;

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "compiler/assemble.h"
+#include "compiler/cones.h"
 #include "compiler/group.h"
+#include "compiler/hand_over.h"
 #include "compiler/judge.h"
 #include "compiler/merge_queue.h"
 #include "compiler/parts.h"
-#include "compiler/result_inputs.h"
 #include "compiler/rewrite.h"
+#include "compiler/stored_views.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -40,6 +42,7 @@ class Fuser {
         judge_(graph, groups, target, facts),
         sizes_(graph, facts),
         seconds_(static_cast<std::size_t>(groups.size())),
+        cones_(graph, groups),
         queue_(groups.size()) {}
 
   /// `shapes_first`: results of other shapes join as early as all others. Concats of `placed` are
@@ -55,8 +58,13 @@ class Fuser {
     groups.find_chain();
     merge_neighbours();
     merge_siblings();
-    hand_concats_over();
+    const auto seconds_of = [&](int group) { return cost_or_infinite(group); };
+    hand_over_concats(groups, seconds_of);
     groups.find_chain();
+    if (hand_over_smaller_values(groups, sizes_, seconds_of)) {
+      merge_neighbours();
+      groups.find_chain();
+    }
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
   }
@@ -282,47 +290,6 @@ class Fuser {
     drain();
   }
 
-  struct Cone {
-    std::vector<const Node*> nodes;
-    Nodes loads;  ///< what these read of others, by ascending id
-  };
-  /// The part of `node`'s group that computes it from what it loads and from results of reductions;
-  /// empty if it is one of these itself.
-  Cone cone(int group, const Node* node) {
-    const auto stands_alone = [&](const Node* at) {
-      return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
-             at->op == Op::scatter || !groups.contains(group, at);
-    };
-    Cone result;
-    if (stands_alone(node)) return result;
-    llvm::SmallVector<const Node*, 16> pending = {node};
-    cone_of_.resize(graph_.nodes.size());
-    ++cones_;
-    while (!pending.empty()) {
-      const Node* at = pending.pop_back_val();
-      if (std::exchange(cone_of_[at->id], cones_) == cones_) continue;
-      // A result is in memory anyway.
-      if (stands_alone(at) || (at != node && groups.is_result(at))) {
-        result.loads.push_back(at);
-        continue;
-      }
-      result.nodes.push_back(at);
-      const std::span<const Node* const> reads = groups.reads(at);
-      pending.append(reads.begin(), reads.end());
-    }
-    std::ranges::sort(result.loads, {}, &Node::id);
-    return result;
-  }
-
-  /// `node` alone where it is narrower in memory before it is cast to what it is.
-  Cone widening(int group, const Node* node) const {
-    if (node->op != Op::cast) return {};
-    const std::span<const Node* const> reads = groups.reads(node);
-    const bool is_narrower = reads.size() == 1 && groups.contains(group, reads[0]) &&
-                             size_of(reads[0]->dtype) < size_of(node->dtype);
-    return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
-  }
-
   /// Where loading what a value is made of moves no more bytes than storing and loading the value,
   /// its readers compute it themselves; or at least cast it from what is narrower.
   void recompute_cheap_values() {
@@ -331,12 +298,12 @@ class Fuser {
       const Nodes stores = groups[group].stores;
       for (const Node* node : stores) {
         if (groups.is_result(node)) continue;
-        if (!try_recompute(group, node, cone(group, node)))
-          try_recompute(group, node, widening(group, node));
+        if (!try_recompute(group, node, cones_.of(group, node)))
+          try_recompute(group, node, cones_.of_widening(group, node));
       }
     }
     least_.shrink_and_clear();
-    cone_of_ = {};
+    cones_.forget();
   }
 
   /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
@@ -448,30 +415,6 @@ class Fuser {
     return is_one ? finding.cost->seconds : kImpossible;
   }
 
-  /// A concat that is wanted, and that a kernel stores because it makes something else of it too,
-  /// is stored by the kernel that has all of its operands at hand where that moves fewer bytes.
-  void hand_concats_over() {
-    for (int group = 0; group < groups.size(); ++group) {
-      const Nodes stores = groups[group].stores;
-      if (groups[group].nodes.size() < 2) continue;
-      for (const Node* node : stores)
-        if (node->op == Op::concat && groups.is_result(node)) try_hand_over(node, group);
-    }
-  }
-
-  void try_hand_over(const Node* node, int group) {
-    const std::span<const Node* const> reads = groups.reads(node);
-    const int maker = reads.empty() ? -1 : groups.home(reads[0]);
-    if (maker < 0 || maker == group || groups[maker].is_placed) return;
-    if (std::ranges::any_of(reads, [&](auto* read) { return groups.home(read) != maker; })) return;
-    const int touched[] = {maker, group};
-    const double before = seconds(maker) + seconds(group);
-    Groups::Snapshot saved = groups.snapshot(touched);
-    groups.hand_over(node, group, maker);
-    if (cost_or_infinite(maker) + cost_or_infinite(group) >= before)
-      groups.restore(std::move(saved));
-  }
-
   /// A kernel that only copies what others can store in its place is not needed.
   void place_concats() {
     for (int group = 0; group < groups.size(); ++group)
@@ -484,36 +427,66 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;          ///< by group
-  llvm::DenseMap<int, Least> least_;    ///< by group, while values are tried as recomputed
-  std::vector<std::uint32_t> cone_of_;  ///< the latest cone that met a node, by id, meanwhile
-  std::uint32_t cones_ = 0;
+  std::vector<Known> seconds_;        ///< by group
+  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  Cones cones_;
   MergeQueue queue_;
 };
+
+/// A graph and its groups.
+struct Fused {
+  std::shared_ptr<Graph> graph;
+  std::unique_ptr<Fuser> fuser;
+};
+
+/// `graph` in groups, in the best of several ways.
+Fused fused(Graph graph, Program& program, const Target& target) {
+  Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
+  const GraphData& data = result.graph->data();
+  const auto fuser = [&] {
+    return std::make_unique<Fuser>(data, *program.lazy_names, target, program.facts, program.work);
+  };
+  const auto try_other = [&](bool shapes_first, const std::vector<const Node*>& placed) {
+    auto other = fuser();
+    other->run(shapes_first, placed);
+    if (other->seconds() < result.fuser->seconds() * (1 - kRounding))
+      result.fuser = std::move(other);
+  };
+  result.fuser = fuser();
+  result.fuser->run();
+  if (result.fuser->has_put_off_shapes() && data.nodes.size() <= kMostNodesTwice)
+    try_other(true, {});
+  // A concat that computes its pieces may keep them from the kernels of their reductions.
+  const std::vector<const Node*> placed =
+      concats_to_place(data, result.fuser->groups, program.facts);
+  if (!placed.empty()) try_other(false, placed);
+  return result;
+}
 
 }  // namespace
 
 Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options) {
   Program program;
   program.facts = facts;
-  program.graph = std::make_shared<Graph>(std::move(graph));
-  GraphData& data = program.graph->data();
-  view_result_inputs(data);
-  auto fuser = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
+  read_inputs_as_values(graph.data());
+  Fused best;
   if (options.fuse) {
-    fuser->run();
-    const auto try_other = [&](bool shapes_first, const std::vector<const Node*>& placed) {
-      auto other = std::make_unique<Fuser>(data, *program.lazy_names, target, facts, program.work);
-      other->run(shapes_first, placed);
-      if (other->seconds() < fuser->seconds() * (1 - kRounding)) fuser = std::move(other);
-    };
-    if (fuser->has_put_off_shapes() && data.nodes.size() <= kMostNodesTwice) try_other(true, {});
-    // A concat that computes its pieces may keep them from the kernels of their reductions.
-    const std::vector<const Node*> placed = concats_to_place(data, fuser->groups, facts);
-    if (!placed.empty()) try_other(false, placed);
+    best = fused(std::move(graph), program, target);
+    const std::vector<int> views = views_to_compute(best.graph->data(), best.fuser->groups);
+    if (!views.empty()) {
+      Graph other = compact(*best.graph);
+      compute_views(other.data(), views);
+      Fused computed = fused(compact(other), program, target);
+      if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
+    }
+  } else {
+    best.graph = std::make_shared<Graph>(std::move(graph));
+    best.fuser = std::make_unique<Fuser>(best.graph->data(), *program.lazy_names, target, facts,
+                                         program.work);
   }
-  assemble(program, fuser->groups, [&](int producer, int consumer) -> std::string {
-    return options.fuse ? fuser->reason(producer, consumer) : "fusion is off";
+  program.graph = best.graph;
+  assemble(program, best.fuser->groups, [&](int producer, int consumer) -> std::string {
+    return options.fuse ? best.fuser->reason(producer, consumer) : "fusion is off";
   });
   return program;
 }

@@ -170,6 +170,12 @@ bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
   return others > 0;
 }
 
+bool Groups::is_wanted_beside(const Node* node, int group) const {
+  const auto is_other = [&](int other) { return other != group; };
+  return std::ranges::any_of(value(node).groups, is_other) ||
+         std::ranges::any_of(readers(home(node), node), is_other);
+}
+
 bool Groups::is_read_besides(int group, const Node* node,
                              std::span<const Node* const> nodes) const {
   return std::ranges::any_of(users(node), [&](const Node* user) {
@@ -247,6 +253,13 @@ void Groups::face(int group) {
     homes_of_loads_.push_back(known.home);
     if (known.groups.size() > 1) shared_loads_.push_back(node);
   }
+}
+
+Nodes Groups::readers_within(int group, const Node* node) const {
+  Nodes result;
+  for (const Node* user : users(node))
+    if (contains(group, user)) result.push_back(user);
+  return result;
 }
 
 Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) {
@@ -328,12 +341,23 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   ++target.version;
 }
 
-void Groups::hand_over(const Node* node, int from, int to) {
-  recompute(to, {&node, 1});
-  leave_group(node, from);
-  drop_if(at(from).nodes, [&](const Node* other) { return other == node; });
-  drop_unused(from);
-  find_stores(to);
+void Groups::hand_over(std::span<const Node* const> nodes, int from, int to) {
+  for (const Node* node : nodes) {
+    join_group(node, to);
+    leave_group(node, from);
+  }
+  Group& source = at(from);
+  drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
+  source.regular = regular_of(source.nodes);
+  find_loads(from);
+  find_stores(from);
+  ++source.version;
+  Group& target = at(to);
+  Nodes added(nodes.begin(), nodes.end());
+  sort_unique(added);
+  unite(target.nodes, added);
+  target.regular = regular_of(target.nodes);
+  drop_unused(to);
 }
 
 void Groups::drop_unused(int group) {

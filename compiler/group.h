@@ -77,10 +77,16 @@ class Groups {
   }
   /// True if `node` is stored for anybody but `group` and the groups in `besides`.
   bool is_wanted_outside(const Node* node, int group, int besides) const;
+  /// True if several groups compute `node`.
+  bool is_recomputed(const Node* node) const { return value(node).groups.size() > 1; }
+  /// True if other groups than `group` read `node` or compute it too.
+  bool is_wanted_beside(const Node* node, int group) const;
   /// Arrays that a kernel of `group` reads and writes.
   std::size_t arguments(int group) const;
   /// Groups that read `node`, which `group` stores.
   GroupNumbers readers(int group, const Node* node) const;
+  /// The nodes of `group` that read `node`.
+  Nodes readers_within(int group, const Node* node) const;
   /// What one kernel of two groups reads and writes.
   struct Meeting {
     std::size_t arguments = 0;  ///< arrays
@@ -115,8 +121,9 @@ class Groups {
   void merge(int into, int from, Between between);
   /// Lets `group` compute `nodes` itself instead of reading their results.
   void recompute(int group, std::span<const Node* const> nodes);
-  /// Lets `to`, whose results alone `node` of `from` is made of, compute and store it.
-  void hand_over(const Node* node, int from, int to);
+  /// Lets `to` compute and store `nodes`, which `from` alone computes of what `to` stores, so that
+  /// `from` reads them instead.
+  void hand_over(std::span<const Node* const> nodes, int from, int to);
   /// Drops nodes of `group` that it no longer needs for what it stores.
   void drop_unused(int group);
   /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.

@@ -1,6 +1,7 @@
 #include "compiler/parts.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "compiler/access.h"
 #include "ir/layout.h"
@@ -44,15 +45,22 @@ bool is_row_major(std::span<const Extent> shape, std::span<const Extent> strides
   return long_axes(shape, strides) == long_axes(shape, row_major_strides(shape));
 }
 
-/// The strides of what a reshape reads where its result has `strides`; nullopt if there are none.
-std::optional<std::vector<Extent>> strides_before(const Node& reshape,
+}  // namespace
+
+std::optional<std::vector<Extent>> strides_before(const Node& view,
                                                   std::span<const Extent> strides) {
-  const std::span<const Extent> shape = reshape.operand(0)->shape;
+  const std::span<const Extent> shape = view.operand(0)->shape;
   std::vector<Extent> result = row_major_strides(shape);
-  if (is_row_major(reshape.shape, strides)) return result;
+  if (view.op == Op::permute) {
+    const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+      result[static_cast<std::size_t>(axes[axis])] = strides[axis];
+    return result;
+  }
+  if (is_row_major(view.shape, strides)) return result;
   // Axes of one place may come and go, and an axis may be several of the operand's.
   std::size_t next = 0;
-  for (const LongAxis& axis : long_axes(reshape.shape, strides)) {
+  for (const LongAxis& axis : long_axes(view.shape, strides)) {
     const std::size_t first = next;
     Extent covered = 1;
     while (covered != axis.extent && next < shape.size()) covered = covered * shape[next++];
@@ -67,8 +75,6 @@ std::optional<std::vector<Extent>> strides_before(const Node& reshape,
     if (!shape[next++].is(1)) return std::nullopt;
   return result;
 }
-
-}  // namespace
 
 std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
                                   std::span<const Extent> strides) {
@@ -102,9 +108,13 @@ std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
 bool has_long_runs(const ConcatPart& part, const Facts& facts) {
   constexpr std::int64_t kSectorBytes = 32;
   if (is_row_major(part.node->shape, part.strides)) return true;
-  const std::vector<LongAxis> axes = long_axes(part.node->shape, part.strides);
-  return axes.back().stride.is(1) &&
-         evaluate(axes.back().extent, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
+  // Axes whose places follow one another without a gap are one run.
+  Extent run = 1;
+  for (const LongAxis& axis : long_axes(part.node->shape, part.strides) | std::views::reverse) {
+    if (axis.stride != run) break;
+    run = run * axis.extent;
+  }
+  return evaluate(run, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
 }
 
 namespace {

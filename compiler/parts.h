@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compiler/group.h"
@@ -17,6 +18,11 @@ std::int64_t offset_bytes(const Buffer& part, std::span<const std::int64_t> symb
 /// The elements that `buffer` begins at a multiple of, up to kWellAligned. A single element is well
 /// aligned anywhere.
 int aligned_elements(const Program& program, int buffer);
+
+/// The strides of what `view`, a reshape or permute, reads where its result has `strides`; nullopt
+/// if there are none.
+std::optional<std::vector<Extent>> strides_before(const Node& view,
+                                                  std::span<const Extent> strides);
 
 /// What lies in a piece of a concat.
 struct ConcatPart {

@@ -8,7 +8,8 @@ namespace sinter {
 namespace {
 
 std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
-  if (site.whole) return std::nullopt;
+  // Copies must stay alike.
+  if (site.copies > 1) return std::nullopt;
   const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
   const Extent begin = attribute(view, "begin").extent;
   const Extent step = attribute(view, "step").integer;
@@ -67,6 +68,49 @@ std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site
       return result;
     default: return std::nullopt;
   }
+}
+
+std::optional<Site> seen_in_whole(IndexSpace& space, const Node& view, const Site& site) {
+  if (view.op != Op::slice || site.whole) return std::nullopt;
+  Site result = site;
+  result.whole = std::make_shared<const Site>(site);
+  return seen_through(space, view, result);
+}
+
+std::vector<Site> repeated(const Node& view, const Site& site) {
+  // Each copy is a store of its own.
+  constexpr std::int64_t kMostCopies = 8;
+  if (view.op != Op::broadcast_to || site.whole) return {};
+  const std::span<const Extent> from = view.operand(0)->shape;
+  const std::size_t added = view.shape.size() - from.size();
+  std::vector<std::size_t> expanded;
+  std::int64_t copies = 1;
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+    if (axis >= added && from[axis - added] == view.shape[axis]) continue;
+    if (!view.shape[axis].is_number() || view.shape[axis].number() > kMostCopies) return {};
+    expanded.push_back(axis);
+    copies *= view.shape[axis].number();
+    if (copies > kMostCopies) return {};
+  }
+  if (copies < 2) return {};
+  std::vector<Site> result;
+  const auto whole = std::make_shared<const Site>(site);
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    Site own = site;
+    own.node = &view;
+    own.whole = whole;
+    own.copy = static_cast<int>(copy);
+    own.copies = static_cast<int>(copies);
+    own.position.insert(own.position.begin(), added, Index());
+    std::int64_t rest = copy;
+    for (std::size_t i = expanded.size(); i-- > 0;) {
+      const std::int64_t extent = view.shape[expanded[i]].number();
+      own.position[expanded[i]] = constant_index(rest % extent);
+      rest /= extent;
+    }
+    result.push_back(std::move(own));
+  }
+  return result;
 }
 
 }  // namespace sinter

@@ -5,6 +5,11 @@
 #include "compiler/rule.h"
 #include "compiler/simplify_pieces.h"
 #include "compiler/simplify_structure.h"
+#include "ir/adt.h"
+#include "ir/structural.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace sinter {
 
@@ -13,9 +18,58 @@ namespace {
 /// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
 const Node* step(GraphData& graph, const Node* node) {
   for (const auto& simpler : {fold_node, merge_chain, slice_of_piece, merge_pieces, permute_outside,
-                              plain_operands, apply_rules, divide_by_power_of_two})
+                              plain_operands, apply_rules, divide_by_power_of_two, view_of_same})
     if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
+}
+
+bool has_same_axis(const Node* a, const Node* b) {
+  return attribute(*a, "axis").integer == attribute(*b, "axis").integer;
+}
+
+/// True if all pieces of `concat` are computed, so that kernels might store them where they belong.
+bool has_computed_pieces(const Node* concat) {
+  return std::ranges::all_of(concat->operands, [](const Node* piece) {
+    while (piece->op == Op::reshape) piece = piece->operand(0);
+    return !is_view(*piece) && !is_source(piece->op);
+  });
+}
+
+/// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
+llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
+  llvm::DenseMap<const Node*, int> readers;
+  llvm::DenseSet<const Node*> result;
+  for (const OutputInfo& output : graph.outputs) ++readers[output.node];
+  for (const UpdateInfo& update : graph.updates) ++readers[update.value];
+  const std::vector<const Node*> nodes = reachable(graph);
+  for (const Node* node : nodes)
+    for (const Node* operand : node->operands) ++readers[operand];
+  for (const Node* node : nodes) {
+    if (node->op != Op::concat || !has_computed_pieces(node)) continue;
+    for (const Node* operand : node->operands)
+      if (operand->op == Op::concat && readers[operand] == 1 && has_same_axis(operand, node) &&
+          has_computed_pieces(operand))
+        result.insert(operand);
+  }
+  return result;
+}
+
+/// A concat of concats as one, so that each piece may be stored where it belongs.
+void flatten_concats(GraphData& graph) {
+  llvm::DenseSet<const Node*> nested = nested_concats(graph);
+  if (nested.empty()) return;
+  // Operands are replaced first, so a piece that was flattened itself is another node by now.
+  rewrite(graph, [&](const Node* node) {
+    if (node->op != Op::concat) return node;
+    std::vector<const Node*> pieces;
+    for (const Node* operand : node->operands)
+      if (nested.contains(operand))
+        pieces.insert(pieces.end(), operand->operands.begin(), operand->operands.end());
+      else
+        pieces.push_back(operand);
+    return pieces.size() == node->operands.size() ? node : with_operands(graph, *node, pieces);
+  });
+  flatten_concats(graph);
 }
 
 }  // namespace
@@ -25,6 +79,7 @@ void simplify(GraphData& graph) {
     for (const Node* next = step(graph, node); next != node; next = step(graph, node)) node = next;
     return node;
   });
+  flatten_concats(graph);
 }
 
 }  // namespace sinter

@@ -176,4 +176,30 @@ const Node* divide_by_power_of_two(GraphData& graph, const Node* node) {
       graph.location(node));
 }
 
+const Node* view_of_same(GraphData& graph, const Node* node) {
+  if (!is_elementwise(node->op) && node->op != Op::cast) return node;
+  const Node* view = nullptr;
+  llvm::SmallVector<const Node*, 3> operands;
+  for (const Node* operand : node->operands) {
+    operands.push_back(operand);
+    if (operand->shape.empty()) continue;
+    if (view || (operand->op != Op::permute && operand->op != Op::reshape)) return node;
+    view = operand;
+    operands.back() = operand->operand(0);
+  }
+  if (!view || !std::ranges::equal(view->shape, node->shape)) return node;
+  const Node* same = graph.find({.op = node->op,
+                                 .dtype = node->dtype,
+                                 .operands = operands,
+                                 .shape = view->operand(0)->shape,
+                                 .attributes = node->attributes});
+  if (!same) return node;
+  return graph.make({.op = view->op,
+                     .dtype = node->dtype,
+                     .operands = {&same, 1},
+                     .shape = view->shape,
+                     .attributes = view->attributes},
+                    graph.location(node));
+}
+
 }  // namespace sinter

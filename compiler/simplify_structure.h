@@ -20,4 +20,8 @@ const Node* plain_operands(GraphData& graph, const Node* node);
 /// normal. `node` itself for all else.
 const Node* divide_by_power_of_two(GraphData& graph, const Node* node);
 
+/// A view of what `node` makes of a value where it makes it of a view of that value, and the graph
+/// has the former too. `node` itself for all else.
+const Node* view_of_same(GraphData& graph, const Node* node);
+
 }  // namespace sinter

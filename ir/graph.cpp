@@ -86,10 +86,16 @@ bool equal(const Node& node, const NodeDraft& draft) {
 
 }  // namespace
 
+const Node* GraphData::find(const NodeDraft& draft, std::uint64_t hash) const {
+  const auto known = unique_.find(hash, [&](std::uint32_t id) { return equal(*nodes[id], draft); });
+  return known ? nodes[*known] : nullptr;
+}
+
+const Node* GraphData::find(const NodeDraft& draft) const { return find(draft, hash_of(draft)); }
+
 const Node* GraphData::make(const NodeDraft& draft, Location location) {
   const std::uint64_t hash = hash_of(draft);
-  const auto known = unique_.find(hash, [&](std::uint32_t id) { return equal(*nodes[id], draft); });
-  if (known) return nodes[*known];
+  if (const Node* known = find(draft, hash)) return known;
   return settle(hash, draft, location);
 }
 

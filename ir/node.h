@@ -104,6 +104,8 @@ struct GraphData {
 
   /// The node of `draft`, made at its first use. The one way in; checks are the caller's.
   const Node* make(const NodeDraft& draft, Location location);
+  /// The node of `draft` where there is one already; else nullptr.
+  const Node* find(const NodeDraft& draft) const;
   /// `node`, of another graph, written with operands and extents of this one as `draft`, which must
   /// not be here yet.
   const Node* copy(const Node& node, const NodeDraft& draft, Location location);
@@ -146,6 +148,7 @@ struct GraphData {
 
  private:
   /// Makes the node of `draft`, which is not there yet.
+  const Node* find(const NodeDraft& draft, std::uint64_t hash) const;
   const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;

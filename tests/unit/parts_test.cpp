@@ -65,6 +65,33 @@ graph heads(a: f32[64, 128], b: f32[64, 64]) {
   EXPECT_EQ(bytes_written(program), 64 * 192 * 4);
 }
 
+/// The concat inside is none of its own: its pieces are those of the outer one.
+TEST(PartsTest, PiecesOfAConcatWithinAConcatAreItsOwn) {
+  const Program program = planned(R"(
+graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  r = softmax c {axis = 1}
+  inner = concat q, r {axis = 0}
+  y = concat p, inner {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y", "r at 12288 of y"));
+  EXPECT_EQ(bytes_written(program), 112 * 128 * 4);
+}
+
+/// Images of 2 x 2 are runs of 16 bytes, but those of all channels follow one another.
+TEST(PartsTest, RunsGoOnAcrossAxes) {
+  const Program program = planned(R"(
+graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 160 of y"));
+}
+
 /// Single elements side by side would ask for a sector each.
 TEST(PartsTest, ColumnsSideBySideAreCopied) {
   const Program program = planned(R"(

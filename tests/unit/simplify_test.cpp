@@ -37,6 +37,23 @@ TEST(SimplifyTest, MatchesCommutativeOpsInBothOrders) {
   expect_same("x: f32[8]", "y = mul 1.0, x; return y", "y = mul x, 1.0; return y");
 }
 
+TEST(SimplifyTest, TakesAViewOfWhatIsMadeOfTheWholeAlready) {
+  expect_same("x: f32[8, 4]",
+              "a = cast x {to = bf16}; p = permute x {axes = [1, 0]}; y = cast p {to = bf16}; "
+              "return a, y",
+              "a = cast x {to = bf16}; y = permute a {axes = [1, 0]}; return a, y");
+  expect_same("x: f32[8, 4]",
+              "a = mul x, 3.0; p = reshape x {shape = [32]}; y = mul p, 3.0; return a, y",
+              "a = mul x, 3.0; y = reshape a {shape = [32]}; return a, y");
+}
+
+TEST(SimplifyTest, ComputesOfAViewWhatNothingElseIsMadeOf) {
+  EXPECT_EQ(simplified("x: f32[8, 4]", "p = permute x {axes = [1, 0]}; y = exp p; return y"),
+            "  p = permute x {axes = [1, 0]}\n"
+            "  y = exp p\n"
+            "  return y\n");
+}
+
 TEST(SimplifyTest, MovesNumbersToTheRight) {
   EXPECT_EQ(simplified("x: f32[8]", "y = add 2.0, x; return y"),
             "  y = add x, 2.0\n"
