@@ -196,9 +196,9 @@ bool BodyBuilder::store_in_pieces(std::size_t place) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     PieceStore& piece = pieces[i];
     const bool of_elements = is_of_elements(piece.site);
-    const int number =
-        is_number(*piece.of) ? evaluate(*piece.of, piece.site.position) : value_at(piece.site);
-    const Value& value = body_.values[static_cast<std::size_t>(number)];
+    const int here = value_at(piece.site);
+    const int number = is_number(*piece.of) ? evaluate(*piece.of, piece.site.position) : here;
+    const Value& value = body_.values[static_cast<std::size_t>(here)];
     if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
     body_.at_least_one.insert(body_.at_least_one.end(), piece.covered.at_least_one.begin(),
                               piece.covered.at_least_one.end());
@@ -209,7 +209,7 @@ bool BodyBuilder::store_in_pieces(std::size_t place) {
                        .at = address(body_.space, piece.covered.position, strides_of(request)),
                        .conditions = std::move(piece.covered.conditions),
                        .varies = of_elements,
-                       .stage = value.stage,
+                       .stage = value.stage,  // numbers go with their neighbours
                        .aligned = request.aligned,
                        .elements = piece.elements};
     if (i == 0)
