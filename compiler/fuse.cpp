@@ -60,6 +60,9 @@ class Fuser {
     groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    // What has joined since may read what others are made of.
+    most_after_recompute_ = 1 - kRounding;
+    recompute_cheap_values();
     groups.find_chain();
     queue_ = MergeQueue(0);  // its memory is of use to what comes next
     place_concats();
@@ -356,7 +359,7 @@ class Fuser {
     double after = 0;
     for (const int at : touched)
       if (groups[at].alive && after <= before) after += cost_or_infinite(at);
-    if (after > before) {
+    if (after > before * most_after_recompute_) {
       groups.restore(std::move(saved));
       return false;
     }
@@ -458,6 +461,8 @@ class Fuser {
   llvm::DenseMap<int, Least> least_;    ///< by group, while values are tried as recomputed
   std::vector<std::uint32_t> cone_of_;  ///< the latest cone that met a node, by id, meanwhile
   std::uint32_t cones_ = 0;
+  /// Of what it took before, what may be taken once a value is recomputed.
+  double most_after_recompute_ = 1;
   MergeQueue queue_;
 };
 
