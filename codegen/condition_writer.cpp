@@ -99,6 +99,21 @@ std::string KernelWriter::condition_text(const std::vector<Condition>& condition
   return fmt::format("{}", fmt::join(parts, " && "));
 }
 
+std::string KernelWriter::condition_of_vectors(const std::vector<Condition>& conditions) {
+  std::vector<std::string> parts;
+  for (const Condition& condition : conditions) {
+    const std::optional<Extent> step =
+        vector_axis < 0 ? std::nullopt : coefficient_of(condition.at, vector_axis);
+    if (!step || !step->is(1) || !asks_end(condition)) continue;
+    const Condition plain = written(condition);
+    // The compiler then knows which tiles have none.
+    if (before_tile > 0 && plain.at == body.space.axis(vector_axis) && plain.end.is_number())
+      parts.push_back(fmt::format("tile < {}", ceil_div(plain.end, before_tile).number()));
+    parts.push_back(fmt::format("{} < {}", atomic(text(plain.at, false)), text(plain.end)));
+  }
+  return fmt::format("{}", fmt::join(parts, " && "));
+}
+
 void KernelWriter::write_if(const BodyStore& store, bool at_element,
                             const std::function<void()>& write) {
   if (store.conditions.empty())

@@ -61,6 +61,9 @@ class KernelWriter {
 
   // What the shapes set before they write values.
   int vector_axis = -1;  ///< the axis that a Vector runs along; -1: none
+  /// Elements of the vector axis before each `tile` that the compiler unrolls, at least; 0: none
+  /// are.
+  std::int64_t before_tile = 0;
   std::map<int, std::string> axis_names;
 
   int pass = 0;  ///< over the reduced axis, which is being written
@@ -215,6 +218,9 @@ class KernelWriter {
   std::string load_call(const Value& value, const LoadForm& form, const std::string& count);
   /// At element `k` of a vector, or at its first; empty where nothing has to be asked.
   std::string condition_text(const std::vector<Condition>& conditions, bool at_element);
+  /// What holds of a vector in which `conditions` hold at some element; empty where that is
+  /// unknown.
+  std::string condition_of_vectors(const std::vector<Condition>& conditions);
   void write_scalar(int value);
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   /// Vectors that are read under the same conditions are read in one block.

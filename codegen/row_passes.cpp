@@ -215,7 +215,9 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
                             count);
       writer_.declare_index("count", count);
     }
+    if (is_unrolled()) writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
     inside(tile);
+    writer_.before_tile = 0;
   };
   if (condition.empty())
     body();

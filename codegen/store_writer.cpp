@@ -82,12 +82,19 @@ void KernelWriter::write_elements_of(const BodyStore& store, const std::string& 
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
-  out.directive("#pragma unroll");
-  out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
-    const std::string guard =
-        guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
-    out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(store.at, true), vector));
-  });
+  const auto write = [&] {
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+      const std::string guard =
+          guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
+      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(store.at, true), vector));
+    });
+  };
+  const std::string first = condition_of_vectors(store.conditions);
+  if (first.empty())
+    write();
+  else
+    out.block(fmt::format("if ({})", first), write);
 }
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {

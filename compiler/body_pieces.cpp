@@ -195,8 +195,9 @@ bool BodyBuilder::store_in_pieces(std::size_t place) {
   if (std::ranges::any_of(pieces, lies_across)) return false;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     PieceStore& piece = pieces[i];
-    if (is_number(*piece.of)) piece.site.value = evaluate(*piece.of, piece.site.position);
     BodyStore store = covered_store(place, piece.site, std::move(piece.covered), piece.elements);
+    // Numbers go with their neighbours.
+    if (is_number(*piece.of)) store.value = evaluate(*piece.of, piece.site.position);
     store.is_piece = true;
     if (i == 0)
       body_.stores[place] = std::move(store);

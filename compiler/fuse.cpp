@@ -58,6 +58,9 @@ class Fuser {
     groups.find_chain();
     merge_neighbours();
     merge_siblings();
+    // What has joined since may read what others are made of.
+    most_after_recompute_ = 1 - kRounding;
+    recompute_cheap_values();
     const auto seconds_of = [&](int group) { return cost_or_infinite(group); };
     hand_over_concats(groups, seconds_of);
     groups.find_chain();
@@ -329,7 +332,7 @@ class Fuser {
     double after = 0;
     for (const int at : touched)
       if (groups[at].alive && after <= before) after += cost_or_infinite(at);
-    if (after > before) {
+    if (after > before * most_after_recompute_) {
       groups.restore(std::move(saved));
       return false;
     }
@@ -430,6 +433,8 @@ class Fuser {
   std::vector<Known> seconds_;        ///< by group
   llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
   Cones cones_;
+  /// Of what it took before, what may be taken once a value is recomputed.
+  double most_after_recompute_ = 1;
   MergeQueue queue_;
 };
 

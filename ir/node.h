@@ -147,8 +147,8 @@ struct GraphData {
   }
 
  private:
-  /// Makes the node of `draft`, which is not there yet.
   const Node* find(const NodeDraft& draft, std::uint64_t hash) const;
+  /// Makes the node of `draft`, which is not there yet.
   const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;

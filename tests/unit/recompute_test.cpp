@@ -97,5 +97,43 @@ graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: 
   EXPECT_LE(reads, 3 * 128 * 197 * 768 + 768 + 4 * 128 * 769);
 }
 
+/// Two results that become one kernel late read between them most of what a value is made of.
+TEST(RecomputeTest, WhatKernelsThatJoinedLateReadAnyway) {
+  const Program program = plan(parse(R"(
+graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q: bf16[128, 512, 64], u: f32[512], v: f32[512]) {
+  pf = cast p {to = f32}
+  qf = cast q {to = f32}
+  af = cast a {to = f32}
+  both = add pf, qf
+  is_low = le both, 0
+  sum = add af, g
+  w = where is_low, 0.5, sum
+  wq = mul w, qf
+  s1 = sum wq {axes = [2]}
+  s2 = sum w {axes = [2]}
+  wp = mul w, pf
+  s3 = sum wp {axes = [2]}
+  m1 = mul s1, u
+  g1 = reshape m1 {shape = [128, 32, 16]}
+  t1 = sum g1 {axes = [2], keep = true}
+  e1 = broadcast_to t1 {shape = [128, 32, 16]}
+  r1 = reshape e1 {shape = [128, 512, 1]}
+  m3 = mul s3, v
+  g3 = reshape m3 {shape = [128, 32, 16]}
+  t3 = sum g3 {axes = [2], keep = true}
+  e3 = broadcast_to t3 {shape = [128, 32, 16]}
+  r3 = reshape e3 {shape = [128, 512, 1]}
+  x1 = mul qf, r1
+  y1 = add w, x1
+  z1 = cast y1 {to = bf16}
+  x3 = mul pf, r3
+  y3 = add w, x3
+  z3 = cast y3 {to = bf16}
+  return z1, z3, s2
+})"),
+                               *find_target("h200"), {}, {});
+  EXPECT_LT(temporary_bytes(program), 4 * 128 * 512 * 64) << "w is not stored";
+}
+
 }  // namespace
 }  // namespace sinter
