@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "ir/op.h"
 #include "ir/print.h"
 

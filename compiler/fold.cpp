@@ -28,12 +28,10 @@ using Literals = llvm::SmallVector<Literal, 3>;
 
 /// The numbers that all operands are; nullopt if any is not known.
 std::optional<Literals> uniform_operands(const Node& node) {
+  const auto is_number = [](const Node* operand) { return is_uniform(*operand); };
+  if (!std::ranges::all_of(node.operands, is_number)) return std::nullopt;
   Literals result;
-  for (const Node* operand : node.operands) {
-    const std::optional<Literal> value = uniform_value(*operand);
-    if (!value) return std::nullopt;
-    result.push_back(*value);
-  }
+  for (const Node* operand : node.operands) result.push_back(*uniform_value(*operand));
   return result;
 }
 
@@ -115,7 +113,7 @@ std::optional<Literal> known_value(const Node& node) {
 }  // namespace
 
 std::optional<Literal> uniform_value(const Node& node) {
-  if (node.op != Op::constant && node.op != Op::full) return std::nullopt;
+  if (!is_uniform(node)) return std::nullopt;
   const Literal& literal = attribute(node, "value").literal;
   // A recorded `full` of a half keeps the number as it was written.
   return is_narrow(node.dtype) ? cast_literal(literal, node.dtype) : literal;
@@ -150,8 +148,8 @@ const Node* fold_node(GraphData& graph, const Node* node) {
   return make_uniform(graph, node->shape, *value, node->dtype, graph.location(node));
 }
 
-void fold(GraphData& graph) {
-  rewrite(graph, [&](const Node* node) { return fold_node(graph, node); });
+bool fold(GraphData& graph) {
+  return rewrite(graph, [&](const Node* node) { return fold_node(graph, node); });
 }
 
 }  // namespace sinter

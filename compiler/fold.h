@@ -10,13 +10,16 @@ namespace sinter {
 /// Replaces values that are one known number throughout by `constant` (rank 0) or `full`, where the
 /// device would compute the same bits: exact ops (0 ulp in the table), casts, views, extremes,
 /// sizes that are numbers. Needs: nothing. Guarantees: the result is the same when folded again.
-void fold(GraphData& graph);
+/// True if something was folded.
+bool fold(GraphData& graph);
 
 /// `fold` of one node whose operands are folded already: the number, or `node` itself.
 const Node* fold_node(GraphData& graph, const Node* node);
 
 /// The number that every element of `node` is, in its dtype; nullopt if it is not written down.
 std::optional<Literal> uniform_value(const Node& node);
+/// True if it has one.
+inline bool is_uniform(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
 
 /// The number that a cast of `literal` to `to` gives.
 Literal cast_literal(const Literal& literal, DType to);

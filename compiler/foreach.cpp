@@ -78,24 +78,41 @@ KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys
   return keys.of(request_of(program, kernel, stores));
 }
 
+/// Kernels by a key of what they compute. Those that follow another one's schedules are its like in
+/// all that keys say, so theirs is worked out once.
+template <class Key>
+class Lists {
+ public:
+  void add(const Kernel& kernel, auto key_of) {
+    std::vector<const Kernel*>*& list = by_schedules_[&kernel.candidates.list()];
+    if (!list || kernel.candidates.empty()) list = &by_key_[key_of()];
+    list->push_back(&kernel);
+  }
+  const std::map<Key, std::vector<const Kernel*>>& by_key() const { return by_key_; }
+
+ private:
+  std::map<Key, std::vector<const Kernel*>> by_key_;
+  llvm::DenseMap<const std::vector<Schedule>*, std::vector<const Kernel*>*> by_schedules_;
+};
+
 }  // namespace
 
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
   std::unordered_map<std::uint64_t, std::size_t> roughly_alike;
   for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of_ops(kernel)];
-  std::map<Key, std::vector<const Kernel*>> by_ops;
+  Lists<Key> by_ops;
   for (const Kernel& kernel : program.kernels)
     if (roughly_alike[rough_key_of_ops(kernel)] >= kFewest)
-      by_ops[key_of_ops(kernel)].push_back(&kernel);
+      by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
-  for (const auto& [ops, alike] : by_ops) {
+  for (const auto& [ops, alike] : by_ops.by_key()) {
     if (alike.size() < kFewest) continue;
-    std::map<KernelKey, std::vector<const Kernel*>> by_shapes;
+    Lists<KernelKey> by_shapes;
     for (const Kernel* kernel : alike)
-      by_shapes[key_of_shapes(program, *kernel, keys)].push_back(kernel);
-    for (const auto& [shapes, equal] : by_shapes) {
+      by_shapes.add(*kernel, [&] { return key_of_shapes(program, *kernel, keys); });
+    for (const auto& [shapes, equal] : by_shapes.by_key()) {
       if (equal.size() < kFewestOfAShape) continue;
       for (const Kernel* kernel : equal) first_of[kernel] = equal.front();
     }

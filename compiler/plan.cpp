@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -42,8 +43,9 @@ int count_ops(const GraphData& graph) {
 /// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
 /// changes something early in a long program makes all that follows from it anew.
 void shed(Graph& graph, Passes& passes) {
-  if (graph.data().nodes.size() * 2 <= reachable(graph.data()).size() * 3) return;
-  graph = compact(graph);
+  const std::vector<const Node*> nodes = reachable(graph.data());
+  if (graph.data().nodes.size() * 2 <= nodes.size() * 3) return;
+  graph = compact(graph, nodes);
   passes.go_on_with(graph.data());
 }
 
@@ -63,15 +65,17 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   std::vector<Guard> guards;
   passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
   shed(graph, passes);
-  passes.run("fold", graph, [&] { fold(graph.data()); });
-  shed(graph, passes);
+  bool is_folded = false;
+  passes.run("fold", graph, [&] { is_folded = fold(graph.data()); });
+  if (is_folded) shed(graph, passes);
   passes.run("simplify", graph, [&] { simplify(graph.data()); });
 
   Program program;
   passes.run("fuse", program, [&] {
     // The copy leaves behind what simplifying has put out of use.
-    if (graph.data().nodes.size() > reachable(graph.data()).size()) {
-      graph = compact(graph);
+    const std::vector<const Node*> nodes = reachable(graph.data());
+    if (graph.data().nodes.size() > nodes.size()) {
+      graph = compact(graph, nodes);
       passes.go_on_with(graph.data());
     }
     program = fuse(std::move(graph), target, facts, fusion);

@@ -100,10 +100,11 @@ bool same_type(const Node& a, const Node& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape);
 }
 
-Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
+/// `nodes` are those that can be reached.
+Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
+                std::span<const Node* const> nodes) {
   Copier copier(from, *result);
   result->customs = from.customs;
-  const std::vector<const Node*> nodes = reachable(from);
   result->reserve(nodes.size());
   result->inputs.reserve(from.inputs.size());
   result->outputs.reserve(from.outputs.size());
@@ -128,13 +129,14 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from) {
 }  // namespace
 
 Graph clone(const Graph& graph) {
-  return copy_into(std::make_unique<GraphData>(graph.data().name), graph.data());
+  return copy_into(std::make_unique<GraphData>(graph.data().name), graph.data(),
+                   reachable(graph.data()));
 }
 
-Graph compact(const Graph& graph) {
+Graph compact(const Graph& graph, std::span<const Node* const> reachable) {
   auto result = std::make_unique<GraphData>(graph.data().name);
   result->extents = graph.data().extents;
-  return copy_into(std::move(result), graph.data());
+  return copy_into(std::move(result), graph.data(), reachable);
 }
 
 std::vector<const Node*> reachable(const GraphData& graph) {

@@ -5,6 +5,7 @@
 #include "sinter/graph.h"
 
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace sinter {
@@ -12,11 +13,12 @@ namespace sinter {
 /// A copy of `graph` without the nodes that nothing needs. Inputs (all of them), outputs, updates,
 /// labels and locations are kept. Nothing is shared: other threads may use the original.
 Graph clone(const Graph& graph);
-/// The same, but sharing the extents, so that those that were taken from `graph` fit the copy.
-Graph compact(const Graph& graph);
-
 /// The nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph);
+
+/// A clone that shares the extents, so that those that were taken from `graph` fit the copy.
+Graph compact(const Graph& graph, std::span<const Node* const> reachable);
+inline Graph compact(const Graph& graph) { return compact(graph, reachable(graph.data())); }
 
 /// `node` with other operands of the same types; `node` itself if they are the same nodes.
 const Node* with_operands(GraphData& graph, const Node& node,

@@ -85,14 +85,13 @@ struct ListedRule {
 ListedRule listed(const Rule& rule) {
   for (const Node* operand : rule.from.node()->operands)
     if (!is_wildcard(*operand))
-      return {.rule = &rule, .telling = operand, .is_number = uniform_value(*operand).has_value()};
+      return {.rule = &rule, .telling = operand, .is_number = is_uniform(*operand)};
   return {.rule = &rule};
 }
 
 bool may_fit(const ListedRule& listed, const Node& node) {
   return !listed.telling || std::ranges::any_of(node.operands, [&](const Node* operand) {
-    return listed.is_number ? uniform_value(*operand).has_value()
-                            : operand->op == listed.telling->op;
+    return listed.is_number ? is_uniform(*operand) : operand->op == listed.telling->op;
   });
 }
 

@@ -79,15 +79,13 @@ const Node* skip_inner(GraphData& graph, const Node* node) {
                                  : broadcast_to(from, node->shape).node();
 }
 
-bool is_number(const Node* node) { return uniform_value(*node).has_value(); }
+bool is_number(const Node* node) { return is_uniform(*node); }
 
 /// The operand of a broadcast, or the number that a `full` is: of rank 0, in the compute type.
 const Node* narrowed(GraphData& graph, const Node* operand, bool has_dtype_without) {
   if (operand->op == Op::broadcast_to) return operand->operand(0);
-  const std::optional<Literal> number = uniform_value(*operand);
-  if (!number || operand->op == Op::constant) return operand;
   const DType dtype = has_dtype_without ? info(operand->dtype).compute : operand->dtype;
-  return make_uniform(graph, {}, *number, dtype, graph.location(operand));
+  return make_uniform(graph, {}, *uniform_value(*operand), dtype, graph.location(operand));
 }
 
 /// True if some other operand than `except` is no number and has its dtype.
@@ -147,6 +145,7 @@ const Node* plain_operands(GraphData& graph, const Node* node) {
   llvm::SmallVector<const Node*, 3> operands(node->operands.begin(), node->operands.end());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Node* const before = operands[i];
+    if (before->op != Op::broadcast_to && before->op != Op::full) continue;
     operands[i] = narrowed(graph, before, has_dtype_without(operands, i));
     if (operands[i] == before) continue;
     const ShapeVector shape = broadcast_shapes(info(node->op).name, operands, graph.location(node));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -37,21 +36,30 @@ std::vector<bool> named_constants(const GraphData& graph, const std::vector<bool
   return named;
 }
 
-/// Hands out names, each once.
+/// Fills a list with names, each once.
 class NamePool {
  public:
-  /// `name`, or one like it.
-  std::string give(const std::string& name) {
-    if (taken_.insert(name).second) return name;
+  explicit NamePool(std::vector<std::string>& names) : names_(names) {}
+  /// Adds `name`, or one like it, to the list.
+  void give(const std::string& name) {
+    if (add(name)) return;
     int& number = last_number_.try_emplace(name, 1).first->second;
-    std::string result;
-    do result = fmt::format("{}_{}", name, ++number);
-    while (!taken_.insert(result).second);
-    return result;
+    while (!add(fmt::format("{}_{}", name, ++number))) {
+    }
   }
 
  private:
-  std::unordered_set<std::string> taken_;
+  /// False if it is there already.
+  bool add(const std::string& name) {
+    const std::uint64_t hash = std::hash<std::string>()(name);
+    if (ids_.find(hash, [&](std::uint32_t id) { return names_[id] == name; })) return false;
+    ids_.add(hash, static_cast<std::uint32_t>(names_.size()));
+    names_.push_back(name);
+    return true;
+  }
+
+  std::vector<std::string>& names_;
+  IdTable ids_;  ///< of the names
   std::unordered_map<std::string, int> last_number_;
 };
 
@@ -110,11 +118,11 @@ bool is_inline_literal(const Node& user, std::size_t operand) {
 ValueNames::ValueNames(const GraphData& graph)
     : live_(live_nodes(graph)), by_id_(graph.nodes.size()), names_(1) {
   const std::vector<bool> named = named_constants(graph, live_);
-  NamePool pool;
+  NamePool pool(names_);
   bool are_numbers_taken = false;  // by names that users gave
   const auto give = [&](const Node* node, const std::string& name) {
     by_id_[node->id] = static_cast<std::int32_t>(names_.size());
-    names_.push_back(pool.give(name));
+    pool.give(name);
     are_numbers_taken |= is_numbered_op(names_.back());
   };
   for (const InputInfo& input : graph.inputs) give(input.node, legal_name(input.name));

@@ -7,12 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "ir/adt.h"
 #include "ir/extent.h"
-#include "ir/node_table.h"
+#include "ir/id_table.h"
 #include "ir/op.h"
 #include "ir/slabs.h"
 #include "sinter/custom_op.h"
@@ -82,13 +81,19 @@ class KeyIndex {
  public:
   template <class Item>
   bool contains(const std::vector<Item>& list, Key Item::*field, const Key& key) {
-    for (; indexed_ < list.size(); ++indexed_) keys_.insert(list[indexed_].*field);
-    return keys_.contains(key);
+    for (; indexed_ < list.size(); ++indexed_) ids_.add(hash_of(list[indexed_].*field), indexed_);
+    const auto has_key = [&](std::uint32_t id) { return list[id].*field == key; };
+    return ids_.find(hash_of(key), has_key).has_value();
   }
 
  private:
-  std::unordered_set<Key> keys_;
-  std::size_t indexed_ = 0;
+  /// Mixed, since the hash of a pointer is the pointer.
+  static std::uint64_t hash_of(const Key& key) {
+    return std::hash<Key>()(key) * 0x9e3779b97f4a7c15ULL >> 32;
+  }
+
+  IdTable ids_;
+  std::uint32_t indexed_ = 0;
 };
 
 struct GraphData {
@@ -152,7 +157,7 @@ struct GraphData {
   const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;
-  NodeTable unique_;
+  IdTable unique_;
   std::vector<Location> locations_;  ///< by id
   std::vector<const char*> labels_;  ///< by id, up to the last one that has a label
   KeyIndex<std::string> input_names_;

@@ -111,10 +111,15 @@ void verify_results(const GraphData& graph) {
 /// `named` are the inputs or the outputs.
 template <class Named>
 void verify_names(const std::vector<Named>& named, std::string_view what) {
-  std::unordered_set<std::string_view> names;
-  names.reserve(named.size());
-  for (const Named& one : named)
-    require(names.insert(one.name).second, "two {} are called {}", what, one.name);
+  IdTable known;
+  known.reserve(named.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const std::string& name = named[i].name;
+    const std::uint64_t hash = std::hash<std::string>()(name);
+    require(!known.find(hash, [&](std::uint32_t other) { return named[other].name == name; }),
+            "two {} are called {}", what, name);
+    known.add(hash, static_cast<std::uint32_t>(i));
+  }
 }
 
 [[noreturn]] void throw_internal(const GraphData& graph, std::string_view subject,

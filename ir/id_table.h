@@ -1,4 +1,4 @@
-// Finds the nodes of a graph by their content.
+// Finds the items of a list by their content.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace sinter {
 
-/// The ids of nodes by a hash of their content, which is kept beside them: a search looks at no
-/// node but those of its hash, and growing at none at all.
-class NodeTable {
+/// Places in a list by a hash of what is there, which is kept beside them: a search looks at no
+/// item but those of its hash, and growing at none at all.
+class IdTable {
  public:
   /// The id that was added with `hash` and for which `is_wanted(id)` holds.
   std::optional<std::uint32_t> find(std::uint64_t hash, auto is_wanted) const {
