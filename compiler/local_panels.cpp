@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/parts.h"
+#include "compiler/touched.h"
 #include "compiler/unit_walk.h"
 
 namespace sinter {
@@ -168,6 +169,19 @@ class LocalPanelFinder {
     return stores == 1 && !touched_[member].loaded.contains(whole(buffer));
   }
 
+  /// What members with panels load of `buffer`, once for each place of the text.
+  std::int64_t loaded_elements(int buffer) const {
+    std::int64_t elements = 0;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!has_panels(i)) continue;
+      for (const Value& value : bodies_[i].values)
+        if (value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer)
+          elements +=
+              evaluate(touched_elements(bodies_[i], value).elements, program_.facts.symbols);
+    }
+    return elements;
+  }
+
   void find_arrays() {
     panels_.arrays.clear();
     std::map<int, PanelArray> arrays;
@@ -189,9 +203,9 @@ class LocalPanelFinder {
       }
     }
     for (auto& [buffer, array] : arrays) {
-      if (array.loads + (array.is_written ? 1 : 0) < 2 || unfit.contains(buffer) ||
-          !is_panel_of(array.access))
-        continue;
+      array.loaded = loaded_elements(buffer);
+      const bool saves = array.loaded > (array.is_written ? 0 : panels_.elements(array));
+      if (!saves || unfit.contains(buffer) || !is_panel_of(array.access)) continue;
       bool is_read_apart = false;
       bool is_written_apart = false;
       for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -205,8 +219,10 @@ class LocalPanelFinder {
       panels_.arrays.push_back(array);
     }
     // Where not all of them find a place, those that are read most often come first.
-    std::ranges::stable_sort(panels_.arrays, std::greater<>(), [](const PanelArray& array) {
-      return array.loads + (!array.is_written ? -1 : array.is_in_memory ? 0 : 1);
+    std::ranges::stable_sort(panels_.arrays, std::greater<>(), [&](const PanelArray& array) {
+      const auto loads =
+          static_cast<double>(array.loaded) / static_cast<double>(panels_.elements(array));
+      return loads + (!array.is_written ? -1 : array.is_in_memory ? 0 : 1);
     });
   }
 

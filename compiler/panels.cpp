@@ -86,9 +86,11 @@ class PanelFinder {
         if (loaded.insert(access.buffer).second) ++known->second.loads;
       }
     }
-    for (const auto& [buffer, array] : arrays)
-      if (array.loads > 1 && !unfit.contains(buffer) && is_panel(panels_, array.access))
-        panels_.arrays.push_back(array);
+    for (auto& [buffer, array] : arrays) {
+      if (array.loads < 2 || unfit.contains(buffer) || !is_panel(panels_, array.access)) continue;
+      array.loaded = panels_.elements(array) * array.loads;
+      panels_.arrays.push_back(array);
+    }
     // Where not all of them find a place, those that are read most often come first.
     std::ranges::stable_sort(panels_.arrays, std::greater<>(), &PanelArray::loads);
   }
@@ -187,8 +189,10 @@ std::int64_t Panels::bytes() const {
 std::int64_t Panels::bytes_saved() const {
   std::int64_t bytes = 0;
   for (const PanelArray& array : arrays) {
-    const int times = array.loads + (!array.is_written ? -1 : array.is_in_memory ? 0 : 1);
-    bytes += elements(array) * size_of(array.access.dtype) * times;
+    const std::int64_t moved_anyway = !array.is_written    ? elements(array)
+                                      : array.is_in_memory ? 0
+                                                           : -elements(array);
+    bytes += (array.loaded - moved_anyway) * size_of(array.access.dtype);
   }
   return bytes;
 }

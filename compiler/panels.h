@@ -24,6 +24,7 @@ namespace sinter {
 struct PanelArray {
   PanelAccess access;            ///< where its elements are
   int loads = 0;                 ///< members that load it
+  std::int64_t loaded = 0;       ///< elements, by all of them
   std::int64_t per_channel = 1;  ///< elements that a panel has of each channel
   /// Local panels: a member makes it, in the panel instead of in memory, or in both.
   bool is_written = false;

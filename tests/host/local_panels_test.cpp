@@ -1,0 +1,66 @@
+// Panels that a block takes through several phases by itself: the oracle's bounds, the bits of the
+// unfused graph and of every other schedule, and the bytes that are counted.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <tuple>
+
+#include "tests/support/panel_graphs.h"
+#include "tests/support/run.h"
+
+namespace sinter::test {
+namespace {
+
+/// Expects one launch that moves no more than `most` times the least bytes, whose schedule says
+/// `what`.
+void run(const std::string& text, const std::string& what, double most) {
+  const RunResult result = run_and_check(text, {}, {.replay = false});
+  ASSERT_EQ(result.report.kernels.size(), 1U);
+  const KernelReport& kernel = result.report.kernels[0];
+  EXPECT_NE(kernel.schedule.find("local panels of "), std::string::npos) << kernel.schedule;
+  EXPECT_NE(kernel.schedule.find(what), std::string::npos) << kernel.schedule;
+  EXPECT_LE(kernel.bytes_read + kernel.bytes_written, most * double(kernel.minimal_bytes));
+}
+
+/// Channels of odd extents, of which some make a multiple of 16 bytes; with and without a result
+/// that later places are read of.
+class MirroredChannels : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(MirroredChannels, AreReadOnce) {
+  const auto& [dtype, returns_inside] = GetParam();
+  run(mirrored_instance_norm(dtype, 144, 31, returns_inside ? 40 : 33, returns_inside), " unit",
+      1.01);
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, MirroredChannels,
+                         testing::Combine(testing::Values("f16", "bf16", "f32", "f64"),
+                                          testing::Bool()));
+
+/// What one phase makes of three arrays stays in shared memory; sums over all images come behind a
+/// barrier.
+TEST(LocalPanels, OfImagesKeepWhatIsMadeOfThem) {
+  run(group_norm_backward(129, 8, 4, 49), " unit", 1.05);
+}
+
+TEST(LocalPanels, OfChannelsKeepAllImages) {
+  run(R"(
+graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1, 1]) {
+  x = concat a, b {axis = 1}
+  h = cast x {to = f32}
+  v, m = var_mean h {axes = [0, 2, 3], correction = 0, keep = true}
+  d = sub h, m
+  e = add v, 1e-5
+  r = rsqrt e
+  n = mul d, r
+  q = mul n, w
+  y = relu q
+  p = mean y {axes = [2, 3]}
+  return x, p
+})",
+      " channel", 1.05);
+}
+
+}  // namespace
+}  // namespace sinter::test
