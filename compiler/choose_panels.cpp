@@ -289,6 +289,9 @@ class PanelChooser {
       const bool has_panels = member.part == PanelMember::Part::panels;
       if (!has_panels && (chosen.rounds == 1 || member.part != PanelMember::Part::channels))
         continue;
+      if (has_panels && member.walk.strip > 0)
+        best_->schedule.members[i].strips = {.channels = static_cast<int>(member.walk.strip),
+                                             .outer = static_cast<int>(member.walk.strip_outer)};
       if (has_panels && member.walk.rows_of_channel() > 1) {
         // What stands side by side in columns are channels.
         const bool has_columns = members_[i].kind == KernelKind::column_reduce;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/kernel_body.h"
 #include "compiler/parts.h"
 #include "compiler/touched.h"
 #include "compiler/unit_walk.h"
@@ -31,10 +32,17 @@ class LocalPanelFinder {
     walks_.clear();
     accesses_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      walks_.push_back(
-          walk_of_units(members_[i], bodies_[i], schedules_[i], program_.facts, units));
+      const UnitStrips strips = strips_of_units(members_[i], bodies_[i], schedules_[i], units);
+      std::optional<Body> in_order;
+      if (strips.strip > 0)
+        in_order = in_strips(body_of(program_, members_[i]), strips.outer, strips.strip);
+      const Body& body = in_order ? *in_order : bodies_[i];
+      walks_.push_back(walk_of_units(members_[i], body, schedules_[i], program_.facts, units));
       accesses_.emplace_back();
-      if (walks_[i]) accesses_[i] = accesses_in_units(program_, members_[i], bodies_[i], units);
+      if (!walks_[i]) continue;
+      walks_[i]->strip = strips.strip;
+      walks_[i]->strip_outer = strips.outer;
+      accesses_[i] = accesses_in_units(program_, members_[i], body, units);
     }
     return found();
   }

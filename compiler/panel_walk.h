@@ -30,6 +30,9 @@ struct PanelWalk {
   std::int64_t unit_work = 0;
   /// Blocks of each unit, where none goes beyond one anyway; 0: they might.
   std::int64_t unit_blocks = 0;
+  /// Where units are not the first axes: a body in strips (Schedule::strips) has them first.
+  std::int64_t strip = 0;
+  std::int64_t strip_outer = 1;
 
   /// Rows of the body for each channel of a panel.
   std::int64_t rows_of_channel() const { return has_all ? 1 : segments; }

@@ -106,11 +106,32 @@ std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies) {
       if (!body.space.extent(axis).is_number()) break;
       units *= body.space.extent(axis).number();
       if (units > 1) numbers.push_back(units);
+      const std::int64_t alone = body.space.extent(axis).number();
+      if (alone > 1) numbers.push_back(alone);
     }
   }
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
+}
+
+UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedule& schedule,
+                           std::int64_t units) {
+  if (kernel.kind != KernelKind::pointwise || schedule.tile > 0 || kernel.list >= 0 ||
+      !has_numbers(body) || prefix_of(body, units))
+    return {};
+  UnitStrips strips;
+  int axis = 0;
+  for (; axis < body.parallel_axes && body.space.extent(axis).number() != units; ++axis)
+    strips.outer *= body.space.extent(axis).number();
+  if (axis == body.parallel_axes) return {};
+  strips.strip = body.parallel_size().number() / (units * strips.outer);
+  // What is stored must still come in whole sectors, and vectors must not go beyond a strip.
+  constexpr std::int64_t kSector = 32;
+  const bool is_wide = std::ranges::all_of(body.stores, [&](const BodyStore& store) {
+    return strips.strip * size_of(store.node->dtype) % kSector == 0;
+  });
+  return is_wide && strips.strip % schedule.vector == 0 ? strips : UnitStrips{};
 }
 
 std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,

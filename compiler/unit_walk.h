@@ -13,8 +13,18 @@
 
 namespace sinter {
 
-/// The numbers of units that bodies may go through: what their first axes have of places.
+/// The numbers of units that bodies may go through: what their first axes have of places, or one
+/// axis has.
 std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies);
+
+/// The strips in which a pointwise kernel goes through all that one of `units` has before it comes
+/// to the next one, where these are an axis behind others; none: strip is 0.
+struct UnitStrips {
+  std::int64_t strip = 0;
+  std::int64_t outer = 1;
+};
+UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedule& schedule,
+                           std::int64_t units);
 
 /// A kernel that deals out the places of `units` one behind the other; nullopt if its blocks do not
 /// each stay within some of them.
