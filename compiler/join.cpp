@@ -14,6 +14,7 @@
 
 #include "compiler/foreach.h"
 #include "compiler/join_schedules.h"
+#include "compiler/readers.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -68,7 +69,7 @@ class Joiner {
     touched_by_.resize(program_.buffers.size(), -1);
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
     find_followers();
-    find_readers();
+    readers_ = Readers(program_);
     for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
     if (read_large_array_again(program_.kernels))
       for (int first = 0; first < latest(); ++first) unite_for_panels(first);
@@ -88,28 +89,6 @@ class Joiner {
   /// Of what a kernel takes, what keeps the memory busy.
   double moving_seconds(const Kernel& kernel) const {
     return std::min(kernel.seconds - target_.launch_seconds, kernel.bytes / target_.bandwidth);
-  }
-
-  void find_readers() {
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i)
-      for (const int buffer : program_.kernels[i].reads)
-        readers_[buffer].push_back(static_cast<int>(i));
-  }
-
-  /// Buffers that some of `kernels` write and nothing else reads.
-  std::vector<int> inner_of(std::span<const int> kernels) const {
-    std::vector<int> inner;
-    for (const int number : kernels)
-      for (const Store& store : kernel(number).stores) {
-        const Buffer& buffer = program_.buffers[static_cast<std::size_t>(store.buffer)];
-        const auto readers = readers_.find(store.buffer);
-        if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0 &&
-            readers != readers_.end() && std::ranges::all_of(readers->second, [&](int reader) {
-              return std::ranges::find(kernels, reader) != kernels.end();
-            }))
-          inner.push_back(store.buffer);
-      }
-    return inner;
   }
 
   /// What comes right behind a kernel in its list: one of them alone is no reason for a launch, and
@@ -292,20 +271,6 @@ class Joiner {
     return false;
   }
 
-  /// True if one of them may also read what another one has written.
-  bool touch_large_array_again(std::span<const Kernel> kernels) const {
-    if (read_large_array_again(kernels)) return true;
-    std::set<int> read;
-    for (const Kernel& kernel : kernels) read.insert(kernel.reads.begin(), kernel.reads.end());
-    return std::ranges::any_of(kernels, [&](const Kernel& kernel) {
-      return std::ranges::any_of(kernel.stores, [&](const Store& store) {
-        return read.contains(store.buffer) &&
-               bytes_of(program_.buffers[static_cast<std::size_t>(store.buffer)],
-                        program_.facts.symbols) >= kLargeArray;
-      });
-    });
-  }
-
   bool unite(int first, int last, std::vector<int> kernels) {
     Launch all{.sizes = ~0U};
     std::vector<int> phases(kernels.size(), 0);
@@ -356,7 +321,7 @@ class Joiner {
     std::ranges::stable_sort(members, {}, &Kernel::phase);
     std::vector<std::int64_t> elements;
     for (const Kernel& member : members) elements.push_back(elements_of(member));
-    const double saved = with_panels(program_, members, inner_of(kernels),
+    const double saved = with_panels(program_, members, readers_.inner_of(kernels),
                                      joined_candidates(members, elements, target_), target_)
                              .seconds_saved;
     return saved > 0 ? saved : -1;
@@ -438,7 +403,7 @@ class Joiner {
   /// The kernel of `launch`, whose members it takes.
   Kernel joined(const Launch& launch) {
     Kernel result{.kind = KernelKind::joined};
-    result.inner = inner_of(launch.kernels);
+    result.inner = readers_.inner_of(launch.kernels);
     for (const int number : launch.kernels) {
       Kernel& member = result.members.emplace_back(
           std::move(program_.kernels[static_cast<std::size_t>(number)]));
@@ -457,7 +422,7 @@ class Joiner {
     std::vector<std::int64_t> elements;
     for (const Kernel& member : result.members) elements.push_back(elements_of(member));
     std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
-    if (launch.is_cooperative() && touch_large_array_again(result.members)) {
+    if (launch.is_cooperative() && touch_large_array_again(program_, result.members, kLargeArray)) {
       PanelCandidates panels =
           with_panels(program_, result.members, result.inner, std::move(schedules), target_);
       schedules = std::move(panels.schedules);
@@ -514,7 +479,7 @@ class Joiner {
   std::vector<int> member_of_;       ///< likewise, its number among those of its launch
   std::vector<int> launch_of_list_;  ///< the latest one
   std::vector<int> touched_by_;      ///< the latest launch that touches it, by buffer
-  llvm::DenseMap<int, std::vector<int>> readers_;  ///< kernels, by buffer
+  Readers readers_;
 };
 
 }  // namespace

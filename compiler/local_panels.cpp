@@ -32,17 +32,13 @@ class LocalPanelFinder {
     walks_.clear();
     accesses_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const UnitStrips strips = strips_of_units(members_[i], bodies_[i], schedules_[i], units);
-      std::optional<Body> in_order;
-      if (strips.strip > 0)
-        in_order = in_strips(body_of(program_, members_[i]), strips.outer, strips.strip);
-      const Body& body = in_order ? *in_order : bodies_[i];
-      walks_.push_back(walk_of_units(members_[i], body, schedules_[i], program_.facts, units));
+      walks_.emplace_back();
       accesses_.emplace_back();
-      if (!walks_[i]) continue;
-      walks_[i]->strip = strips.strip;
-      walks_[i]->strip_outer = strips.outer;
-      accesses_[i] = accesses_in_units(program_, members_[i], body, units);
+      go_through_units(i, bodies_[i], {}, units);
+      const UnitStrips strips = strips_of_units(members_[i], bodies_[i], schedules_[i], units);
+      if (strips.strip > 0)
+        go_through_units(i, in_strips(body_of(program_, members_[i]), strips.outer, strips.strip),
+                         strips, units);
     }
     return found();
   }
@@ -75,6 +71,22 @@ class LocalPanelFinder {
     std::set<int> stored;
     bool touches(int buffer) const { return loaded.contains(buffer) || stored.contains(buffer); }
   };
+
+  /// A member does as the order in which most of what it accesses belongs to one unit tells.
+  void go_through_units(std::size_t member, const Body& body, UnitStrips strips,
+                        std::int64_t units) {
+    std::optional<PanelWalk> walk =
+        walk_of_units(members_[member], body, schedules_[member], program_.facts, units);
+    if (!walk) return;
+    std::vector<PanelAccess> accesses = accesses_in_units(program_, members_[member], body, units);
+    if (walks_[member] && std::ranges::count(accesses, true, &PanelAccess::is_linear) <=
+                              std::ranges::count(accesses_[member], true, &PanelAccess::is_linear))
+      return;
+    walk->strip = strips.strip;
+    walk->strip_outer = strips.outer;
+    walks_[member] = std::move(walk);
+    accesses_[member] = std::move(accesses);
+  }
 
   int whole(int buffer) const { return whole_of(program_, buffer); }
   const Buffer& memory(int buffer) const {

@@ -20,6 +20,9 @@ struct UnitAxes {
   std::vector<OfUnits> of_units;
 };
 
+/// Of bodies that are looked at; an index space has few more.
+constexpr int kMostAxes = 48;
+
 /// How many of the first axes count `units`, and what is left of the last of them.
 struct Prefix {
   int axes = 0;
@@ -47,7 +50,7 @@ std::optional<Prefix> prefix_of(const Body& body, std::int64_t units) {
 
 std::optional<UnitAxes> unit_axes(const Body& body, std::int64_t units) {
   const std::optional<Prefix> prefix = prefix_of(body, units);
-  if (!prefix) return std::nullopt;
+  if (!prefix || body.space.axis_count() > kMostAxes) return std::nullopt;
   UnitAxes result;
   std::int64_t weight = units;
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
@@ -70,9 +73,34 @@ std::optional<UnitAxes> unit_axes(const Body& body, std::int64_t units) {
   return result;
 }
 
+/// `body`'s axes in those of `axes`, where all `conditions` hold: some have fewer places then.
+std::vector<Index> axes_within(UnitAxes& axes, const std::vector<Condition>& conditions) {
+  std::vector<Index> result = axes.axes;
+  for (const Condition& condition : conditions) {
+    const Index& at = condition.at;
+    if (at.terms.size() != 1 || at.terms[0].atom->kind != IndexAtom::Kind::axis ||
+        !at.terms[0].coefficient.is(1) || !at.constant.is_number() ||
+        !condition.begin.is_number() || !condition.end.is_number())
+      continue;
+    const int axis = at.terms[0].atom->axis;
+    const Extent extent = at.terms[0].atom->divisor;
+    const bool is_of_units = axis < static_cast<int>(axes.of_units.size());
+    if (is_of_units || !extent.is_number() || axes.space.axis_count() >= kMostAxes) continue;
+    const std::int64_t begin =
+        std::max<std::int64_t>(condition.begin.number() - at.constant.number(), 0);
+    const std::int64_t end =
+        std::min(condition.end.number() - at.constant.number(), extent.number());
+    if (begin >= end) continue;
+    result[static_cast<std::size_t>(axis)] =
+        axes.space.add(axes.space.add_axis(end - begin), constant_index(begin));
+  }
+  return result;
+}
+
 /// The size of each unit's piece, where `recorded` is within that of its own unit.
-std::optional<std::int64_t> piece_of(UnitAxes& axes, const Index& recorded) {
-  const Index at = axes.space.substitute(recorded, axes.axes);
+std::optional<std::int64_t> piece_of(UnitAxes& axes, const Index& recorded,
+                                     const std::vector<Condition>& conditions) {
+  const Index at = axes.space.substitute(recorded, axes_within(axes, conditions));
   std::optional<std::int64_t> size;
   Index within = at;
   for (const UnitAxes::OfUnits& own : axes.of_units) {
@@ -117,21 +145,25 @@ std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies) {
 
 UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedule& schedule,
                            std::int64_t units) {
-  if (kernel.kind != KernelKind::pointwise || schedule.tile > 0 || kernel.list >= 0 ||
-      !has_numbers(body) || prefix_of(body, units))
+  const bool has_rows =
+      kernel.kind == KernelKind::row_reduce && has_blocks_apart(kernel, body, schedule);
+  const bool has_elements = kernel.kind == KernelKind::pointwise && schedule.tile == 0;
+  if ((!has_rows && !has_elements) || kernel.list >= 0 || !has_numbers(body) ||
+      body.parallel_axes < 2)
     return {};
-  UnitStrips strips;
-  int axis = 0;
-  for (; axis < body.parallel_axes && body.space.extent(axis).number() != units; ++axis)
+  int axis = 1;
+  UnitStrips strips{.outer = body.space.extent(0).number()};
+  for (; axis < body.parallel_axes && body.space.extent(axis).number() % units != 0; ++axis)
     strips.outer *= body.space.extent(axis).number();
-  if (axis == body.parallel_axes) return {};
+  if (axis == body.parallel_axes || body.parallel_size().is(0)) return {};
   strips.strip = body.parallel_size().number() / (units * strips.outer);
   // What is stored must still come in whole sectors, and vectors must not go beyond a strip.
   constexpr std::int64_t kSector = 32;
   const bool is_wide = std::ranges::all_of(body.stores, [&](const BodyStore& store) {
-    return strips.strip * size_of(store.node->dtype) % kSector == 0;
+    return store.varies || strips.strip * size_of(store.node->dtype) % kSector == 0;
   });
-  return is_wide && strips.strip % schedule.vector == 0 ? strips : UnitStrips{};
+  const bool has_vectors = has_rows || strips.strip % schedule.vector == 0;
+  return is_wide && has_vectors ? strips : UnitStrips{};
 }
 
 std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
@@ -174,11 +206,14 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
 
 std::vector<PanelAccess> accesses_in_units(const Program& program, const Kernel& kernel,
                                            const Body& body, std::int64_t units) {
-  std::optional<UnitAxes> axes = unit_axes(body, units);
   std::vector<PanelAccess> result;
-  if (!axes) return result;
-  const auto add = [&](PanelAccess access, const Index& at) {
-    if (const std::optional<std::int64_t> piece = piece_of(*axes, at)) {
+  std::optional<UnitAxes> shared = unit_axes(body, units);
+  if (!shared) return result;
+  const auto add = [&](PanelAccess access, const Index& at,
+                       const std::vector<Condition>& conditions) {
+    // Axes with fewer places are of one access only.
+    std::optional<UnitAxes> own = conditions.empty() ? std::nullopt : unit_axes(body, units);
+    if (const auto piece = piece_of(own ? *own : *shared, at, conditions)) {
       access.is_linear = true;
       access.channel_stride = *piece;
       access.row_stride = 1;
@@ -187,12 +222,13 @@ std::vector<PanelAccess> accesses_in_units(const Program& program, const Kernel&
   };
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load)
-      add({.buffer = program.buffer_of.lookup(value.node), .dtype = value.dtype}, value.at);
+      add({.buffer = program.buffer_of.lookup(value.node), .dtype = value.dtype}, value.at,
+          value.conditions);
   for (const BodyStore& store : body.stores)
     add({.buffer = kernel.stores[static_cast<std::size_t>(store.request)].buffer,
          .dtype = store.node->dtype,
          .is_store = true},
-        store.at);
+        store.at, store.conditions);
   return result;
 }
 

@@ -17,8 +17,8 @@ namespace sinter {
 /// axis has.
 std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies);
 
-/// The strips in which a pointwise kernel goes through all that one of `units` has before it comes
-/// to the next one, where these are an axis behind others; none: strip is 0.
+/// The strips in which a kernel of rows or single elements goes through all that one of `units` has
+/// before it comes to the next one, where these are an axis behind others; none: strip is 0.
 struct UnitStrips {
   std::int64_t strip = 0;
   std::int64_t outer = 1;

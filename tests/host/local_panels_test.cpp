@@ -62,5 +62,28 @@ graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1
       " channel", 1.05);
 }
 
+/// Rows of heads become heads of rows: what a block has of each head is stored in strips.
+TEST(LocalPanels, OfRowsThatResultsHaveBehindTheirHeads) {
+  run(R"(
+graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
+  h = cast x {to = f32}
+  q = mul h, h
+  m = mean q {axes = [2], keep = true}
+  e = add m, 1e-6
+  r = rsqrt e
+  n = mul h, r
+  c = cast n {to = bf16}
+  g = mul c, w
+  p = permute g {axes = [1, 0, 2]}
+  low = slice p {axis = 2, begin = 0, end = 32, step = 1}
+  high = slice p {axis = 2, begin = 32, end = 64, step = 1}
+  minus = neg high
+  t = concat minus, low {axis = 2}
+  y = add p, t
+  return y
+})",
+      "strips of", 1.01);
+}
+
 }  // namespace
 }  // namespace sinter::test
