@@ -138,6 +138,9 @@ std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies) {
       if (alone > 1) numbers.push_back(alone);
     }
   }
+  // Where units are more, each is so small that a block would have no use for it.
+  constexpr std::int64_t kMostUnits = 1 << 17;
+  std::erase_if(numbers, [](std::int64_t number) { return number > kMostUnits; });
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;

@@ -85,5 +85,42 @@ graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
       "strips of", 1.01);
 }
 
+/// The same of rows that are reduced, of which pieces are read again under conditions; two of them
+/// share what the first one makes of a unit.
+TEST(LocalPanels, OfRowsThatAreReducedBehindTheirHeads) {
+  const auto turned = [](const std::string& from, const std::string& to) {
+    return fmt::format(R"(
+  {1}p = permute {0} {{axes = [1, 0, 2]}}
+  {1}h = cast {1}p {{to = f32}}
+  {1}q = mul {1}h, {1}h
+  {1}m = mean {1}q {{axes = [2], keep = true}}
+  {1}e = add {1}m, 1e-6
+  {1}r = rsqrt {1}e
+  {1}n = mul {1}h, {1}r
+  {1}c = cast {1}n {{to = bf16}}
+  {1}low = slice {1}c {{axis = 2, begin = 0, end = 128, step = 1}}
+  {1}high = slice {1}c {{axis = 2, begin = 128, end = 256, step = 1}}
+  {1}minus = neg {1}high
+  {1}t = concat {1}minus, {1}low {{axis = 2}}
+  {1}y1 = mul {1}c, k
+  {1}y2 = mul {1}t, l
+  {1} = add {1}y1, {1}y2)",
+                       from, to);
+  };
+  run(R"(
+graph turned_rows(x: bf16[499, 8, 256], z: bf16[499, 4, 256], at: i64[499], w: f32[256]) {
+  o = cast at {to = f32}
+  f = reshape o {shape = [499, 1]}
+  a = mul f, w
+  co = cos a
+  k = cast co {to = bf16}
+  si = sin a
+  l = cast si {to = bf16})" +
+          turned("x", "of_x") + turned("z", "of_z") + R"(
+  return k, l, of_x, of_z
+})",
+      "strips of 1", 1.01);
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codegen/emit.h"
+#include "compiler/panels.h"
 #include "compiler/plan.h"
 #include "compiler/unit_walk.h"
 #include "sinter/text.h"
@@ -76,12 +77,27 @@ graph turned(x: bf16[256, 4096], at: i64[256]) {
     EXPECT_FALSE(kernel.schedule.panels.is_local) << to_string(kernel.schedule);
 }
 
-TEST(LocalPanelsTest, UnitsAreWhatTheFirstAxesCount) {
+TEST(LocalPanelsTest, OneArrayOfAPanelMayBeReadInPart) {
+  // Half of what is stored is read again: a panel saves no more than that.
+  Panels panels{.channels = 8, .is_local = true, .has_units = true};
+  PanelArray array{.loaded = 8 * 32, .per_channel = 64, .is_written = true};
+  array.access.dtype = DType::bf16;
+  panels.arrays = {array};
+  EXPECT_EQ(panels.bytes_saved(), 8 * 32 * 2);
+  panels.arrays[0].is_in_memory = false;
+  EXPECT_EQ(panels.bytes_saved(), 8 * (32 + 64) * 2);
+  panels.arrays[0].is_written = false;
+  panels.arrays[0].is_in_memory = true;
+  panels.arrays[0].loaded = 8 * 64 * 2;
+  EXPECT_EQ(panels.bytes_saved(), 8 * 64 * 2);
+}
+
+TEST(LocalPanelsTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
   std::vector<Body> bodies(1);
   for (const int extent : {6, 4, 10}) bodies[0].space.add_axis(extent);
   bodies[0].parallel_axes = 2;
   bodies[0].has_reduced_axis = true;
-  EXPECT_THAT(numbers_of_units(bodies), ElementsAre(6, 24));
+  EXPECT_THAT(numbers_of_units(bodies), ElementsAre(4, 6, 24));
 }
 
 }  // namespace
