@@ -40,8 +40,13 @@ double LocalPanelTime::slower(double ahead) const {
 
 LocalPanelTime::Loads LocalPanelTime::loads_of(const Panels& panels, std::size_t member) const {
   const Schedule& schedule = joined_.members[member];
-  const int at_once = members_[member].kind == KernelKind::column_reduce ? kChunk * schedule.unroll
-                                                                         : schedule.unroll;
+  double at_once = schedule.unroll;
+  if (members_[member].kind == KernelKind::column_reduce) at_once *= kChunk;
+  // A row that stays in registers is loaded at once.
+  if (schedule.resident)
+    at_once = std::ceil(
+        static_cast<double>(evaluate(bodies_[member].reduced_size(), program_.facts.symbols)) /
+        (schedule.threads_per_row * schedule.vector));
   Loads result;
   for (const Value& value : bodies_[member].values) {
     if (value.kind != Value::Kind::load) continue;
