@@ -52,13 +52,11 @@ class JoinedWriter {
       read_once(i);
       unite(sources_[i]);
     }
-    source_.is_cooperative = phases(kernel_) > 1 && !kernel_.has_tail;
-    if (phases(kernel_) > 1) declare_tickets();
-    int barriers = phases(kernel_) - 1;
+    const int barriers = panels_ ? panels_->barriers() : phases(kernel_) - 1;
+    source_.is_cooperative = barriers > 0 && !kernel_.has_tail;
+    if (barriers > 0) declare_tickets();
     if (panels_) {
       write_rounds();
-      const int first = panels_->first_phase_of_rounds();
-      barriers = first + (barriers - first) * schedule_.panels.rounds;
     } else {
       for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
     }
@@ -339,6 +337,15 @@ class JoinedWriter {
       return call(member, block);
     };
     const auto all_blocks = [&](std::size_t member) { return text(sources_[member].grid); };
+    if (panels_->is_local()) {
+      source_.has_barrier = true;
+      panels_->write_local(out_, index_type_, arrays, write_call);
+      for (int step = 0; step <= panels_->steps(); ++step) {
+        if (step > 0) out_.line("grid_barrier(tickets);");
+        panels_->write_step(out_, step, index_type_, write_call, all_blocks);
+      }
+      return;
+    }
     const auto work = [&] {
       for (int phase = 0; phase < phases(kernel_); ++phase) {
         const bool is_in_first_round =

@@ -251,7 +251,7 @@ std::string KernelWriter::parameters() {
   for (auto& [argument, name] : scratch_) add(std::move(argument), name);
   for (const auto& [buffer, name] : kept_)
     parameters.push_back(
-        fmt::format("const {}* {}",
+        fmt::format("{}{}* {}", written_to_shared_.contains(buffer) ? "" : "const ",
                     info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, name));
   if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
@@ -303,14 +303,20 @@ void KernelWriter::become_member(std::set<int> exchanged) {
   exchanged_ = std::move(exchanged);
 }
 
-void KernelWriter::read_from_shared(int buffer, const Index& at) {
+void KernelWriter::read_from_shared(int buffer, const std::optional<Index>& at) {
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
   kept_[buffer] = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
   for (Value& value : body.values) {
     if (value.kind != Value::Kind::load || program.buffer_of.lookup(value.node) != buffer) continue;
-    value.at = at;
+    if (at) value.at = *at;
     value.aligned = kWellAligned;
   }
+}
+
+void KernelWriter::write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory) {
+  const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
+  kept_[buffer] = names_.take((is_anonymous_ ? "array" : program.name_of(memory)) + "_kept");
+  written_to_shared_[buffer] = {at, is_in_memory};
 }
 
 std::string KernelWriter::size_text(Extent size) {

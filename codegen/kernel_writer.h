@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,7 +50,7 @@ struct MemberFunction {
   std::string code;                ///< the text without its comments and name
   Source source;                   ///< without a text of its own
   std::vector<std::string> names;  ///< of the arguments
-  std::vector<int> kept;           ///< buffers that it reads from shared memory, behind these
+  std::vector<int> kept;           ///< buffers that it has in shared memory, behind these
   std::string_view index_type;     ///< of the number of the block, its last parameter
 };
 
@@ -178,9 +179,11 @@ class KernelWriter {
   /// To be called after it: names do not tell what is recorded, so that members which run the same
   /// code have the same text.
   void become_anonymous() { is_anonymous_ = true; }
-  /// From here on loads of `buffer` are from shared memory, where the element is `at`: the member
-  /// has a pointer to where that begins as a parameter of its own.
-  void read_from_shared(int buffer, const Index& at);
+  /// From here on loads of `buffer` are from shared memory, where the element is `at`, or where it
+  /// is in memory: the member has a pointer to where that begins as a parameter of its own.
+  void read_from_shared(int buffer, const std::optional<Index>& at);
+  /// Stores to `buffer` go there too, or not to memory at all.
+  void write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory);
   /// `size` as an expression: a parameter in a kernel of a list.
   std::string size_text(Extent size);
   /// True if `size` is a number in the text.
@@ -199,6 +202,13 @@ class KernelWriter {
   struct LoadForm {
     Access access;
     std::string step;
+  };
+
+  /// Where a store goes: to memory, to shared memory, or to both.
+  struct Destination {
+    std::string name;
+    Index at;
+    bool is_shared = false;
   };
 
   const GraphData& graph() const { return program.graph->data(); }
@@ -247,14 +257,15 @@ class KernelWriter {
   /// Calls `write` inside an `if` where `store` has conditions.
   void write_if(const BodyStore& store, bool at_element, const std::function<void()>& write);
   void write_store(const BodyStore& store, const std::string& vector, const std::string& count);
-  void write_vector_store(const BodyStore& store, const std::string& vector,
+  void write_vector_store(const BodyStore& store, const Destination& to, const std::string& vector,
                           const std::string& count);
-  void write_elements_of(const BodyStore& store, const std::string& vector,
+  void write_elements_of(const BodyStore& store, const Destination& to, const std::string& vector,
                          const std::string& count);
   bool is_same_along_vector(const Condition& condition) const;
   bool is_at_first(const Condition& condition) const;
   void write_row_store(const BodyStore& store);
   void count_store(const BodyStore& store);
+  std::vector<Destination> destinations_of(const BodyStore& store);
   enum class Does : std::uint8_t { load, store };
   /// Remembers that an element of `buffer`, or a whole vector of them, is accessed at once.
   void note_access(Does what, int buffer, bool is_vector);
@@ -289,7 +300,13 @@ class KernelWriter {
   bool is_anonymous_ = false;
   std::vector<std::pair<Extent, std::string>> sizes_;  ///< that are parameters
   std::set<int> exchanged_;
-  std::map<int, std::string> kept_;  ///< buffer that is read from shared memory → parameter
+  std::map<int, std::string> kept_;  ///< buffer that is in shared memory → parameter
+  /// Of what is written there.
+  struct WrittenToShared {
+    std::optional<Index> at;
+    bool is_in_memory = true;
+  };
+  std::map<int, WrittenToShared> written_to_shared_;
   std::vector<std::string> parameter_names_;
 };
 

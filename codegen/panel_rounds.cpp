@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/kernel_body.h"
+#include "compiler/local_panels.h"
 #include "compiler/target.h"
 #include "sinter/error.h"
 
@@ -27,15 +28,18 @@ PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Sch
       chosen_(schedule.panels) {
   std::vector<Body> bodies;
   for (const Kernel& member : kernel.members) bodies.push_back(body_of(program, member));
-  std::optional<Panels> found = find_panels(program, kernel.members, bodies, schedule.members);
+  std::optional<Panels> found =
+      chosen_.is_local ? find_local_panels(program, kernel.members, bodies, kernel.inner,
+                                           schedule.members, chosen_.units)
+                       : find_panels(program, kernel.members, bodies, schedule.members);
   ensure(found.has_value(), "kernel " + kernel.name + " is to keep panels, but has none");
-  panels_ = std::move(*found);
+  panels_ = with_aligned_arrays(std::move(*found), chosen_.channels);
   panels_.arrays.resize(static_cast<std::size_t>(chosen_.arrays));
   groups_per_round_ = (groups() + chosen_.rounds - 1) / chosen_.rounds;
   std::int64_t begin = 0;
   for (const PanelArray& array : panels_.arrays) {
     copies_.push_back({copy_of(panels_, array, chosen_.channels, program.facts.alignment), begin});
-    const std::int64_t places = chosen_.channels * panels_.segments * panels_.rows;
+    const std::int64_t places = chosen_.channels * array.per_channel;
     begin += (places * size_of(array.access.dtype) + 15) / 16 * 16;
   }
 }
@@ -49,17 +53,21 @@ void PanelRounds::read_from_panels(KernelWriter& writer, std::size_t member) con
   const PanelMember& own = panels_.members[member];
   if (own.part != PanelMember::Part::panels) return;
   for (const PanelArray& array : panels_.arrays) {
+    const int buffer = array.access.buffer;
+    if (std::ranges::find(writer.kernel.stores, buffer, &Store::buffer) !=
+        writer.kernel.stores.end())
+      writer.write_to_shared(buffer, place_of(array, writer, own.walk), array.is_in_memory);
     const bool is_loaded = std::ranges::any_of(writer.body.values, [&](const Value& value) {
-      return value.kind == Value::Kind::load &&
-             program_.buffer_of.lookup(value.node) == array.access.buffer;
+      return value.kind == Value::Kind::load && program_.buffer_of.lookup(value.node) == buffer;
     });
     if (!is_loaded) continue;
-    writer.read_from_shared(array.access.buffer, place_of(array, writer, own.walk));
+    writer.read_from_shared(buffer, place_of(array, writer, own.walk));
   }
 }
 
-Index PanelRounds::place_of(const PanelArray& array, KernelWriter& writer,
-                            const PanelWalk& walk) const {
+std::optional<Index> PanelRounds::place_of(const PanelArray& array, KernelWriter& writer,
+                                           const PanelWalk& walk) const {
+  if (panels_.has_units) return std::nullopt;
   IndexSpace& space = writer.body.space;
   const bool across = array.has_neighbouring_channels();
   const std::int64_t segment = chosen_.channels * panels_.rows;
@@ -85,10 +93,14 @@ std::string PanelRounds::pointer(int buffer, std::size_t member) const {
   const PanelArray& array = array_of(buffer);
   const Copy& copy = copies_[static_cast<std::size_t>(&array - panels_.arrays.data())];
   const std::int64_t shift =
-      chosen_.channels * (array.has_neighbouring_channels() ? 1 : panels_.rows);
+      chosen_.channels * (panels_.has_units                   ? array.per_channel
+                          : array.has_neighbouring_channels() ? 1
+                                                              : panels_.rows);
   const PanelWalk& walk = panels_.members[member].walk;
   const std::string_view number = walk.is_merged && walk.segments == 1 ? "number" : "group";
-  return fmt::format("reinterpret_cast<const {}*>(panel{}) - {} * {}",
+  const bool is_written = array.is_written && std::ranges::count(kernel_.members[member].stores,
+                                                                 buffer, &Store::buffer) > 0;
+  return fmt::format("reinterpret_cast<{}{}*>(panel{}) - {} * {}", is_written ? "" : "const ",
                      info(array.access.dtype).c_name,
                      copy.begin == 0 ? "" : fmt::format(" + {}", copy.begin), number, shift);
 }
@@ -96,6 +108,7 @@ std::string PanelRounds::pointer(int buffer, std::size_t member) const {
 std::vector<Argument> PanelRounds::arguments() const {
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (panels_.arrays[i].is_written) continue;
     const PanelAccess& access = panels_.arrays[i].access;
     arguments.push_back({.kind = Argument::Kind::buffer,
                          .index = access.buffer,
@@ -118,6 +131,7 @@ void PanelRounds::declare(SourceWriter& out, Source& source) const {
     source.vector_bytes =
         std::max(source.vector_bytes, copies_[i].vector * size_of(panels_.arrays[i].access.dtype));
   out.line(fmt::format("unsigned char* const panels = shared_memory() + {};", begin));
+  if (is_local()) return;
   out.line("// Blocks that have more panels than places fill the last place again in each phase.");
   out.line(
       fmt::format("const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * {}) >= {};",
@@ -127,11 +141,26 @@ void PanelRounds::declare(SourceWriter& out, Source& source) const {
 Extent PanelRounds::bytes_read() const {
   Extent bytes = 0;
   for (const PanelArray& array : panels_.arrays)
-    bytes = bytes + Extent(panels_.elements() * std::int64_t{size_of(array.access.dtype)});
+    if (!array.is_written)
+      bytes = bytes + Extent(panels_.elements(array) * std::int64_t{size_of(array.access.dtype)});
   return bytes;
 }
 
+bool PanelRounds::copies() const {
+  return std::ranges::any_of(panels_.arrays,
+                             [](const PanelArray& array) { return !array.is_written; });
+}
+
+int PanelRounds::steps() const { return *std::ranges::max_element(panels_.steps); }
+
+int PanelRounds::barriers() const {
+  if (is_local()) return steps();
+  const int first = panels_.first_of_rounds;
+  return first + (kernel_.members.back().phase - first) * chosen_.rounds;
+}
+
 std::string PanelRounds::function(std::string_view index_type) const {
+  if (!copies()) return {};
   SourceWriter out(1);
   std::vector<std::string> parameters;
   // Rests that are on their way at once, up to what registers have place for.
@@ -146,6 +175,7 @@ std::string PanelRounds::function(std::string_view index_type) const {
     at_once = 0;
   };
   for (std::size_t i = 0; i < copies_.size(); ++i) {
+    if (panels_.arrays[i].is_written) continue;
     const PanelAccess& access = panels_.arrays[i].access;
     const Copy& copy = copies_[i];
     const std::string_view type = info(access.dtype).c_name;
@@ -176,10 +206,12 @@ std::string PanelRounds::function(std::string_view index_type) const {
   parameters.push_back(fmt::format("const {} group", index_type));
   std::vector<std::string> names;
   for (const PanelArray& array : panels_.arrays)
-    names.push_back(
-        program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
-  const std::string head = fmt::format("// keeps {} of {} channels of {} for all phases\n",
-                                       chosen_.channels, panels_.channels, fmt::join(names, ", "));
+    if (!array.is_written)
+      names.push_back(
+          program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
+  const std::string head =
+      fmt::format("// keeps {} of {} {} of {} for all phases\n", chosen_.channels, panels_.channels,
+                  panels_.has_units ? "units" : "channels", fmt::join(names, ", "));
   // Called rather than written out wherever it is: compilers would keep what all calls have in
   // common in registers, through all members.
   return head + fmt::format(
@@ -252,6 +284,40 @@ std::string PanelRounds::block_of_round(std::size_t member) const {
   return fmt::format("round * {} + block", blocks_per_round(member));
 }
 
+void PanelRounds::write_loop(SourceWriter& out, std::string_view index_type, std::string_view block,
+                             const std::string& count, const std::function<void()>& body) const {
+  out.block(fmt::format("for ({0} {1} = static_cast<{0}>(blockIdx.x); {1} < {2}; {1} += "
+                        "static_cast<{0}>(gridDim.x))",
+                        index_type, block, count),
+            body);
+}
+
+void PanelRounds::write_local(SourceWriter& out, std::string_view index_type,
+                              std::span<const std::string> arrays, const Call& call) const {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < kernel_.members.size(); ++i)
+    if (panels_.members[i].part == PanelMember::Part::panels) members.push_back(i);
+  write_loop(out, index_type, "item", std::to_string(panels_per_round()), [&] {
+    out.line(fmt::format("const {} outer = item / {};", index_type, groups()));
+    out.line(fmt::format("const {} group = item % {};", index_type, groups()));
+    out.line("unsigned char* const panel = panels;");
+    if (copies())
+      out.line(fmt::format("{}_keep({}, panel, outer, group);", entry_, fmt::join(arrays, ", ")));
+    write_panel(out, members, index_type, call);
+  });
+}
+
+void PanelRounds::write_step(
+    SourceWriter& out, int step, std::string_view index_type, const Call& call,
+    const std::function<std::string(std::size_t member)>& all_blocks) const {
+  for (std::size_t i = 0; i < kernel_.members.size(); ++i)
+    if (panels_.steps[i] == step && panels_.members[i].part != PanelMember::Part::panels)
+      write_loop(out, index_type, "block", all_blocks(i), [&] {
+        out.line(call(i, "block"));
+        out.line("block_barrier();");
+      });
+}
+
 void PanelRounds::write_others(
     SourceWriter& out, int phase, std::string_view index_type, const Call& call,
     const std::function<std::string(std::size_t member)>& all_blocks) const {
@@ -263,16 +329,12 @@ void PanelRounds::write_others(
     const std::string text = call(i, is_whole ? "block" : block_of_round(i));
     const std::string count = is_whole ? blocks : std::to_string(blocks_per_round(i));
     const auto loop = [&] {
-      out.block(fmt::format("for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
-                            "static_cast<{0}>(gridDim.x))",
-                            index_type, count),
-                [&] {
-                  const bool may_end = !is_whole && groups_per_round_ * chosen_.rounds != groups();
-                  if (may_end)
-                    out.line(fmt::format("if ({} >= {}) break;", block_of_round(i), blocks));
-                  out.line(text);
-                  out.line("block_barrier();");
-                });
+      write_loop(out, index_type, "block", count, [&] {
+        const bool may_end = !is_whole && groups_per_round_ * chosen_.rounds != groups();
+        if (may_end) out.line(fmt::format("if ({} >= {}) break;", block_of_round(i), blocks));
+        out.line(text);
+        out.line("block_barrier();");
+      });
     };
     if (is_whole && has_rounds())
       out.block(fmt::format("if (round == {})",

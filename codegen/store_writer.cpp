@@ -9,8 +9,22 @@
 namespace sinter {
 
 void KernelWriter::count_store(const BodyStore& store) {
+  const auto shared = written_to_shared_.find(buffer_of(store));
+  if (shared != written_to_shared_.end() && !shared->second.is_in_memory) return;
   source.traffic.bytes_written = source.traffic.bytes_written +
                                  stored_elements(body, store) * Extent(size_of(store.node->dtype));
+}
+
+std::vector<KernelWriter::Destination> KernelWriter::destinations_of(const BodyStore& store) {
+  const int buffer = buffer_of(store);
+  std::vector<Destination> result;
+  const auto shared = written_to_shared_.find(buffer);
+  if (shared == written_to_shared_.end() || shared->second.is_in_memory)
+    result.push_back({.name = buffer_name(buffer, true), .at = store.at});
+  if (shared != written_to_shared_.end())
+    result.push_back(
+        {.name = kept_.at(buffer), .at = shared->second.at.value_or(store.at), .is_shared = true});
+  return result;
 }
 
 void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
@@ -18,19 +32,20 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   const std::string& call = tile_calls_[static_cast<std::size_t>(&store - body.stores.data())];
   if (!call.empty()) return out.line(fmt::format(fmt::runtime(call), vector));
   count_store(store);
-  if (std::ranges::any_of(store.conditions,
-                          [&](const Condition& condition) { return is_at_first(condition); })) {
-    const std::string to = buffer_name(buffer_of(store), true);
-    note_access(Does::store, buffer_of(store), false);
-    write_if(store, false, [&] {
-      out.line(fmt::format("store({}, {}, {}[0]);", to, text(store.at, false), vector));
-    });
-  } else if (std::ranges::all_of(store.conditions, [&](const Condition& condition) {
-               return is_same_along_vector(condition);
-             })) {
-    write_if(store, false, [&] { write_vector_store(store, vector, count); });
-  } else {
-    write_elements_of(store, vector, count);
+  for (const Destination& to : destinations_of(store)) {
+    if (std::ranges::any_of(store.conditions,
+                            [&](const Condition& condition) { return is_at_first(condition); })) {
+      note_access(Does::store, buffer_of(store), false);
+      write_if(store, false, [&] {
+        out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
+      });
+    } else if (std::ranges::all_of(store.conditions, [&](const Condition& condition) {
+                 return is_same_along_vector(condition);
+               })) {
+      write_if(store, false, [&] { write_vector_store(store, to, vector, count); });
+    } else {
+      write_elements_of(store, to, vector, count);
+    }
   }
 }
 
@@ -47,18 +62,18 @@ void KernelWriter::write_to_tile(int store, std::string call) {
   tile_calls_[static_cast<std::size_t>(store)] = std::move(call);
 }
 
-void KernelWriter::write_vector_store(const BodyStore& store, const std::string& vector,
-                                      const std::string& count) {
+void KernelWriter::write_vector_store(const BodyStore& store, const Destination& destination,
+                                      const std::string& vector, const std::string& count) {
   const int buffer = buffer_of(store);
-  const Index& at = store.at;
-  const std::string to = buffer_name(buffer, true);
+  const auto& [to, at, is_shared] = destination;
   const std::string where = text(at, false);
   const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
   const std::optional<Extent> step =
       vector_axis < 0 ? std::optional<Extent>(0)
                       : step_along(at, vector_axis, schedule.vector, program.facts);
-  const bool is_wide = schedule.vector > 1 && step && step->is(1) &&
-                       is_wide_aligned(at, store.node->dtype, buffer, store.aligned);
+  const bool is_wide =
+      schedule.vector > 1 && step && step->is(1) &&
+      is_wide_aligned(at, store.node->dtype, buffer, is_shared ? kWellAligned : store.aligned);
   note_access(Does::store, buffer, is_wide);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
@@ -71,13 +86,12 @@ void KernelWriter::write_vector_store(const BodyStore& store, const std::string&
     out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
                          text(*step), vector, some));
   } else {
-    write_elements_of(store, vector, count);
+    write_elements_of(store, destination, vector, count);
   }
 }
 
-void KernelWriter::write_elements_of(const BodyStore& store, const std::string& vector,
-                                     const std::string& count) {
-  const std::string to = buffer_name(buffer_of(store), true);
+void KernelWriter::write_elements_of(const BodyStore& store, const Destination& to,
+                                     const std::string& vector, const std::string& count) {
   note_access(Does::store, buffer_of(store), false);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
@@ -87,7 +101,7 @@ void KernelWriter::write_elements_of(const BodyStore& store, const std::string& 
     out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
       const std::string guard =
           guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
-      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to, text(store.at, true), vector));
+      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to.name, text(to.at, true), vector));
     });
   };
   const std::string first = condition_of_vectors(store.conditions);
@@ -101,8 +115,9 @@ void KernelWriter::write_element_store(const BodyStore& store, const std::string
   count_store(store);
   note_access(Does::store, buffer_of(store), false);
   write_if(store, false, [&] {
-    out.line(fmt::format("store({}, {}, {});", buffer_name(buffer_of(store), true),
-                         text(store.at, false), in_memory(store.node->dtype, value)));
+    for (const Destination& to : destinations_of(store))
+      out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
+                           in_memory(store.node->dtype, value)));
   });
 }
 
@@ -114,8 +129,8 @@ void KernelWriter::write_row_store(const BodyStore& store) {
     count_store(store);
     note_access(Does::store, buffer, false);
     write_if(store, false, [&] {
-      out.line(fmt::format("store({}, {}, {});", buffer_name(buffer, true), text(store.at, false),
-                           value));
+      for (const Destination& to : destinations_of(store))
+        out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false), value));
     });
     return;
   }

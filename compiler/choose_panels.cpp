@@ -5,9 +5,12 @@
 
 #include "compiler/column_pieces.h"
 #include "compiler/cost.h"
+#include "compiler/local_panel_time.h"
+#include "compiler/local_panels.h"
 #include "compiler/panels.h"
 #include "compiler/tiles.h"
 #include "compiler/tree.h"
+#include "compiler/unit_walk.h"
 
 namespace sinter {
 
@@ -38,30 +41,50 @@ constexpr double kBanksFaster = 6.5;
 class PanelChooser {
  public:
   PanelChooser(const Program& program, std::span<const Kernel> members,
-               std::span<const Body> bodies, const Schedule& joined, const Target& target)
-      : program_(program), members_(members), bodies_(bodies), joined_(joined), target_(target) {}
+               std::span<const Body> bodies, std::span<const int> inner, const Schedule& joined,
+               const Target& target)
+      : program_(program),
+        members_(members),
+        bodies_(bodies),
+        inner_(inner),
+        joined_(joined),
+        target_(target) {}
 
-  std::optional<PanelChoice> choose() {
-    const std::optional<Panels> panels = find_panels(program_, members_, bodies_, joined_.members);
-    if (!panels) return std::nullopt;
+  std::vector<PanelChoice> choose() {
     const std::optional<std::int64_t> own = own_shared_bytes();
-    if (!own) return std::nullopt;
-    const std::int64_t reserved = *own;
-    // Whatever stays in memory is worked on by as few threads.
-    moved_ = static_cast<double>(panels->bytes());
-    Panels some = *panels;
-    for (; !some.arrays.empty() && !reads_again(some); some.arrays.pop_back())
-      for (std::int64_t channels = some.channels; channels > 0; --channels) {
-        if (some.channels % channels != 0 || !suits(some, channels)) continue;
-        for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
-          consider(some, channels, blocks, reserved);
-      }
-    if (choices_.empty()) return std::nullopt;
-    const double seconds = seconds_without_panels(bodies_, target_, program_.facts);
-    return std::move(choices_[best_of(choices_, seconds)]);
+    if (!own) return {};
+    reserved_ = *own;
+    std::vector<PanelChoice> choices;
+    if (const auto panels = find_panels(program_, members_, bodies_, joined_.members)) {
+      // Whatever stays in memory is worked on by as few threads.
+      moved_ = static_cast<double>(panels->bytes());
+      consider_sizes(*panels);
+    }
+    take_best(choices);
+    std::vector<std::int64_t> units = numbers_of_units(bodies_);
+    units.push_back(0);
+    for (const std::int64_t number : units)
+      if (const auto panels =
+              find_local_panels(program_, members_, bodies_, inner_, joined_.members, number))
+        consider_sizes(*panels);
+    take_best(choices);
+    return choices;
   }
 
  private:
+  void consider_sizes(const Panels& panels) {
+    for (std::int64_t channels = panels.channels; channels > 0; --channels) {
+      if (panels.channels % channels != 0 || !suits(panels, channels)) continue;
+      Panels some = with_aligned_arrays(panels, channels);
+      for (; !some.arrays.empty() && !reads_again(some); some.arrays.pop_back())
+        for (int blocks = std::max(1, kThreadsPerSm / joined_.threads); blocks > 0; blocks /= 2)
+          if (some.is_local)
+            consider_local(some, channels, blocks);
+          else
+            consider(some, channels, blocks);
+    }
+  }
+
   /// Shared memory that members use for other things; nullopt where that is not known here.
   std::optional<std::int64_t> own_shared_bytes() const {
     std::int64_t most = 0;
@@ -119,7 +142,7 @@ class PanelChooser {
       if (panels.members[i].part == PanelMember::Part::panels &&
           !stop_at_panels(members_[i], panels.members[i].walk, joined_.members[i], channels))
         return false;
-    return channels == panels.channels ||
+    return panels.has_units || channels == panels.channels ||
            std::ranges::all_of(panels.arrays, [&](const PanelArray& array) {
              return !array.has_neighbouring_channels() ||
                     channels * size_of(array.access.dtype) % kSector == 0;
@@ -145,11 +168,12 @@ class PanelChooser {
     double copies = 0;
     double loads = 0;
     for (const PanelArray& array : panels.arrays) {
+      if (array.is_written) continue;
       const int widest = 16 / size_of(array.access.dtype);
       copies += 1.0 / copy_of(panels, array, channels, program_.facts.alignment).vector;
       loads += 1.0 / std::min(vector, widest);
     }
-    return std::min(loads / copies, 1.0);
+    return copies > 0 ? std::min(loads / copies, 1.0) : 1;
   }
 
   /// What members lose to threads without work and to banks of shared memory that they all ask, as
@@ -161,24 +185,37 @@ class PanelChooser {
       const double over =
           threads_over_work(members_[i], panels.members[i].walk, joined_.members[i], channels);
       bytes += (over - 1) * moved_ / kTimesFaster;
+    }
+    return bytes + bytes_of_banks(panels, channels);
+  }
+
+  double bytes_of_banks(const Panels& panels, std::int64_t channels) const {
+    double bytes = 0;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (panels.members[i].part != PanelMember::Part::panels) continue;
       if (members_[i].kind != KernelKind::pointwise || joined_.members[i].tile > 0) continue;
       // Its threads stand along rows.
       for (const PanelArray& array : panels.arrays) {
-        if (!array.has_neighbouring_channels()) continue;
+        if (panels.has_units || !array.has_neighbouring_channels()) continue;
         const std::int64_t size = size_of(array.access.dtype);
         const std::int64_t words = std::max<std::int64_t>(channels * size / kBankBytes, 1);
         const auto together = static_cast<double>(std::gcd(kBanks, words));
-        bytes += static_cast<double>(panels.elements() * kBankBytes) * together / kBanksFaster;
+        bytes += static_cast<double>(panels.elements(array) * kBankBytes) * together / kBanksFaster;
       }
     }
     return bytes;
   }
 
-  void consider(const Panels& panels, std::int64_t channels, int blocks, std::int64_t reserved) {
+  /// Panels that a block has place for where an SM has so many blocks.
+  std::int64_t most_slots(const Panels& panels, std::int64_t channels, int blocks) const {
     const std::int64_t there =
         std::min(target_.shared_per_sm / blocks - 1024, target_.shared_per_block_opt_in) / 16 * 16;
-    const std::int64_t most_slots = (there - reserved) / panels.bytes_of_panel(channels);
-    if (there <= reserved || most_slots == 0) return;
+    return there <= reserved_ ? 0 : (there - reserved_) / panels.bytes_of_panel(channels);
+  }
+
+  void consider(const Panels& panels, std::int64_t channels, int blocks) {
+    const std::int64_t most_slots = this->most_slots(panels, channels, blocks);
+    if (most_slots == 0) return;
     const std::int64_t resident = std::int64_t{target_.sm_count} * blocks;
     const std::int64_t groups = panels.channels / channels;
     std::int64_t per_round = std::min(groups, resident * most_slots / panels.outer);
@@ -194,6 +231,20 @@ class PanelChooser {
         static_cast<double>(rounds - 1) * (barriers * target_.barrier_seconds + kFillSeconds);
     const auto bytes = static_cast<double>(panels.bytes_saved());
     const auto at_once = static_cast<double>(per_round * panels.outer);
+    const double lost_to_blocks = bytes_of_blocks(panels, channels, blocks, at_once);
+    const double saved = (bytes - lost_to_blocks) / target_.bandwidth - lost;
+    if (saved <= 0) return;
+    add(panels, blocks, saved,
+        {.channels = static_cast<int>(channels),
+         .arrays = static_cast<int>(panels.arrays.size()),
+         .per_block = static_cast<int>(slots),
+         .rounds = static_cast<int>(rounds)});
+  }
+
+  /// What is lost to too few blocks with too little on its way, and to uneven shares of them, as if
+  /// so many bytes more were moved.
+  double bytes_of_blocks(const Panels& panels, std::int64_t channels, int blocks,
+                         double at_once) const {
     const double busy = std::min(at_once / target_.sm_count, 1.0);
     // A block copies one panel at a time.
     const double of_block =
@@ -204,21 +255,54 @@ class PanelChooser {
     const double slower =
         std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0) / 3;
     const double uneven = std::ceil(at_once / target_.sm_count) * target_.sm_count / at_once;
-    const double waiting =
-        bytes_of_waiting(panels, channels) + (uneven - 1) * moved_ / kTimesFaster;
-    const double saved = (bytes - slower * moved_ - waiting) / target_.bandwidth - lost;
+    return slower * moved_ + bytes_of_waiting(panels, channels) +
+           (uneven - 1) * moved_ / kTimesFaster;
+  }
+
+  /// Blocks that go through their phases alone save the grid's barriers.
+  void consider_local(const Panels& panels, std::int64_t channels, int blocks) {
+    if (most_slots(panels, channels, blocks) == 0) return;
+    if (!local_time_) local_time_.emplace(program_, members_, bodies_, joined_, target_);
+    const auto bytes = static_cast<double>(panels.bytes_saved());
+    const int barriers = members_.back().phase - *std::ranges::max_element(panels.steps);
+    const double saved =
+        (bytes - bytes_of_banks(panels, channels)) / target_.bandwidth +
+        barriers * target_.barrier_seconds -
+        local_time_->lost(panels, channels, blocks, width_of_copies(panels, channels));
     if (saved <= 0) return;
-    PanelChoice& choice = choices_.emplace_back(
-        PanelChoice{.schedule = joined_, .bytes_saved = bytes, .seconds_saved = saved});
-    choice.schedule.panels = {.channels = static_cast<int>(channels),
-                              .arrays = static_cast<int>(panels.arrays.size()),
-                              .per_block = static_cast<int>(slots),
-                              .rounds = static_cast<int>(rounds)};
+    add(panels, blocks, saved,
+        {.channels = static_cast<int>(channels),
+         .arrays = static_cast<int>(panels.arrays.size()),
+         .per_block = 1,
+         .is_local = true,
+         .units = panels.has_units ? panels.channels : 0});
+  }
+
+  /// The best of what was considered since the last time.
+  void take_best(std::vector<PanelChoice>& choices) {
+    if (considered_.empty()) return;
+    const double seconds = seconds_without_panels(bodies_, target_, program_.facts);
+    choices.push_back(std::move(considered_[best_of(considered_, seconds)]));
+    considered_.clear();
+  }
+
+  void add(const Panels& panels, int blocks, double saved, const PanelSchedule& chosen) {
+    PanelChoice& choice = considered_.emplace_back(
+        PanelChoice{.schedule = joined_,
+                    .bytes_saved = static_cast<double>(panels.bytes_saved()),
+                    .seconds_saved = saved});
+    choice.schedule.panels = chosen;
     choice.schedule.blocks_per_sm = blocks;
+    const std::int64_t channels = chosen.channels;
+    const std::int64_t per_round = (panels.channels / channels + chosen.rounds - 1) / chosen.rounds;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const PanelMember& member = panels.members[i];
       const bool has_panels = member.part == PanelMember::Part::panels;
-      if (!has_panels && (rounds == 1 || member.part != PanelMember::Part::channels)) continue;
+      if (!has_panels && (chosen.rounds == 1 || member.part != PanelMember::Part::channels))
+        continue;
+      if (has_panels && member.walk.strip > 0)
+        choice.schedule.members[i].strips = {.channels = static_cast<int>(member.walk.strip),
+                                             .outer = static_cast<int>(member.walk.strip_outer)};
       if (has_panels && member.walk.rows_of_channel() > 1) {
         // What stands side by side in columns are channels.
         const bool has_columns = members_[i].kind == KernelKind::column_reduce;
@@ -235,10 +319,13 @@ class PanelChooser {
   const Program& program_;
   std::span<const Kernel> members_;
   std::span<const Body> bodies_;
+  std::span<const int> inner_;
   const Schedule& joined_;
   const Target& target_;
-  double moved_ = 0;  ///< bytes of all arrays, once
-  std::vector<PanelChoice> choices_;
+  std::int64_t reserved_ = 0;  ///< shared memory that members use for other things
+  double moved_ = 0;           ///< bytes of all arrays, once
+  std::optional<LocalPanelTime> local_time_;
+  std::vector<PanelChoice> considered_;
 };
 
 }  // namespace
@@ -266,10 +353,10 @@ double seconds_without_panels(std::span<const Body> bodies, const Target& target
   return seconds;
 }
 
-std::optional<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
-                                         std::span<const Body> bodies, const Schedule& joined,
-                                         const Target& target) {
-  return PanelChooser(program, members, bodies, joined, target).choose();
+std::vector<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
+                                       std::span<const Body> bodies, std::span<const int> inner,
+                                       const Schedule& joined, const Target& target) {
+  return PanelChooser(program, members, bodies, inner, joined, target).choose();
 }
 
 }  // namespace sinter

@@ -14,6 +14,7 @@
 
 #include "compiler/foreach.h"
 #include "compiler/join_schedules.h"
+#include "compiler/readers.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -68,6 +69,7 @@ class Joiner {
     touched_by_.resize(program_.buffers.size(), -1);
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
     find_followers();
+    readers_ = Readers(program_);
     for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
     if (read_large_array_again(program_.kernels))
       for (int first = 0; first < latest(); ++first) unite_for_panels(first);
@@ -319,9 +321,9 @@ class Joiner {
     std::ranges::stable_sort(members, {}, &Kernel::phase);
     std::vector<std::int64_t> elements;
     for (const Kernel& member : members) elements.push_back(elements_of(member));
-    const double saved =
-        with_panels(program_, members, joined_candidates(members, elements, target_), target_)
-            .seconds_saved;
+    const double saved = with_panels(program_, members, readers_.inner_of(kernels),
+                                     joined_candidates(members, elements, target_), target_)
+                             .seconds_saved;
     return saved > 0 ? saved : -1;
   }
 
@@ -401,6 +403,7 @@ class Joiner {
   /// The kernel of `launch`, whose members it takes.
   Kernel joined(const Launch& launch) {
     Kernel result{.kind = KernelKind::joined};
+    result.inner = readers_.inner_of(launch.kernels);
     for (const int number : launch.kernels) {
       Kernel& member = result.members.emplace_back(
           std::move(program_.kernels[static_cast<std::size_t>(number)]));
@@ -419,8 +422,9 @@ class Joiner {
     std::vector<std::int64_t> elements;
     for (const Kernel& member : result.members) elements.push_back(elements_of(member));
     std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
-    if (launch.is_cooperative() && read_large_array_again(result.members)) {
-      PanelCandidates panels = with_panels(program_, result.members, std::move(schedules), target_);
+    if (launch.is_cooperative() && touch_large_array_again(program_, result.members, kLargeArray)) {
+      PanelCandidates panels =
+          with_panels(program_, result.members, result.inner, std::move(schedules), target_);
       schedules = std::move(panels.schedules);
       result.bytes -= panels.bytes_saved;
       result.seconds -= std::max(panels.seconds_saved, 0.0);
@@ -475,6 +479,7 @@ class Joiner {
   std::vector<int> member_of_;       ///< likewise, its number among those of its launch
   std::vector<int> launch_of_list_;  ///< the latest one
   std::vector<int> touched_by_;      ///< the latest launch that touches it, by buffer
+  Readers readers_;
 };
 
 }  // namespace

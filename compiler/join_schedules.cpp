@@ -188,10 +188,22 @@ Schedule with_shared_memory_left(Schedule joined) {
   return joined;
 }
 
+/// What barriers take is assumed, bytes are counted: local panels that save fewer of them than
+/// others do are none.
+void drop_local_panels_of_less(std::vector<PanelChoice>& choices) {
+  double most = 0;
+  for (const PanelChoice& choice : choices)
+    if (!choice.schedule.panels.is_local) most = std::max(most, choice.bytes_saved);
+  std::erase_if(choices, [&](const PanelChoice& choice) {
+    return choice.schedule.panels.is_local && choice.bytes_saved < most;
+  });
+}
+
 }  // namespace
 
 PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
-                            std::vector<Schedule> schedules, const Target& target) {
+                            std::span<const int> inner, std::vector<Schedule> schedules,
+                            const Target& target) {
   PanelCandidates result{.seconds_saved = -1};
   const bool has_others = std::ranges::any_of(members, [](const Kernel& member) {
     return member.list >= 0 || member.schedule.blocks_per_row() > 1;
@@ -204,8 +216,8 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
   for (const Kernel& member : members) bodies.push_back(body_of(program, member));
   std::vector<PanelChoice> choices;
   const auto consider = [&](const Schedule& schedule) {
-    if (auto choice = choose_panels(program, members, bodies, schedule, target))
-      choices.push_back(std::move(*choice));
+    for (PanelChoice& choice : choose_panels(program, members, bodies, inner, schedule, target))
+      choices.push_back(std::move(choice));
   };
   for (const Schedule& schedule : schedules) {
     const Schedule shorter = with_short_vectors(with_shared_memory_left(schedule));
@@ -213,6 +225,7 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
     const Schedule smaller = with_small_tiles(shorter);
     if (smaller != shorter) consider(smaller);
   }
+  drop_local_panels_of_less(choices);
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
   if (!choices.empty()) {
     const double seconds = seconds_without_panels(bodies, target, program.facts);

@@ -27,7 +27,9 @@ struct PanelCandidates {
   double bytes_saved = 0;           ///< by the first
   double seconds_saved = 0;         ///< likewise; negative: none has panels
 };
+/// `inner`: what members write and nothing else reads.
 PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
-                            std::vector<Schedule> schedules, const Target& target);
+                            std::span<const int> inner, std::vector<Schedule> schedules,
+                            const Target& target);
 
 }  // namespace sinter

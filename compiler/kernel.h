@@ -72,6 +72,8 @@ struct Kernel {
   double seconds = 0;              ///< that it takes in a launch of its own, likewise
   std::vector<std::string> notes;  ///< why it is not faster, in words
   std::vector<Kernel> members;     ///< of a joined kernel, by ascending phase
+  /// Of a joined kernel: buffers that some of its members write and nothing else reads.
+  std::vector<int> inner = {};
   int phase = 0;  ///< of a member: what it needs of others is done in the phases before
   /// Of a member: those with the same number run the same code on arrays, and maybe sizes, of their
   /// own, which a table holds. -1: there are too few like it.

@@ -27,12 +27,6 @@ std::vector<int> long_axes(const Body& body, std::span<const std::int64_t> exten
   return axes;
 }
 
-/// True for reductions whose blocks have nothing to do with one another.
-bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule) {
-  return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
-         schedule.cluster == 1 && schedule.pieces == 1 && !schedule.split && kernel.list < 0;
-}
-
 void set_extents(PanelWalk& walk, std::span<const std::int64_t> extents) {
   const auto of = [&](int axis) {
     return axis < 0 ? std::int64_t{1} : extents[static_cast<std::size_t>(axis)];
@@ -52,6 +46,11 @@ bool set_axes(PanelWalk& walk, std::span<const int> axes) {
 }
 
 }  // namespace
+
+bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule) {
+  return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
+         schedule.cluster == 1 && schedule.pieces == 1 && !schedule.split && kernel.list < 0;
+}
 
 std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
                                         const Schedule& schedule, const Facts& facts) {
@@ -137,6 +136,9 @@ std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk,
 std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
                               std::int64_t channels) {
   const auto cover = [](std::int64_t what, std::int64_t size) { return (what + size - 1) / size; };
+  if (walk.unit_blocks > 0) return channels * walk.unit_blocks;
+  if (walk.unit_work > 0)
+    return cover(channels * walk.unit_work, channels_per_block(kernel, schedule));
   if (kernel.kind != KernelKind::pointwise)
     return cover(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
   if (schedule.tile == 0) return cover(channels * walk.rows, channels_per_block(kernel, schedule));
@@ -147,12 +149,12 @@ double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Sche
                          std::int64_t channels) {
   const auto blocks = static_cast<double>(blocks_per_panel(kernel, walk, schedule, channels));
   const auto work = static_cast<double>(channels);
-  if (kernel.kind != KernelKind::pointwise)
-    return blocks * static_cast<double>(channels_per_block(kernel, schedule)) /
-           (work * static_cast<double>(walk.rows_of_channel()));
   const double per_block = schedule.tile > 0
                                ? double(schedule.tile) * schedule.tile
                                : static_cast<double>(channels_per_block(kernel, schedule));
+  if (walk.unit_work > 0) return blocks * per_block / (work * static_cast<double>(walk.unit_work));
+  if (kernel.kind != KernelKind::pointwise)
+    return blocks * per_block / (work * static_cast<double>(walk.rows_of_channel()));
   return blocks * per_block / (work * static_cast<double>(walk.rows));
 }
 
@@ -160,6 +162,12 @@ std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
                                   const Schedule& schedule, std::int64_t channels) {
   // Vectors along channels begin at multiples of 16 bytes of whichever dtype.
   constexpr std::int64_t kWidest = 16;
+  if (walk.unit_blocks > 0) return 0;
+  if (walk.unit_work > 0) {
+    const std::int64_t end = channels * walk.unit_work;
+    if (kernel.kind == KernelKind::pointwise && end % schedule.vector != 0) return std::nullopt;
+    return end % channels_per_block(kernel, schedule) == 0 ? 0 : static_cast<int>(end);
+  }
   const bool has_all = channels == walk.channels;
   std::int64_t stop = channels * walk.rows_of_channel();
   std::int64_t per_block = channels_per_block(kernel, schedule);

@@ -25,10 +25,21 @@ struct PanelWalk {
   std::int64_t segments = 1;  ///< what is reduced are the rows of one segment each …
   bool has_all = false;  ///< … or of all of them at once: the row axis counts segments × rows
   std::int64_t rows = 1;
+  /// Units of memory instead (unit_walk.h): each of the channels is one, for which blocks deal out
+  /// so many places. 0: there are none.
+  std::int64_t unit_work = 0;
+  /// Blocks of each unit, where none goes beyond one anyway; 0: they might.
+  std::int64_t unit_blocks = 0;
+  /// Where units are not the first axes: a body in strips (Schedule::strips) has them first.
+  std::int64_t strip = 0;
+  std::int64_t strip_outer = 1;
 
   /// Rows of the body for each channel of a panel.
   std::int64_t rows_of_channel() const { return has_all ? 1 : segments; }
 };
+
+/// True for reductions whose blocks have nothing to do with one another.
+bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule);
 
 /// A kernel that reduces rows of each place of outer × channels, or goes through all three; nullopt
 /// if its blocks do not each stay within a panel.

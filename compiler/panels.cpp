@@ -25,11 +25,9 @@ class PanelFinder {
 
   /// Of all shapes that members go through, the one that saves most.
   std::optional<Panels> find() {
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      all_walks_.push_back(walk_of_panels(members_[i], bodies_[i], schedules_[i], program_.facts));
     find_written();
     std::optional<Panels> best;
-    for (const PanelWalk& shape : shapes()) {
+    for (const PanelShape& shape : panel_shapes(program_, members_, bodies_, schedules_)) {
       set_shape(shape);
       find_arrays();
       if (panels_.arrays.empty()) continue;
@@ -41,55 +39,12 @@ class PanelFinder {
   }
 
  private:
-  static bool is_alike(const PanelWalk& a, const PanelWalk& b) {
-    return a.outer == b.outer && a.channels == b.channels && a.segments == b.segments &&
-           a.rows == b.rows;
-  }
-
-  /// What has no shape of its own, because its axes are merged, follows the others.
-  std::vector<PanelWalk> shapes() const {
-    std::vector<PanelWalk> result;
-    for (const bool is_merged : {false, true}) {
-      if (!result.empty()) break;
-      for (const std::optional<PanelWalk>& walk : all_walks_)
-        if (walk && walk->rows > 1 && walk->is_merged == is_merged &&
-            std::ranges::none_of(result,
-                                 [&](const PanelWalk& known) { return is_alike(known, *walk); }))
-          result.push_back(*walk);
-    }
-    for (const std::optional<PanelWalk>& all : all_walks_)
-      for (const std::optional<PanelWalk>& one : all_walks_)
-        if (all && one && are_segments(*all, *one)) {
-          PanelWalk shape{.channels = all->channels, .segments = all->rows / one->rows};
-          shape.rows = one->rows;
-          if (std::ranges::none_of(result,
-                                   [&](const PanelWalk& known) { return is_alike(known, shape); }))
-            result.push_back(shape);
-        }
-    return result;
-  }
-
-  /// True if `one` reduces the rows of each segment, of which `all` reduces all of a channel.
-  static bool are_segments(const PanelWalk& all, const PanelWalk& one) {
-    const bool has_channels =
-        one.is_merged ? one.channels % all.channels == 0 : one.channels == all.channels;
-    const std::int64_t outer = one.is_merged ? one.channels / all.channels : one.outer;
-    return all.outer == 1 && has_channels && outer > 1 && one.rows > 1 &&
-           outer * one.rows == all.rows;
-  }
-
-  void set_shape(const PanelWalk& shape) {
-    panels_ = {.outer = shape.outer, .channels = shape.channels, .segments = shape.segments};
-    panels_.rows = shape.rows;
-    walks_ = all_walks_;
-    for (std::size_t i = 0; i < walks_.size(); ++i) {
-      std::optional<PanelWalk>& walk = walks_[i];
-      if (!walk) continue;
-      if (walk->is_merged && walk->channels % shape.channels == 0)
-        walk = with_channels(*walk, shape.channels);
-      if (shape.segments > 1) walk = with_segments(members_[i], *walk, shape.segments);
-      if (walk && !is_alike(*walk, shape)) walk.reset();
-    }
+  void set_shape(const PanelShape& shape) {
+    panels_ = {.outer = shape.shape.outer,
+               .channels = shape.shape.channels,
+               .segments = shape.shape.segments};
+    panels_.rows = shape.shape.rows;
+    walks_ = shape.walks;
   }
 
   int whole(int buffer) const { return whole_of(program_, buffer); }
@@ -136,8 +91,10 @@ class PanelFinder {
       for (const PanelAccess& access : accesses(i)) {
         if (access.is_store) continue;
         const int written = last_written(access.buffer);
-        const auto [known, is_new] =
-            arrays.try_emplace(access.buffer, PanelArray{access, 0, written});
+        const auto [known, is_new] = arrays.try_emplace(
+            access.buffer, PanelArray{.access = access,
+                                      .per_channel = panels_.segments * panels_.rows,
+                                      .written = written});
         first_loaded.try_emplace(access.buffer, members_[i].phase);
         const bool is_part = written >= 0 && whole(access.buffer) != access.buffer;
         if (!access.is_alike(known->second.access) || written >= members_[i].phase || is_part)
@@ -145,9 +102,11 @@ class PanelFinder {
         if (loaded.insert(access.buffer).second) ++known->second.loads;
       }
     }
-    for (const auto& [buffer, array] : arrays)
-      if (array.loads > 1 && !unfit.contains(buffer) && is_panel(array.access))
-        panels_.arrays.push_back(array);
+    for (auto& [buffer, array] : arrays) {
+      if (array.loads < 2 || unfit.contains(buffer) || !is_panel(panels_, array.access)) continue;
+      array.loaded = panels_.elements(array) * array.loads;
+      panels_.arrays.push_back(array);
+    }
     keep_from_one_phase_on(first_loaded);
     // Where not all of them find a place, those that are read most often come first.
     std::ranges::stable_sort(panels_.arrays, std::greater<>(), &PanelArray::loads);
@@ -167,18 +126,6 @@ class PanelFinder {
     std::erase_if(panels_.arrays,
                   [phase = earliest()](const PanelArray& array) { return array.written >= phase; });
     panels_.first_phase = panels_.arrays.empty() ? 0 : earliest();
-  }
-
-  /// True for arrays that differ at each place, and have neighbours in memory along one axis.
-  bool is_panel(const PanelAccess& access) const {
-    bool is_whole = (access.outer_stride != 0 || panels_.outer == 1) &&
-                    access.channel_stride != 0 && access.row_stride != 0;
-    // Segments lie one behind the other, or the rows of all channels of one do.
-    if (panels_.segments > 1)
-      is_whole &= access.channel_stride == 1
-                      ? access.segment_stride == panels_.rows * access.row_stride
-                      : access.channel_stride == panels_.rows && access.segment_stride != 0;
-    return is_whole && access.is_linear && (access.channel_stride == 1 || access.row_stride == 1);
   }
 
   bool touches(std::size_t member, const std::set<int>& wholes, bool stores) const {
@@ -258,7 +205,6 @@ class PanelFinder {
   std::span<const Kernel> members_;
   std::span<const Body> bodies_;
   std::span<const Schedule> schedules_;
-  std::vector<std::optional<PanelWalk>> all_walks_;
   std::vector<std::optional<PanelWalk>> walks_;  ///< those of the shape that is looked at
   std::map<int, int> last_written_;              ///< phases, of wholes
   std::set<int> exchanged_;                      ///< wholes
@@ -271,20 +217,24 @@ class PanelFinder {
 std::int64_t Panels::bytes_of_panel(std::int64_t panel_channels) const {
   std::int64_t bytes = 0;
   for (const PanelArray& array : arrays)
-    bytes += round_up(panel_channels * segments * rows * size_of(array.access.dtype), 16);
+    bytes += round_up(panel_channels * array.per_channel * size_of(array.access.dtype), 16);
   return bytes;
 }
 
 std::int64_t Panels::bytes() const {
   std::int64_t bytes = 0;
-  for (const PanelArray& array : arrays) bytes += elements() * size_of(array.access.dtype);
+  for (const PanelArray& array : arrays) bytes += elements(array) * size_of(array.access.dtype);
   return bytes;
 }
 
 std::int64_t Panels::bytes_saved() const {
   std::int64_t bytes = 0;
-  for (const PanelArray& array : arrays)
-    bytes += elements() * size_of(array.access.dtype) * (array.loads - 1);
+  for (const PanelArray& array : arrays) {
+    const std::int64_t moved_anyway = !array.is_written    ? elements(array)
+                                      : array.is_in_memory ? 0
+                                                           : -elements(array);
+    bytes += (array.loaded - moved_anyway) * size_of(array.access.dtype);
+  }
   return bytes;
 }
 
@@ -292,7 +242,9 @@ PanelCopy copy_of(const Panels& panels, const PanelArray& array, std::int64_t ch
                   std::int64_t alignment) {
   const PanelAccess& at = array.access;
   PanelCopy copy;
-  if (array.has_neighbouring_channels())
+  if (panels.has_units)
+    copy = {.lines = channels, .length = array.per_channel, .stride = at.channel_stride};
+  else if (array.has_neighbouring_channels())
     copy = {.lines = panels.segments * panels.rows, .length = channels, .stride = at.row_stride};
   else if (panels.segments > 1)
     copy = {

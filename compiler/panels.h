@@ -22,9 +22,14 @@ namespace sinter {
 
 /// An array that blocks keep panels of.
 struct PanelArray {
-  PanelAccess access;  ///< where its elements are
-  int loads = 0;       ///< members that load it
-  int written = -1;    ///< the last phase that writes it; -1: none
+  PanelAccess access;            ///< where its elements are
+  int loads = 0;                 ///< members that load it
+  std::int64_t loaded = 0;       ///< elements, by all of them
+  std::int64_t per_channel = 1;  ///< elements that a panel has of each channel
+  int written = -1;              ///< the last phase that writes it before it is copied; -1: none
+  /// Local panels: a member makes it, in the panel instead of in memory, or in both.
+  bool is_written = false;
+  bool is_in_memory = true;
   /// True if channels are neighbours in memory, false if rows are.
   bool has_neighbouring_channels() const { return access.channel_stride == 1; }
 };
@@ -51,13 +56,20 @@ struct Panels {
   int first_phase = 0;           ///< that loads them: where they are copied
   int first_of_rounds = 0;       ///< the first phase that has work in every round
   bool may_have_rounds = false;  ///< else all panels are worked on at once
+  bool is_local = false;         ///< local_panels.h
+  bool has_units = false;        ///< channels are units of memory (unit_walk.h)
+  /// Of each member: how often the whole grid meets before it. Local panels are worked on first.
+  std::vector<int> steps;
 
-  std::int64_t elements() const { return outer * channels * segments * rows; }
+  /// Of all panels of `array`.
+  std::int64_t elements(const PanelArray& array) const {
+    return outer * channels * array.per_channel;
+  }
   /// Of a panel with so many channels, per array a multiple of 16.
   std::int64_t bytes_of_panel(std::int64_t panel_channels) const;
   /// Of all panels of all arrays.
   std::int64_t bytes() const;
-  /// What is not read again.
+  /// What is not read again, and what is not written at all.
   std::int64_t bytes_saved() const;
 };
 
@@ -65,6 +77,19 @@ struct Panels {
 std::optional<Panels> find_panels(const Program& program, std::span<const Kernel> members,
                                   std::span<const Body> bodies,
                                   std::span<const Schedule> schedules);
+
+/// A shape that panels may have, and how each member goes through it, if it does.
+struct PanelShape {
+  PanelWalk shape;
+  std::vector<std::optional<PanelWalk>> walks;
+};
+/// All shapes that `members` with `schedules` go through.
+std::vector<PanelShape> panel_shapes(const Program& program, std::span<const Kernel> members,
+                                     std::span<const Body> bodies,
+                                     std::span<const Schedule> schedules);
+/// True for arrays that differ at each place of `panels`, and have neighbours in memory along one
+/// axis.
+bool is_panel(const Panels& panels, const PanelAccess& access);
 
 /// How an array comes into a panel: `lines` of `length` elements, one behind the other.
 struct PanelCopy {
@@ -91,9 +116,10 @@ std::size_t best_of(std::span<const PanelChoice> choices, double seconds);
 double seconds_without_panels(std::span<const Body> bodies, const Target& target,
                               const Facts& facts);
 
-/// `joined`, a schedule of a cooperative kernel, with panels; nullopt where they would not pay.
-std::optional<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
-                                         std::span<const Body> bodies, const Schedule& joined,
-                                         const Target& target);
+/// `joined`, a schedule of a cooperative kernel, with panels, and with local ones; none where they
+/// would not pay. `inner`: what they write and nothing else reads.
+std::vector<PanelChoice> choose_panels(const Program& program, std::span<const Kernel> members,
+                                       std::span<const Body> bodies, std::span<const int> inner,
+                                       const Schedule& joined, const Target& target);
 
 }  // namespace sinter

@@ -16,6 +16,12 @@ struct PanelSchedule {
   int arrays = 0;     ///< the first so many of those that could have panels
   int per_block = 0;  ///< panels that a block has place for
   int rounds = 1;     ///< through all phases, each for some of the channels
+  /// A block takes a panel through all phases that need nothing of other panels, and then the next
+  /// one, so that it has place for one of them (local_panels.h).
+  bool is_local = false;
+  /// Local panels: the units of memory that arrays consist of, whatever lies where within one; 0:
+  /// they have the shape outer × channels × rows.
+  std::int64_t units = 0;
 
   explicit operator bool() const { return channels > 0; }
   friend bool operator==(const PanelSchedule&, const PanelSchedule&) = default;

@@ -47,7 +47,11 @@ std::string to_string(const Schedule& schedule) {
                           to_string(*first));
       first = next;
     }
-    if (schedule.panels)
+    if (schedule.panels.is_local)
+      text += fmt::format(" | local panels of {} {}{}, {} blocks per SM", schedule.panels.channels,
+                          schedule.panels.units > 0 ? "unit" : "channel",
+                          schedule.panels.channels == 1 ? "" : "s", schedule.blocks_per_sm);
+    else if (schedule.panels)
       text += fmt::format(" | {} panel{} of {} channel{} per block, {} round{}, {} blocks per SM",
                           schedule.panels.per_block, schedule.panels.per_block == 1 ? "" : "s",
                           schedule.panels.channels, schedule.panels.channels == 1 ? "" : "s",

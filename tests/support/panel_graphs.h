@@ -76,4 +76,69 @@ graph pooled_batch_norm(x: {0}[{1}, {2}, {3}]{4}, weight: {5}[{2}, 1]) {{
                      dtype, images, channels, rows, strides, compute);
 }
 
+/// Instance norm of which a mirrored frame is put around each channel: whatever a channel's result
+/// is made of lies in that channel, at places that an index tells.
+inline std::string mirrored_instance_norm(const std::string& dtype, int channels, int height,
+                                          int width, bool returns_inside = false) {
+  const std::string compute = dtype == "f64" ? "f64" : "f32";
+  return fmt::format(R"(
+graph mirrored_instance_norm(x: {0}[1, {1}, {2}, {3}]) {{
+  h = cast x {{to = {4}}}
+  v, m = var_mean h {{axes = [0, 2, 3], correction = 0, keep = true}}
+  d = sub h, m
+  e = add v, 1e-5
+  r = rsqrt e
+  n = mul d, r
+  inside = cast n {{to = {0}}}
+  i0 = iota {{extent = {5}, start = -1, step = 1, dtype = i64}}
+  i1 = abs i0
+  i2 = sub {7}, i1
+  i3 = abs i2
+  i4 = sub {7}, i3
+  rows = index inside, i4 {{axes = [2]}}
+  j0 = iota {{extent = {6}, start = -1, step = 1, dtype = i64}}
+  j1 = abs j0
+  j2 = sub {8}, j1
+  j3 = abs j2
+  j4 = sub {8}, j3
+  y = index rows, j4 {{axes = [3]}}
+  return {9}y
+}})",
+                     dtype, channels, height, width, compute, height + 2, width + 2, height - 1,
+                     width - 1, returns_inside ? "inside, " : "");
+}
+
+/// The gradient of a group norm with channels last: sums of each channel of an image, then of its
+/// groups, then what is made at each place; and a sum over all images, which needs all of them.
+inline std::string group_norm_backward(int images, int groups, int channels_per_group, int rows) {
+  const int channels = groups * channels_per_group;
+  return fmt::format(R"(
+graph group_norm_backward(
+    d0: f32[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+    d1: f32[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+    d2: f32[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+    x: bf16[{0}, {1}, {2}] {{strides = [{3}, 1, {1}]}},
+    w: f32[1, {1}]) {{
+  d3 = add d0, d1
+  d = add d3, d2
+  v = cast x {{to = f32}}
+  p = mul d, v
+  s = sum p {{axes = [2], keep = false}}
+  t = sum d {{axes = [2], keep = false}}
+  a = mul s, w
+  b = reshape a {{shape = [{0}, {4}, {5}]}}
+  of_groups = sum b {{axes = [2], keep = true}}
+  e = reshape of_groups {{shape = [{0}, {4}, 1, 1]}}
+  f = reshape d {{shape = [{0}, {4}, {5}, {2}]}}
+  g = reshape v {{shape = [{0}, {4}, {5}, {2}]}}
+  h = mul g, e
+  i = sub f, h
+  j = reshape i {{shape = [{0}, {1}, {2}]}}
+  y = cast j {{to = bf16}}
+  of_images = sum t {{axes = [0], keep = false}}
+  return y, of_images
+}})",
+                     images, channels, rows, channels * rows, groups, channels_per_group);
+}
+
 }  // namespace sinter::test
