@@ -209,13 +209,12 @@ graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
   c = cast d {to = bf16}
   v = reshape c {shape = [2048, 2005]}
   p = pad v {low = [0, 0], high = [0, 3], value = 0}
-  t = permute v {axes = [1, 0]}
-  q = pad t {low = [0, 0], high = [3, 0], value = 0}
+  q = cummax v {axis = 0}
   return p, q
 })");
   EXPECT_THAT(offsets(program), ElementsAre("c at 0 of p"));
   EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{128 * 2008, 2008, 1}));
-  EXPECT_EQ(bytes_written(program), 2 * 2 * 2048 * 2008);
+  EXPECT_EQ(bytes_written(program), 2 * 2048 * (2008 + 2005));
 }
 
 }  // namespace
