@@ -99,7 +99,8 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
     llvm::DenseSet<const Node*> seen;
     std::vector<Site> sites;
     find_sites(node, seen, sites);
-    for (Site& site : sites)
+    for (Site& site : sites) {
+      if (site.copies > 1) continue;  // which is one of them
       if (std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape)) {
         result.push_back({.of = &node,
                           .site = std::move(site),
@@ -107,6 +108,7 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
                           .elements = product(node.shape)});
         return true;
       }
+    }
     return false;
   };
   if (is_number(node)) return false;

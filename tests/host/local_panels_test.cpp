@@ -62,7 +62,8 @@ graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1
       " channel", 1.05);
 }
 
-/// Rows of heads become heads of rows: what a block has of each head is stored in strips.
+/// Rows of heads become heads of rows, to which other heads of the row are added: what a block has
+/// of each head is stored in strips.
 TEST(LocalPanels, OfRowsThatResultsHaveBehindTheirHeads) {
   run(R"(
 graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
@@ -75,10 +76,9 @@ graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
   c = cast n {to = bf16}
   g = mul c, w
   p = permute g {axes = [1, 0, 2]}
-  low = slice p {axis = 2, begin = 0, end = 32, step = 1}
-  high = slice p {axis = 2, begin = 32, end = 64, step = 1}
-  minus = neg high
-  t = concat minus, low {axis = 2}
+  low = slice p {axis = 0, begin = 0, end = 6, step = 1}
+  high = slice p {axis = 0, begin = 6, end = 12, step = 1}
+  t = concat high, low {axis = 0}
   y = add p, t
   return y
 })",
