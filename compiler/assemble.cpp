@@ -9,6 +9,7 @@
 
 #include "compiler/access.h"
 #include "compiler/parts.h"
+#include "compiler/sort_kernels.h"
 #include "compiler/stored_views.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
@@ -92,13 +93,10 @@ class Assembler {
   void read_pieces_of_results() {
     for (int group = 0; group < groups_.size(); ++group) {
       if (!groups_[group].alive || groups_[group].is_placed) continue;
-      for (const Node* node : groups_[group].stores) {
-        const auto outputs = outputs_of_.find(node);
-        const bool is_updated =
-            std::ranges::find(graph().updates, node, &UpdateInfo::value) != graph().updates.end();
-        if (node->op == Op::concat && outputs != outputs_of_.end() && !is_updated)
-          read_pieces_of(group, outputs->second.front());
-      }
+      for (const Node* node : groups_[group].stores)
+        if (node->op == Op::concat && outputs_of_.contains(node) &&
+            std::ranges::find(graph().updates, node, &UpdateInfo::value) == graph().updates.end())
+          read_pieces_of(group, outputs_of_.lookup(node).front());
     }
   }
 
@@ -109,13 +107,26 @@ class Assembler {
     for (const Node* operand : all.node->operands) {
       const std::optional<ConcatPart> part = part_of(*all.node, operand, begin, all.strides);
       begin = begin + operand->shape[axis];
-      if (!part || groups_.home(part->node) != group || groups_.is_result(part->node) ||
-          std::ranges::find(groups_[group].stores, part->node) == groups_[group].stores.end() ||
-          parts_of_.contains(part->node) || !has_long_runs(*part, program_.facts))
-        continue;
-      if (is_stored_within_.insert(part->node).second)
+      if (part && groups_.home(part->node) == group && !groups_.is_result(part->node) &&
+          !parts_of_.contains(part->node) && has_long_runs(*part, program_.facts) &&
+          leave_out(group, part->node))
         program_.buffer_of[part->node] = add_part(whole, *part);
     }
+  }
+
+  /// Lets the kernel of `group` not store `node`, of which it stores another form; false if it does
+  /// not anyway, or has that form at hand only where it stores `node`.
+  bool leave_out(int group, const Node* node) {
+    const Nodes& stores = groups_[group].stores;
+    if (std::ranges::find(stores, node) == stores.end() || !is_left_out_.insert(node).second)
+      return false;
+    Groups::Whole whole = groups_.whole(group);
+    const auto out = std::ranges::remove_if(
+        whole.stores, [&](const StoreRequest& store) { return is_left_out_.contains(store.node); });
+    whole.stores.erase(out.begin(), out.end());
+    if (groups_.body(whole, [](const Node*) { return std::string(); })) return true;
+    is_left_out_.erase(node);
+    return false;
   }
 
   void add_parts_of(int whole) {
@@ -184,7 +195,7 @@ class Assembler {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
                   .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
     for (const Node* node : groups_[group].stores) {
-      if (is_stored_within_.contains(node)) continue;
+      if (is_left_out_.contains(node)) continue;
       llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
       const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
       if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
@@ -206,7 +217,7 @@ class Assembler {
     std::optional<std::vector<Extent>> strides = all.strides;
     for (; view != node && strides; view = view->operand(0))
       strides = strides_before(*view, *strides);
-    if (!strides) return false;
+    if (!strides || !leave_out(group, node)) return false;
     program_.buffer_of[node] = add_buffer({.kind = all.kind,
                                            .index = all.index,
                                            .node = node,
@@ -431,58 +442,12 @@ class Assembler {
   std::vector<int> kernel_of_;                                         ///< group → kernel
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
   llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
-  llvm::DenseSet<const Node*> is_stored_within_;  ///< as a piece of another value of its kernel
+  llvm::DenseSet<const Node*> is_left_out_;                            ///< stored in another form
   llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
   bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
   std::vector<Pair> pairs_;
   llvm::DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
 };
-
-/// How often one must walk through all kernels in their order to find each of them ready: 0 where
-/// it waits for none, or for earlier ones of the same walk.
-std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
-  std::vector<int> walks(kernels.size(), 0);
-  std::vector<std::size_t> waiting(kernels.size());
-  std::vector<std::vector<int>> later(kernels.size());
-  std::vector<int> ready;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    waiting[i] = kernels[i].depends_on.size();
-    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
-    for (const int before : kernels[i].depends_on)
-      later[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
-  }
-  std::size_t done = 0;
-  for (; done < ready.size(); ++done) {
-    const int at = ready[done];
-    for (const int next : later[static_cast<std::size_t>(at)]) {
-      int& walk = walks[static_cast<std::size_t>(next)];
-      walk = std::max(walk, walks[static_cast<std::size_t>(at)] + (at > next ? 1 : 0));
-      if (--waiting[static_cast<std::size_t>(next)] == 0) ready.push_back(next);
-    }
-  }
-  ensure(done == kernels.size(), "updates make the kernels wait for one another");
-  return walks;
-}
-
-/// Kernels in an order that keeps the edges which updates added.
-void sort_kernels(Program& program) {
-  const std::vector<int> walks = walks_of(program.kernels);
-  if (std::ranges::all_of(walks, [](int walk) { return walk == 0; })) return;
-  std::vector<int> order(program.kernels.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int i) { return walks[static_cast<std::size_t>(i)]; });
-  std::vector<int> place(order.size());
-  std::vector<Kernel> sorted;
-  for (const int kernel : order) {
-    place[static_cast<std::size_t>(kernel)] = static_cast<int>(sorted.size());
-    sorted.push_back(std::move(program.kernels[static_cast<std::size_t>(kernel)]));
-  }
-  for (Kernel& kernel : sorted) {
-    for (int& edge : kernel.depends_on) edge = place[static_cast<std::size_t>(edge)];
-    std::ranges::sort(kernel.depends_on);
-  }
-  program.kernels = std::move(sorted);
-}
 
 }  // namespace
 

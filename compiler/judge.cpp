@@ -38,7 +38,8 @@ Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
 }
 
 /// What `body` makes of its rows, lies along neighbouring ones, and may be written element by
-/// element. Views lie like that in any case.
+/// element. Views lie like that in any case: where rows follow one another at once, caches make
+/// sectors of what they write.
 const Node* turned_result(const Body& body) {
   if (!body.has_reduced_axis || body.scan || body.parallel_axes == 0) return nullptr;
   const auto moves_by_one = [](const BodyStore& store, int axis) {
@@ -46,17 +47,23 @@ const Node* turned_result(const Body& body) {
     return step && step->is(1);
   };
   for (const BodyStore& store : body.stores)
-    if (store.varies && !is_view(*store.node) && store.conditions.empty() &&
-        moves_by_one(store, body.parallel_axes - 1) && !moves_by_one(store, body.reduced_axis()))
+    if (store.varies && (!is_view(*store.node) || !body.columns.empty()) &&
+        store.conditions.empty() && moves_by_one(store, body.parallel_axes - 1) &&
+        !moves_by_one(store, body.reduced_axis()))
       return store.node;
   return nullptr;
 }
 
-/// True if the best kernel of `body`, with its axes collapsed, writes whole sectors of it.
-bool writes_turned(const Body& body, const Target& target, const Facts& facts) {
+/// True if the best kernel of `body`, with its axes collapsed, writes whole sectors of `turned`, or
+/// a block all of a sector at about the same time.
+bool writes_turned(const Body& body, const Node& turned, const Target& target, const Facts& facts) {
+  constexpr int kSectorBytes = 32;
   const KernelKind kind = kind_of(body, target, facts);
   if (kind == KernelKind::column_reduce) return true;
-  return kind == KernelKind::row_reduce && candidates(kind, body, target, facts).front().tile > 0;
+  const Schedule best = candidates(kind, body, target, facts).front();
+  if (kind == KernelKind::row_reduce) return best.tile > 0;
+  return kind == KernelKind::row_column_reduce &&
+         best.rows_per_block * size_of(turned.dtype) >= kSectorBytes;
 }
 
 }  // namespace
@@ -122,7 +129,7 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
     return result;
   }
   const Body collapsed = collapse_axes(std::move(answer.body));
-  if (writes_turned(collapsed, target_, facts_))
+  if (writes_turned(collapsed, *turned, target_, facts_))
     result.cost = cost_of(collapsed, target_, facts_);
   else
     result.why_not = fmt::format(
