@@ -75,17 +75,16 @@ void RowPasses::declare_staged_rows() {
   const std::vector<StagedRow> rows = staged_rows(body_, passes_);
   for (const StagedRow& row : rows) {
     const Value& kept = body_.values[static_cast<std::size_t>(row.kept)];
-    // The last vector of a row may end early.
-    const std::int64_t length =
-        ceil_div(body_.reduced_size(), schedule_.vector).number() * schedule_.vector;
-    const std::int64_t bytes = length * size_of(kept.dtype) * schedule_.rows_per_block;
+    const std::int64_t bytes =
+        staged_bytes(body_, row, schedule_.vector) * schedule_.rows_per_block;
     const std::string name = writer_.name_for(kept.node, "_row");
-    writer_.out.line(fmt::format(
-        "{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
-        info(kept.dtype).c_name, name, writer_.source.shared_bytes,
-        schedule_.rows_per_block == 1
-            ? ""
-            : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}", length)));
+    writer_.out.line(
+        fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
+                    info(kept.dtype).c_name, name, writer_.source.shared_bytes,
+                    schedule_.rows_per_block == 1
+                        ? ""
+                        : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}",
+                                      staged_length(body_, schedule_.vector))));
     writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
     for (const auto& [load, shift] : row.loads)
       writer_.read_from_row(load,

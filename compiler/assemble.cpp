@@ -120,13 +120,18 @@ class Assembler {
     const Nodes& stores = groups_[group].stores;
     if (std::ranges::find(stores, node) == stores.end() || !is_left_out_.insert(node).second)
       return false;
+    if (groups_.body(whole_of(group), [](const Node*) { return std::string(); })) return true;
+    is_left_out_.erase(node);
+    return false;
+  }
+
+  /// `group` without what is left out.
+  Groups::Whole whole_of(int group) const {
     Groups::Whole whole = groups_.whole(group);
     const auto out = std::ranges::remove_if(
         whole.stores, [&](const StoreRequest& store) { return is_left_out_.contains(store.node); });
     whole.stores.erase(out.begin(), out.end());
-    if (groups_.body(whole, [](const Node*) { return std::string(); })) return true;
-    is_left_out_.erase(node);
-    return false;
+    return whole;
   }
 
   void add_parts_of(int whole) {
@@ -294,7 +299,7 @@ class Assembler {
 
   /// True if each element of `parameter` is read solely by the thread that writes it.
   bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
-    BodyAnswer answer = groups_.body(groups_.whole(order_[static_cast<std::size_t>(kernel)]),
+    BodyAnswer answer = groups_.body(whole_of(order_[static_cast<std::size_t>(kernel)]),
                                      [&](const Node* node) { return groups_.name(node); });
     ensure(static_cast<bool>(answer), "a kernel has no body");
     Body& body = answer.body;

@@ -343,9 +343,11 @@ bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
       return site.whole == all[0].whole && site.copy == static_cast<int>(&site - all.data());
     });
     if (!is_complete || !store_at(place, all[0])) continue;
+    store_of(place).is_piece = true;
     for (const Site& site : all.subspan(1)) {
       BodyStore before = std::exchange(store_of(place), {});
       if (!store_at(place, site)) refuse_shape(*request_.stores[place].node);
+      store_of(place).is_piece = true;
       body_.stores.push_back(std::exchange(store_of(place), std::move(before)));
     }
     return true;

@@ -14,6 +14,7 @@
 #include "compiler/row_tiles.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
+#include "compiler/staged_rows.h"
 #include "compiler/tile_candidates.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
@@ -91,6 +92,8 @@ int ladder(std::int64_t extent) {
 /// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
+/// The most elements of a row's vector.
+constexpr int kLongestVector = 8;
 /// How many of these are for the accumulators of a pass.
 constexpr std::int64_t kAccumulatorWords = 16;
 /// And for vectors that may end early, each with conditions of its own.
@@ -117,6 +120,8 @@ class RowCandidates {
     kept_bytes_ = kept_bytes_per_element(body, plan);
     const std::vector<int> slots = kept_slots(body, plan).bytes;
     slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+    for (const StagedRow& row : staged_rows(body, plan))
+      staged_bytes_ += staged_bytes(body, row, kLongestVector);
     std::vector<std::int64_t> words_of_pass(static_cast<std::size_t>(body.passes()));
     for (const BodyReduction& reduction : body.reductions)
       words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
@@ -241,7 +246,8 @@ class RowCandidates {
       if (rows == 0 || per_row == 0) continue;
       std::optional<Schedule> made = schedule_of(per_row, vector, rows * per_row, 1);
       if (!made || made->rows_per_block % rows != 0 || made->in_shared) continue;
-      if ((may_keep_ && !made->resident) || !fits_tiles(body_, facts_, made->rows_per_block))
+      const std::int64_t place = target_.shared_per_block_opt_in - shared_bytes(*made);
+      if ((may_keep_ && !made->resident) || !fits_tiles(body_, facts_, made->rows_per_block, place))
         continue;
       made->tile = made->rows_per_block;
       list_.add(*made);
@@ -305,16 +311,26 @@ class RowCandidates {
     const std::int64_t words = std::min<std::int64_t>(
         kKeptWords, target_.registers_per_sm / schedule.threads - others -
                         (extent_ % schedule.vector == 0 ? 0 : kGuardRegisters));
-    return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4;
+    return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4 &&
+           shared_bytes(schedule) <= target_.shared_per_block_opt_in;
+  }
+
+  /// Of a block: what its threads hand over, and the rows that they leave for one another.
+  std::int64_t shared_bytes(const Schedule& schedule) const {
+    return exchange_bytes(schedule) + staged_bytes_ * schedule.rows_per_block;
+  }
+
+  std::int64_t exchange_bytes(const Schedule& schedule) const {
+    return 2 * widest_state(body_) *
+           (std::int64_t{schedule.threads} * (schedule.vector / kChunk) +
+            (schedule.cluster > 1 ? schedule.cluster : 0));
   }
 
   /// The block's shared memory holds the kept values of its rows.
   bool fits_shared(const Schedule& schedule) const {
     if (split_ || !may_keep_) return false;
-    const std::int64_t exchange = 2 * widest_state(body_) *
-                                  (std::int64_t{schedule.threads} * (schedule.vector / kChunk) +
-                                   (schedule.cluster > 1 ? schedule.cluster : 0));
-    return exchange + vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_ <=
+    return exchange_bytes(schedule) +
+               vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_ <=
            target_.shared_per_block_opt_in;
   }
 
@@ -339,7 +355,8 @@ class RowCandidates {
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;
-  std::int64_t state_words_ = 0;  ///< of one accumulator of each reduction of a pass, at most
+  std::int64_t staged_bytes_ = 0;  ///< of a row that threads leave for one another, at most
+  std::int64_t state_words_ = 0;   ///< of one accumulator of each reduction of a pass, at most
   CandidateList list_;
 };
 

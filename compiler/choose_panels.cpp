@@ -8,6 +8,7 @@
 #include "compiler/local_panel_time.h"
 #include "compiler/local_panels.h"
 #include "compiler/panels.h"
+#include "compiler/staged_rows.h"
 #include "compiler/tiles.h"
 #include "compiler/tree.h"
 #include "compiler/unit_walk.h"
@@ -107,6 +108,10 @@ class PanelChooser {
           const std::int64_t chunks = std::max<std::int64_t>(schedule.vector / kChunk, 1);
           const std::int64_t places = across ? chunks : body.finals.empty() ? 0 : 1;
           bytes = 2 * round_up(schedule.threads * places * state, 16);
+          if (!schedule.resident || schedule.blocks_per_row() > 1) break;
+          for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
+            bytes +=
+                round_up(staged_bytes(body, row, schedule.vector) * schedule.rows_per_block, 16);
           break;
         }
         case KernelKind::pointwise:

@@ -61,7 +61,9 @@ class Fuser {
     // What has joined since may read what others are made of.
     most_after_recompute_ = 1 - kRounding;
     recompute_cheap_values();
-    const auto seconds_of = [&](int group) { return cost_or_infinite(group); };
+    const auto seconds_of = [&](int group) {
+      return groups[group].alive ? cost_or_infinite(group) : 0.0;
+    };
     hand_over_concats(groups, seconds_of);
     groups.find_chain();
     if (hand_over_smaller_values(groups, sizes_, seconds_of)) {
@@ -442,14 +444,15 @@ class Fuser {
 struct Fused {
   std::shared_ptr<Graph> graph;
   std::unique_ptr<Fuser> fuser;
+  std::shared_ptr<LazyValueNames> names = std::make_shared<LazyValueNames>();
 };
 
-/// `graph` in groups, in the best of several ways.
-Fused fused(Graph graph, Program& program, const Target& target) {
+/// `graph` in groups: in the best of several ways, or each node apart.
+Fused fused(Graph graph, Program& program, const Target& target, bool fuses = true) {
   Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
   const GraphData& data = result.graph->data();
   const auto fuser = [&] {
-    return std::make_unique<Fuser>(data, *program.lazy_names, target, program.facts, program.work);
+    return std::make_unique<Fuser>(data, *result.names, target, program.facts, program.work);
   };
   const auto try_other = [&](bool shapes_first, const std::vector<const Node*>& placed) {
     auto other = fuser();
@@ -458,6 +461,7 @@ Fused fused(Graph graph, Program& program, const Target& target) {
       result.fuser = std::move(other);
   };
   result.fuser = fuser();
+  if (!fuses) return result;
   result.fuser->run();
   if (result.fuser->has_put_off_shapes() && data.nodes.size() <= kMostNodesTwice)
     try_other(true, {});
@@ -474,22 +478,17 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   Program program;
   program.facts = facts;
   read_inputs_as_values(graph.data());
-  Fused best;
-  if (options.fuse) {
-    best = fused(std::move(graph), program, target);
-    const std::vector<int> views = views_to_compute(best.graph->data(), best.fuser->groups);
-    if (!views.empty()) {
-      Graph other = compact(*best.graph);
-      compute_views(other.data(), views);
-      Fused computed = fused(compact(other), program, target);
-      if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
-    }
-  } else {
-    best.graph = std::make_shared<Graph>(std::move(graph));
-    best.fuser = std::make_unique<Fuser>(best.graph->data(), *program.lazy_names, target, facts,
-                                         program.work);
+  Fused best = fused(std::move(graph), program, target, options.fuse);
+  const std::vector<int> views =
+      options.fuse ? views_to_compute(best.graph->data(), best.fuser->groups) : std::vector<int>();
+  if (!views.empty()) {
+    Graph other = compact(*best.graph);
+    compute_views(other.data(), views);
+    Fused computed = fused(compact(other), program, target);
+    if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
   }
   program.graph = best.graph;
+  program.lazy_names = best.names;
   assemble(program, best.fuser->groups, [&](int producer, int consumer) -> std::string {
     return options.fuse ? best.fuser->reason(producer, consumer) : "fusion is off";
   });

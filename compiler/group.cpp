@@ -349,9 +349,7 @@ void Groups::hand_over(std::span<const Node* const> nodes, int from, int to) {
   Group& source = at(from);
   drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
   source.regular = regular_of(source.nodes);
-  find_loads(from);
-  find_stores(from);
-  ++source.version;
+  drop_unused(from);
   Group& target = at(to);
   Nodes added(nodes.begin(), nodes.end());
   sort_unique(added);

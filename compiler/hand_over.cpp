@@ -78,7 +78,7 @@ bool hand_over_smaller_values(Groups& groups, NodeSizes& sizes,
     const Nodes loads = groups[reader].loads;
     for (const Node* load : loads) {
       const int maker = groups.home(load);
-      if (maker < 0 || groups[maker].is_placed) continue;
+      if (maker < 0 || groups[maker].is_placed || !groups[reader].alive) continue;
       const std::vector<const Node*> made = made_smaller(groups, reader, load, sizes);
       if (!made.empty()) result |= pays_to_hand_over(groups, made, reader, maker, seconds);
     }

@@ -227,6 +227,11 @@ class LocalPanelFinder {
       array.loaded = loaded_elements(buffer);
       const bool saves = array.loaded > (array.is_written ? 0 : panels_.elements(array));
       if (!saves || unfit.contains(buffer) || !is_panel_of(array.access)) continue;
+      // Parts of it that the launch writes are not there yet when the panel is copied.
+      if (!array.is_written && std::ranges::any_of(touched_, [&](const Touched& touched) {
+            return touched.stored.contains(whole(buffer));
+          }))
+        continue;
       bool is_read_apart = false;
       bool is_written_apart = false;
       for (std::size_t i = 0; i < members_.size(); ++i) {

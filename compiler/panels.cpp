@@ -139,6 +139,18 @@ class PanelFinder {
     });
   }
 
+  /// True if a later phase writes what `member` reads, which the rounds before the last one would
+  /// do too early.
+  bool is_overwritten_later(std::size_t member) const {
+    std::set<int> loads;
+    for (const Value& value : bodies_[member].values)
+      if (value.kind == Value::Kind::load)
+        loads.insert(whole(program_.buffer_of.lookup(value.node)));
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (members_[i].phase > members_[member].phase && touches(i, loads, true)) return true;
+    return false;
+  }
+
   /// True if `member` may be done with before any round: it needs nothing of them, and what it
   /// writes is read behind it only.
   bool is_first(std::size_t member) const {
@@ -183,7 +195,7 @@ class PanelFinder {
         }
         if (!has_channels) {
           member.part = PanelMember::Part::last;
-          panels_.may_have_rounds &= !touches(i, exchanged_, true);
+          panels_.may_have_rounds &= !touches(i, exchanged_, true) && !is_overwritten_later(i);
           continue;
         }
         member = {.part = PanelMember::Part::channels, .walk = *walks_[i]};

@@ -42,12 +42,12 @@ int rows_of_tiles(const Body& body, const Facts& facts) {
   return rows;
 }
 
-bool fits_tiles(const Body& body, const Facts& facts, int rows) {
+bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t place) {
   if (!body.reduced_size().is_number()) return false;
   std::int64_t bytes = 0;
   for (const int i : turned_stores(body, facts))
     bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kLongestVector);
-  return bytes <= kMostTileBytes;
+  return bytes <= std::min(kMostTileBytes, place);
 }
 
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

@@ -18,7 +18,7 @@ std::vector<int> turned_stores(const Body& body, const Facts& facts);
 /// there are none.
 int rows_of_tiles(const Body& body, const Facts& facts);
 /// True if what so many rows leave for these fits in shared memory beside that of other blocks.
-bool fits_tiles(const Body& body, const Facts& facts, int rows);
+bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t place);
 
 /// Elements that a thread stores at once along the rows' last axis.
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

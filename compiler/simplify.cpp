@@ -54,22 +54,34 @@ llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
   return result;
 }
 
+/// The operands of `concat`, and of the nested ones among these.
+std::vector<const Node*> pieces_of(const Node* concat, const llvm::DenseSet<const Node*>& nested) {
+  std::vector<const Node*> pieces;
+  std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (nested.contains(node))
+      pending.insert(pending.end(), node->operands.rbegin(), node->operands.rend());
+    else
+      pieces.push_back(node);
+  }
+  return pieces;
+}
+
 /// A concat of concats as one, so that each piece may be stored where it belongs.
 void flatten_concats(GraphData& graph) {
-  llvm::DenseSet<const Node*> nested = nested_concats(graph);
-  if (nested.empty()) return;
-  // Operands are replaced first, so a piece that was flattened itself is another node by now.
-  rewrite(graph, [&](const Node* node) {
-    if (node->op != Op::concat) return node;
-    std::vector<const Node*> pieces;
-    for (const Node* operand : node->operands)
-      if (nested.contains(operand))
-        pieces.insert(pieces.end(), operand->operands.begin(), operand->operands.end());
-      else
-        pieces.push_back(operand);
-    return pieces.size() == node->operands.size() ? node : with_operands(graph, *node, pieces);
-  });
-  flatten_concats(graph);
+  // What holds a concat that became another one is met by the next pass.
+  constexpr int kMostPasses = 4;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const llvm::DenseSet<const Node*> nested = nested_concats(graph);
+    if (nested.empty()) return;
+    rewrite(graph, [&](const Node* node) {
+      if (node->op != Op::concat || nested.contains(node)) return node;
+      const std::vector<const Node*> pieces = pieces_of(node, nested);
+      return pieces.size() == node->operands.size() ? node : with_operands(graph, *node, pieces);
+    });
+  }
 }
 
 }  // namespace

@@ -59,4 +59,13 @@ std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
   return result;
 }
 
+std::int64_t staged_length(const Body& body, int vector) {
+  return ceil_div(body.reduced_size(), vector).number() * vector;
+}
+
+std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector) {
+  const Value& kept = body.values[static_cast<std::size_t>(row.kept)];
+  return staged_length(body, vector) * size_of(kept.dtype);
+}
+
 }  // namespace sinter

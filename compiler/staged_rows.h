@@ -22,4 +22,8 @@ struct StagedRow {
 /// shared memory as well. Rows that take more than a few KiB are not.
 std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan);
 
+/// Elements and bytes that one of the rows takes in shared memory: its last vector may end early.
+std::int64_t staged_length(const Body& body, int vector);
+std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector);
+
 }  // namespace sinter

@@ -67,7 +67,7 @@ const Family kFamilies[] = {
      .more = "  {x}_w = cast {x} {{to = f32}}\n  {x}_y = softmax {x}_w {{axis = 0}}\n",
      .results = ", {x}_y"},
     {.name = "columns_of_clusters",
-     .shapes = {"8192, 40", "8191, 37", "8209, 41"},
+     .shapes = {"8192, 24", "8191, 17", "8209, 19"},
      .reduced = "[0]",
      .has_wide_states = false,
      .kind = "column_reduce",
