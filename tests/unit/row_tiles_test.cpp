@@ -81,5 +81,33 @@ TEST(RowTiles, FewOrLongRowsAreTurnedByAnotherMember) {
   }
 }
 
+/// Tiles, and rows that threads leave for one another besides, on devices that have less of it too.
+TEST(RowTiles, KeepToTheSharedMemoryOfTheDevice) {
+  for (const char* device : {"t4", "rtx_4090", "a100", "h200"}) {
+    const Program program = planned(R"(
+graph turned_rotation(x: bf16[8192, 1984]) {
+  f = cast x {to = f32}
+  q = mul f, f
+  m = mean q {axes = [1], keep = true}
+  r = rsqrt m
+  n = mul f, r
+  y = cast n {to = bf16}
+  high = slice y {axis = 1, begin = 992, end = 1984}
+  low = slice y {axis = 1, begin = 0, end = 992}
+  t = concat high, low {axis = 1}
+  z = add y, t
+  p = permute z {axes = [1, 0]}
+  c = exp p
+  return z, c
+})",
+                                    device);
+    for (const Kernel& kernel : program.kernels)
+      for (const Schedule& schedule : kernel.candidates)
+        EXPECT_LE(emit(program, kernel, schedule, "kernel").shared_bytes,
+                  find_target(device)->shared_per_block_opt_in)
+            << device << ": " << to_string(schedule);
+  }
+}
+
 }  // namespace
 }  // namespace sinter

@@ -4,6 +4,7 @@
 #include "sinter/ops.h"
 #include "tests/unit/rewritten.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace sinter {
@@ -245,6 +246,18 @@ TEST(SimplifyTest, WritesOneAfterTheOtherAreOneConcat) {
             "  slice_2 = slice x {axis = 0, begin = 4, end = 8, step = 1}\n"
             "  b = concat slice_1, v, w, slice_2 {axis = 0}\n"
             "  return b\n");
+}
+
+/// In one pass: a node for each level would be copied for each level above it.
+TEST(SimplifyTest, ALongChainOfConcatsIsOne) {
+  constexpr int kLevels = 300;
+  std::string statements = "a0 = exp x; c0 = concat a0, a0 {axis = 0};";
+  for (int i = 1; i < kLevels; ++i)
+    statements += fmt::format("a{0} = exp a{1}; c{0} = concat c{1}, a{0} {{axis = 0}};", i, i - 1);
+  Graph graph = parse(graph_text("x: f32[8]", statements + fmt::format("return c{}", kLevels - 1)));
+  simplify(graph.data());
+  EXPECT_EQ(graph.data().outputs[0].node->operands.size(), kLevels + 1);
+  EXPECT_LT(graph.data().nodes.size(), 3 * kLevels);
 }
 
 TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirPieces) {
