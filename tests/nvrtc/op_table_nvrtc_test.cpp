@@ -40,9 +40,12 @@ TEST_P(EveryOp, CompilesToACubin) {
   std::vector<Source> sources;
   for (const Kernel& kernel : program.kernels) {
     Schedule schedule = kernel.schedule;
-    // One architecture has the vectors that a user's kernels have; the others have the ops alone,
-    // which take compilers a fraction of the time.
-    if (number != 90 && kernel.kind == KernelKind::pointwise) schedule.vector = schedule.unroll = 1;
+    // One architecture has vectors; the others have the ops alone, which take compilers a fraction
+    // of the time. So do short vectors: kernels of the longest are what StaticProof compiles.
+    if (kernel.kind == KernelKind::pointwise) {
+      schedule.vector = number == 90 ? std::min(schedule.vector, 4) : 1;
+      schedule.unroll = 1;
+    }
     sources.push_back(emit(program, kernel, schedule, kernel.name));
   }
   const NvrtcOutput output = compile_all(sources, arch);
