@@ -131,8 +131,7 @@ class BodyBuilder {
   /// `covered`.
   BodyStore covered_store(std::size_t place, const Site& site, Cover covered, Extent elements);
 
-  // --- results in pieces, in body_pieces.cpp
-  // ------------------------------------------------------
+  // --- results in pieces, in body_pieces.cpp ----------------------------------------------------
   /// A piece of a result, or some of its numbers: stored where `site` is at hand, at the position
   /// that `covered` has in the result.
   struct PieceStore {

@@ -4,33 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/emit.h"
-#include "compiler/kernel_body.h"
-#include "tests/support/planned.h"
+#include "tests/support/one_kernel.h"
 
 namespace sinter {
 namespace {
 
+using test::body_of;
+using test::count;
 using test::planned;
+using test::traffic_of;
 
 using testing::SizeIs;
-
-/// The body of the one kernel that `text` becomes.
-Body body_of(const std::string& text) {
-  const Program program = planned(text);
-  EXPECT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(0));
-  return body_of(program, program.kernels[0]);
-}
-
-std::ptrdiff_t count(const Body& body, Value::Kind kind) {
-  return std::ranges::count(body.values, kind, &Value::kind);
-}
-
-Traffic traffic_of(const std::string& text) {
-  const Program program = planned(text);
-  return emit(program, program.kernels[0], program.kernels[0].schedule, "kernel").traffic;
-}
 
 TEST(PiecesTest, PaddedRowsAreStoredByTheKernelOfTheRows) {
   const char* const text = R"(
