@@ -92,8 +92,6 @@ int ladder(std::int64_t extent) {
 /// Registers of a thread for what it keeps of its row, and for all else.
 constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
-/// The most elements of a row's vector.
-constexpr int kLongestVector = 8;
 /// How many of these are for the accumulators of a pass.
 constexpr std::int64_t kAccumulatorWords = 16;
 /// And for vectors that may end early, each with conditions of its own.

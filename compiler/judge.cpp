@@ -10,6 +10,7 @@
 #include "compiler/row_column.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
+#include "compiler/sectors.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -57,7 +58,6 @@ const Node* turned_result(const Body& body) {
 /// True if the best kernel of `body`, with its axes collapsed, writes whole sectors of `turned`, or
 /// a block all of a sector at about the same time.
 bool writes_turned(const Body& body, const Node& turned, const Target& target, const Facts& facts) {
-  constexpr int kSectorBytes = 32;
   const KernelKind kind = kind_of(body, target, facts);
   if (kind == KernelKind::column_reduce) return true;
   const Schedule best = candidates(kind, body, target, facts).front();

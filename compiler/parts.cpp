@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "compiler/access.h"
+#include "compiler/sectors.h"
 #include "ir/layout.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
@@ -106,7 +107,6 @@ std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
 }
 
 bool has_long_runs(const ConcatPart& part, const Facts& facts) {
-  constexpr std::int64_t kSectorBytes = 32;
   if (is_row_major(part.node->shape, part.strides)) return true;
   // Axes whose places follow one another without a gap are one run.
   Extent run = 1;

@@ -3,17 +3,15 @@
 #include <algorithm>
 
 #include "compiler/access.h"
+#include "compiler/sectors.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr int kSectorBytes = 32;
 constexpr int kWordBytes = 4;
 /// Of a block, so that an SM has place for three.
 constexpr std::int64_t kMostTileBytes = 64 << 10;
-/// A row kernel's vectors are no longer.
-constexpr int kLongestVector = 8;
 
 }  // namespace
 

@@ -10,6 +10,9 @@
 
 namespace sinter {
 
+/// A row kernel's vectors are no longer.
+inline constexpr int kLongestVector = 8;
+
 /// The stores of `body`, by number, that move by one element along its last row axis and by more
 /// along the rows.
 std::vector<int> turned_stores(const Body& body, const Facts& facts);
