@@ -23,7 +23,7 @@ class Assembler {
   Assembler(Program& program, const Groups& groups)
       : program_(program), groups_(groups), read_as_(values_read_as_outputs(graph())) {}
 
-  void run(const std::function<std::string(int, int)>& reason) {
+  void run(const Apart& apart) {
     add_bound_buffers();
     add_parts();
     read_pieces_of_results();
@@ -38,7 +38,7 @@ class Assembler {
     }
     add_dependencies();
     add_updates();
-    add_boundaries(reason);
+    add_boundaries(apart);
   }
 
  private:
@@ -387,7 +387,7 @@ class Assembler {
     const Node* read_by_both = nullptr;
   };
 
-  void add_boundaries(const std::function<std::string(int, int)>& reason) {
+  void add_boundaries(const Apart& apart) {
     for (std::size_t i = 0; i < order_.size(); ++i)
       for (const int producer : groups_.producers(order_[i])) {
         if (groups_[producer].is_placed)
@@ -402,15 +402,18 @@ class Assembler {
       program_.boundaries.push_back(
           {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
            .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
-           .reason = in_words(pair, reason)});
+           .reason = in_words(pair, apart),
+           .bytes = apart.bytes(pair.whole ? groups_.home(pair.whole) : group_of(pair.producer),
+                                group_of(pair.consumer))});
   }
 
-  std::string in_words(const Pair& pair, const std::function<std::string(int, int)>& reason) const {
+  int group_of(int kernel) const { return order_[static_cast<std::size_t>(kernel)]; }
+
+  std::string in_words(const Pair& pair, const Apart& apart) const {
     if (pair.whole)
       return fmt::format("{} is known when all kernels have stored their parts of it",
                          groups_.name(pair.whole));
-    const auto group_of = [&](int kernel) { return order_[static_cast<std::size_t>(kernel)]; };
-    std::string why = reason(group_of(pair.producer), group_of(pair.consumer));
+    std::string why = apart.reason(group_of(pair.producer), group_of(pair.consumer));
     if (!pair.read_by_both) return why;
     return fmt::format("both read {}: {}", groups_.name(pair.read_by_both), why);
   }
@@ -456,9 +459,8 @@ class Assembler {
 
 }  // namespace
 
-void assemble(Program& program, const Groups& groups,
-              const std::function<std::string(int, int)>& reason) {
-  Assembler(program, groups).run(reason);
+void assemble(Program& program, const Groups& groups, const Apart& apart) {
+  Assembler(program, groups).run(apart);
   sort_kernels(program);
 }
 

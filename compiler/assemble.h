@@ -9,9 +9,13 @@
 
 namespace sinter {
 
-/// Fills in everything of `program` but the schedules; `program.graph` is set. `reason(producer,
-/// consumer)` says why two groups are two.
-void assemble(Program& program, const Groups& groups,
-              const std::function<std::string(int producer, int consumer)>& reason);
+/// What is to be said of two groups.
+struct Apart {
+  std::function<std::string(int producer, int consumer)> reason;  ///< why they are two
+  std::function<double(int producer, int consumer)> bytes;        ///< that one would not move
+};
+
+/// Fills in everything of `program` but the schedules; `program.graph` is set.
+void assemble(Program& program, const Groups& groups, const Apart& apart);
 
 }  // namespace sinter

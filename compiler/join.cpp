@@ -364,7 +364,7 @@ class Joiner {
     std::vector<Boundary> kept;
     kept.reserve(program_.boundaries.size());
     // Inside a launch they are between kernels, else between launches.
-    std::set<std::tuple<bool, int, int, std::string_view>> known;
+    std::map<std::tuple<bool, int, int, std::string_view>, std::size_t> known;
     std::vector<std::string> launch_names;
     for (std::size_t i = 0; i < launches_.size(); ++i)
       launch_names.push_back(name_of(static_cast<int>(i)));
@@ -382,11 +382,12 @@ class Joiner {
       boundary.producer = is_inside ? member_name(producer) : launch_name(from);
       boundary.consumer = is_inside ? member_name(consumer) : launch_name(to);
       kept.push_back(std::move(boundary));
-      const bool is_new = known
-                              .insert({is_inside, is_inside ? producer : from,
-                                       is_inside ? consumer : to, kept.back().reason})
-                              .second;
-      if (!is_new) kept.pop_back();
+      const auto [same, is_new] = known.try_emplace(
+          {is_inside, is_inside ? producer : from, is_inside ? consumer : to, kept.back().reason},
+          kept.size() - 1);
+      if (is_new) continue;
+      kept[same->second].bytes += kept.back().bytes;
+      kept.pop_back();
     }
     program_.boundaries = std::move(kept);
   }

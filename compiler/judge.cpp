@@ -74,9 +74,9 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.0f} bytes", bytes);
 }
 
-std::string arguments_refusal(std::size_t arguments) {
-  if (arguments <= kMaxArguments) return {};
-  return fmt::format("together they touch {} arrays, more than {}", arguments, kMaxArguments);
+std::string arguments_refusal(std::size_t arguments, std::size_t most) {
+  if (arguments <= most) return {};
+  return fmt::format("together they touch {} arrays, more than {}", arguments, most);
 }
 
 Judge::Judge(const GraphData& graph, const Groups& groups, const Target& target, const Facts& facts)
@@ -87,6 +87,7 @@ Judge::Judge(const GraphData& graph, const Groups& groups, const Target& target,
 const KernelKey& Judge::key_of(const Groups::Whole& whole) {
   key_ = keys_.of(groups_.request(whole));
   key_.push_back(allows_other_shapes_ ? 1 : 0);
+  key_.push_back(static_cast<std::uint32_t>(most_arrays_));
   // What a result is written over counts where this kernel reads it.
   if (!parameter_of_.empty())
     for (const StoreRequest& store : whole.stores) {
@@ -117,7 +118,7 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
   const Body& body = answer.body;
   Finding result;
   result.why_not_shapes = shapes_refusal(body);
-  result.why_not = arguments_refusal(arguments_of(body));
+  result.why_not = arguments_refusal(arguments_of(body), most_arrays_);
   if (result.why_not.empty()) result.why_not = split_refusal(body);
   if (result.why_not.empty()) result.why_not = final_refusal(body);
   if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);

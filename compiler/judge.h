@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxArguments = 25;
 /// `bytes` in words.
 std::string bytes_text(double bytes);
 
-/// "" unless so many arrays are too many.
-std::string arguments_refusal(std::size_t arguments);
+/// "" unless so many arrays are more than `most`.
+std::string arguments_refusal(std::size_t arguments, std::size_t most = kMaxArguments);
 
 class Judge {
  public:
@@ -48,6 +48,8 @@ class Judge {
   void allow_other_shapes_along_rows() { allows_other_shapes_ = has_them_first_ = true; }
   /// True if some kernel was refused because that was not allowed yet.
   bool has_put_off() const { return has_put_off_; }
+  /// From now on kernels may touch so many arrays.
+  void allow_arrays(std::size_t most) { most_arrays_ = most; }
 
  private:
   const KernelKey& key_of(const Groups::Whole& whole);
@@ -64,6 +66,7 @@ class Judge {
   llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
   bool allows_other_shapes_ = false;
   bool has_them_first_ = false;
+  std::size_t most_arrays_ = kMaxArguments;
   mutable bool has_put_off_ = false;
   KernelKeys keys_;
   KernelKey key_;  ///< the latest, with what counts beside it

@@ -92,6 +92,7 @@ struct Boundary {
   std::string consumer;
   std::string reason;
   bool is_inside = false;  ///< between members of one joined kernel
+  double bytes = 0;        ///< of arrays that cross memory for it: one kernel would not move them
 };
 
 /// What a program assumes of the symbols: low <= value <= high and divisor divides value. Sizes

@@ -1,6 +1,7 @@
 #include "compiler/print_program.h"
 
 #include "compiler/guards.h"
+#include "compiler/judge.h"
 #include "ir/print.h"
 
 #include <fmt/format.h>
@@ -19,8 +20,8 @@ class Printer {
                         count(static_cast<std::size_t>(program_.recorded_ops), "recorded op"));
     for (const Kernel& kernel : program_.kernels) print_kernel(kernel);
     for (const Boundary& boundary : program_.boundaries)
-      line("{} {} | {}: {}", boundary.is_inside ? "inside" : "boundary", boundary.producer,
-           boundary.consumer, boundary.reason);
+      line("{} {} | {} ({}): {}", boundary.is_inside ? "inside" : "boundary", boundary.producer,
+           boundary.consumer, bytes_text(boundary.bytes), boundary.reason);
     for (const Guard& guard : program_.guards) line("guard {}: {}", to_string(guard), guard.reason);
     return std::move(text_);
   }

@@ -85,7 +85,8 @@ void add_reasons(const Program& program, Explanation& result) {
     result.boundaries.push_back({.producer = boundary.producer,
                                  .consumer = boundary.consumer,
                                  .reason = boundary.reason,
-                                 .is_inside = boundary.is_inside});
+                                 .is_inside = boundary.is_inside,
+                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
   for (const Guard& guard : program.guards)
     result.guards.push_back(to_string(guard) + ": " + guard.reason);
 }

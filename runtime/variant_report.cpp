@@ -49,7 +49,8 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
     report.boundaries.push_back({.producer = boundary.producer,
                                  .consumer = boundary.consumer,
                                  .reason = boundary.reason,
-                                 .is_inside = boundary.is_inside});
+                                 .is_inside = boundary.is_inside,
+                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
   const KernelReporter reporter(program, request.symbols);
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const VariantKernel& kernel = variant.kernels[i];

@@ -61,8 +61,8 @@ std::string members_text(const Kernel& kernel) {
 std::string reasons_text(const Program& program) {
   std::string text;
   for (const Boundary& boundary : program.boundaries)
-    text += fmt::format("  {}{} | {}: {}\n", boundary.is_inside ? "inside " : "", boundary.producer,
-                        boundary.consumer, boundary.reason);
+    text += fmt::format("  {}{} | {} ({:.0f} bytes): {}\n", boundary.is_inside ? "inside " : "",
+                        boundary.producer, boundary.consumer, boundary.bytes, boundary.reason);
   return text;
 }
 

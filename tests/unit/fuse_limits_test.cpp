@@ -72,6 +72,46 @@ TEST(FuseLimitsTest, RecomputingKeepsToTheLimitOfArguments) {
   }
 }
 
+/// Functions of x, their sum, and a chain that reads all of these once more: so many arrays lie
+/// between any two halves of it. `name` starts the names of its values; it ends with `name`r.
+std::string sum_and_readers(const std::string& name, int values) {
+  std::string text;
+  const auto add = [&](const std::string& line) { text += "  " + name + line + "\n"; };
+  for (int i = 0; i < values; ++i) {
+    add(fmt::format("t{} = mul x, {}", i, 1 + i / 64.0));
+    add(fmt::format("v{} = tanh {}t{}", i, name, i));
+  }
+  add(fmt::format("s0 = neg {}v0", name));
+  for (int i = 1; i < values; ++i) add(fmt::format("s{0} = add {1}s{2}, {1}v{0}", i, name, i - 1));
+  add(fmt::format("p0 = mul {0}v0, {0}s{1}", name, values - 1));
+  for (int i = 1; i < values; ++i) add(fmt::format("p{0} = sub {1}p{2}, {1}v{0}", i, name, i - 1));
+  add(fmt::format("r = mul {0}p{1}, {0}s{1}", name, values - 1));
+  return text;
+}
+
+TEST(FuseLimitsTest, ManyArraysOnTheWayToOneKernelAreNoLimit) {
+  const Program program =
+      planned("graph live(x: f32[4096, 1024]) {\n" + sum_and_readers("a", 60) + "  return ar\n}\n");
+  ASSERT_EQ(program.kernels.size(), 1u);
+  EXPECT_EQ(program.kernels[0].bytes, 2.0 * 4096 * 1024 * 4);
+}
+
+/// Where more is stored in the end than one kernel may touch, what leads up to it still is one.
+TEST(FuseLimitsTest, ManyArraysInTheEndAreALimit) {
+  std::string text = "graph live(x: f32[4096, 1024], y: f32[4096, 1024]) {\n" +
+                     sum_and_readers("a", 60) + "  b0 = mul ar, y\n";
+  std::string results = "b0";
+  for (int i = 1; i < 40; ++i) {
+    text += fmt::format("  b{} = sin b{}\n", i, i - 1);
+    results += fmt::format(", b{}", i);
+  }
+  const Program program = planned(text + "  return " + results + "\n}\n");
+  EXPECT_LE(program.kernels.size(), 3u);
+  for (const Kernel& kernel : program.kernels) {
+    EXPECT_LE(kernel.reads.size() + kernel.stores.size(), kMaxArguments) << kernel.name;
+  }
+}
+
 TEST(FuseLimitsTest, ValuesThatShareAllTheirOperandsAreLookedAtOnce) {
   // There are 2^100 ways from the end of the chain to its beginning.
   std::string text = "graph ways(x: f32[64, 256]) {\n  v0 = mul x, x\n";

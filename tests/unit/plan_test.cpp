@@ -125,7 +125,14 @@ TEST(PrintProgramTest, ShowsSchedulesBoundariesAndOrder) {
   EXPECT_THAT(text, HasSubstr("  store m in temporary m\n"));
   EXPECT_THAT(text, HasSubstr("  after g_0\n"));
   EXPECT_THAT(text, HasSubstr("  schedule threads "));
-  EXPECT_THAT(text, HasSubstr("boundary g_0 | g_1: "));
+  EXPECT_THAT(text, HasSubstr("boundary g_0 | g_1 (256.5 KiB): fusion is off\n"));
+}
+
+TEST(PlanTest, BoundariesSayHowManyBytesCrossThem) {
+  const Program program = plan(softmax_graph(), target(), {.symbols = {64}}, {.fuse = false});
+  // m is stored and loaded, 64 values of 4 bytes; s and x are as large as x.
+  ASSERT_GE(program.boundaries.size(), 2u);
+  EXPECT_EQ(program.boundaries[0].bytes, 2.0 * 64 * 4 + 64 * 1024 * 4);
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ Json to_json(const Explanation& explanation) {
     boundaries.push_back({{"producer", boundary.producer},
                           {"consumer", boundary.consumer},
                           {"reason", boundary.reason},
-                          {"is_inside", boundary.is_inside}});
+                          {"is_inside", boundary.is_inside},
+                          {"bytes", boundary.bytes}});
   return {{"graph", explanation.graph},
           {"target", explanation.target},
           {"arch", explanation.arch},
@@ -161,8 +162,8 @@ void print_text(const Explanation& explanation, const std::string& sizes) {
   for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, explanation);
   if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
   for (const BoundaryReport& boundary : explanation.boundaries)
-    fmt::print("  {}{} | {}: {}\n", boundary.is_inside ? "inside one launch, " : "",
-               boundary.producer, boundary.consumer, boundary.reason);
+    fmt::print("  {}{} | {} ({}): {}\n", boundary.is_inside ? "inside one launch, " : "",
+               boundary.producer, boundary.consumer, bytes_text(boundary.bytes), boundary.reason);
   if (!explanation.guards.empty())
     fmt::print("\nthese kernels also serve other sizes that keep to\n");
   for (const std::string& guard : explanation.guards) fmt::print("  {}\n", guard);

@@ -75,6 +75,7 @@ struct BoundaryReport {
   std::string consumer;
   std::string reason;
   bool is_inside = false;  ///< both are members of one joined kernel
+  std::int64_t bytes = 0;  ///< that cross memory for it: one kernel of both would not move them
 };
 
 /// The kernels of one size class.
