@@ -1,11 +1,12 @@
 // What recording and planning a graph cost per node, from 1,000 to 100,000 nodes: at most 2 us and
-// 1 KiB is the goal, and four times the nodes should take at most five times as long. As JSON:
-// --benchmark_out=FILE --benchmark_out_format=json.
+// 1 KiB is the goal, and four times the nodes should take at most five times as long (`growth`).
+// As JSON: --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -75,6 +76,23 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
   state.counters["kernels_scheduled"] = static_cast<double>(work.kernels_scheduled);
 }
 
+/// How many times as long four times the nodes take.
+void growth(benchmark::State& state, const test::GraphFamily& family) {
+  constexpr std::size_t kNodes = 25'000;
+  const auto seconds = [&](std::size_t nodes) {
+    const auto start = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(record_and_plan(family, nodes));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double few = 0;
+  double many = 0;
+  for (auto _ : state) {
+    few += seconds(kNodes);
+    many += seconds(4 * kNodes);
+  }
+  state.counters["growth"] = many / few;
+}
+
 const int kRegistered = [] {
   for (const test::GraphFamily& family : test::graph_families())
     benchmark::RegisterBenchmark(
@@ -86,6 +104,10 @@ const int kRegistered = [] {
         ->Arg(10'000)
         ->Arg(25'000)
         ->Arg(100'000);
+  for (const test::GraphFamily& family : test::graph_families())
+    benchmark::RegisterBenchmark((std::string(family.name) + "/growth").c_str(),
+                                 [family](benchmark::State& state) { growth(state, family); })
+        ->Unit(benchmark::kMillisecond);
   return 0;
 }();
 

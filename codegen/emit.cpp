@@ -5,12 +5,25 @@
 
 namespace sinter {
 
+namespace {
+
 Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
-            std::string_view entry) {
-  if (!kernel.members.empty()) return write_joined(program, kernel, schedule, entry);
-  KernelWriter writer(program, kernel, schedule, entry);
+            std::string_view entry, Naming naming) {
+  if (!kernel.members.empty()) return write_joined(program, kernel, schedule, entry, naming);
+  KernelWriter writer(program, kernel, schedule, entry, naming);
   write_shape(writer);
   return writer.finish();
+}
+
+}  // namespace
+
+Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
+            std::string_view entry) {
+  return emit(program, kernel, schedule, entry, Naming::by_graph);
+}
+
+std::string anonymous_text(const Program& program, const Kernel& kernel, const Schedule& schedule) {
+  return emit(program, kernel, schedule, "kernel", Naming::anonymous).text;
 }
 
 }  // namespace sinter

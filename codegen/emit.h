@@ -11,4 +11,8 @@ namespace sinter {
 Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
             std::string_view entry);
 
+/// The same code without any name or comment that comes from the graph: kernels with the same one
+/// compute the same of their arguments, whatever these are called.
+std::string anonymous_text(const Program& program, const Kernel& kernel, const Schedule& schedule);
+
 }  // namespace sinter

@@ -38,11 +38,15 @@ std::string value_type(std::string c_type) {
 class JoinedWriter {
  public:
   JoinedWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
-               std::string_view entry)
-      : program_(program), kernel_(kernel), schedule_(schedule), parameters_(program, entry) {
+               std::string_view entry, Naming naming)
+      : program_(program),
+        kernel_(kernel),
+        schedule_(schedule),
+        naming_(naming),
+        parameters_(program, entry, naming) {
     source_.entry = entry;
     source_.threads = schedule.threads;
-    if (schedule.panels) panels_.emplace(program, kernel, schedule, entry);
+    if (schedule.panels) panels_.emplace(program, kernel, schedule, entry, naming);
   }
 
   Source write() {
@@ -69,11 +73,10 @@ class JoinedWriter {
  private:
   void write_member(std::size_t number, const std::set<int>& exchanged) {
     const Kernel& member = kernel_.members[number];
-    const auto written = [&](std::string_view name, bool is_anonymous) {
-      KernelWriter writer(program_, member, schedule_.members[number], name);
+    const auto written = [&](std::string_view name, Naming naming) {
+      KernelWriter writer(program_, member, schedule_.members[number], name, naming);
       writer.become_member(exchanged);
       if (member.list >= 0) writer.become_listed();
-      if (is_anonymous) writer.become_anonymous();
       if (panels_) panels_->read_from_panels(writer, number);
       write_shape(writer);
       MemberFunction function = writer.finish_member();
@@ -86,7 +89,7 @@ class JoinedWriter {
     if (member.list >= 0 || may_be_repeated(member)) {
       // Members run the same code if they have the same text, names aside. What a later phase reads
       // again has a function of its own, as it is read twice.
-      MemberFunction function = written("member", true);
+      MemberFunction function = written("member", Naming::anonymous);
       const int phase = member.list >= 0 ? -1 : member.phase;
       callee = callee_of_code_.try_emplace({phase, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
@@ -101,7 +104,7 @@ class JoinedWriter {
     // What blocks that keep panels do is taken apart, since they do much: compilers take longer for
     // one long function than for its parts, which need no more registers.
     callees_.push_back(
-        {.function = written(name, false), .members = 1, .is_called = panels_.has_value()});
+        {.function = written(name, naming_), .members = 1, .is_called = panels_.has_value()});
     callee_of_.push_back(callee);
     kept_of_.push_back(callees_.back().function.kept);
     sources_.push_back(callees_.back().function.source);
@@ -331,7 +334,8 @@ class JoinedWriter {
     std::vector<std::string> arrays;
     for (const Argument& argument : panels_->arguments()) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];
-      arrays.push_back(argument_text(argument, program_.name_of(buffer) + "_in"));
+      arrays.push_back(argument_text(
+          argument, (naming_ == Naming::anonymous ? "array" : program_.name_of(buffer)) + "_in"));
     }
     const auto write_call = [&](std::size_t member, const std::string& block) {
       return call(member, block);
@@ -391,14 +395,18 @@ class JoinedWriter {
 
   // --- the whole --------------------------------------------------------------------------------
 
+  std::string head_comment() const {
+    return fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
+                       source_.entry, kernel_.members.size(), phases(kernel_),
+                       phases(kernel_) == 1 ? "" : "s", source_.threads) +
+           traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
+  }
+
   void finish() {
-    std::string text = fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
-                                   source_.entry, kernel_.members.size(), phases(kernel_),
-                                   phases(kernel_) == 1 ? "" : "s", source_.threads);
-    text += traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
+    std::string text = naming_ == Naming::anonymous ? "" : head_comment();
     if (panels_) text += panels_->function(index_type_) + "\n";
     for (const Callee& callee : callees_) {
-      if (callee.members > 1)
+      if (callee.members > 1 && naming_ != Naming::anonymous)
         text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
       const MemberFunction& function = callee.function;
       text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
@@ -417,6 +425,7 @@ class JoinedWriter {
   const Program& program_;
   const Kernel& kernel_;
   const Schedule& schedule_;
+  Naming naming_;
   std::vector<Callee> callees_;
   std::vector<std::size_t> callee_of_;     ///< of each member
   std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
@@ -436,8 +445,8 @@ class JoinedWriter {
 }  // namespace
 
 Source write_joined(const Program& program, const Kernel& kernel, const Schedule& schedule,
-                    std::string_view entry) {
-  return JoinedWriter(program, kernel, schedule, entry).write();
+                    std::string_view entry, Naming naming) {
+  return JoinedWriter(program, kernel, schedule, entry, naming).write();
 }
 
 }  // namespace sinter

@@ -23,20 +23,20 @@ JoinedParameters::Parameter& JoinedParameters::parameter(const Argument& argumen
 }
 
 std::string JoinedParameters::text(Extent extent, std::string_view index_type) {
-  const IndexWriter writer{.c_type = index_type,
-                           .axis = {},
-                           .symbol =
-                               [&](const ExtentAtom& atom) {
-                                 const Extent symbol =
-                                     program_.graph->data().extents->symbol(atom.name);
-                                 return parameter({.kind = Argument::Kind::extent,
-                                                   .index = 0,
-                                                   .extent = symbol,
-                                                   .c_type = fmt::format("const {}", index_type)},
-                                                  std::string(atom.name))
-                                     .name;
-                               },
-                           .indirect = {}};
+  const IndexWriter writer{
+      .c_type = index_type,
+      .axis = {},
+      .symbol =
+          [&](const ExtentAtom& atom) {
+            const Extent symbol = program_.graph->data().extents->symbol(atom.name);
+            return parameter({.kind = Argument::Kind::extent,
+                              .index = 0,
+                              .extent = symbol,
+                              .c_type = fmt::format("const {}", index_type)},
+                             naming_ == Naming::anonymous ? "extent" : std::string(atom.name))
+                .name;
+          },
+      .indirect = {}};
   return writer.text(extent);
 }
 

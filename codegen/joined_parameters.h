@@ -13,7 +13,8 @@ namespace sinter {
 
 class JoinedParameters {
  public:
-  JoinedParameters(const Program& program, std::string_view entry) : program_(program) {
+  JoinedParameters(const Program& program, std::string_view entry, Naming naming)
+      : program_(program), naming_(naming) {
     names_.take(entry);
   }
 
@@ -39,6 +40,7 @@ class JoinedParameters {
   Parameter& parameter(const Argument& argument, const std::string& name);
 
   const Program& program_;
+  Naming naming_;
   NameSet names_;
   std::vector<Parameter> list_;
 };

@@ -14,8 +14,12 @@
 namespace sinter {
 
 KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
-                           std::string_view entry)
-    : program(program), kernel(kernel), schedule(schedule), body(body_of(program, kernel)) {
+                           std::string_view entry, Naming naming)
+    : program(program),
+      kernel(kernel),
+      schedule(schedule),
+      body(body_of(program, kernel)),
+      is_anonymous_(naming == Naming::anonymous) {
   if (schedule.strips)
     body = in_strips(std::move(body), schedule.strips.outer, schedule.strips.channels);
   index_type_ = fits_32_bits(program, kernel) ? "int" : "long long";
@@ -44,7 +48,7 @@ IndexWriter KernelWriter::index_writer(bool at_element) {
           .symbol =
               [this](const ExtentAtom& atom) {
                 std::string& name = symbols_[atom.id];
-                if (name.empty()) name = names_.take(atom.name);
+                if (name.empty()) name = names_.take(is_anonymous_ ? "extent" : atom.name);
                 return name;
               },
           .indirect =
@@ -132,6 +136,7 @@ std::string KernelWriter::buffer_name(int buffer, bool is_store) {
       std::ranges::any_of(body.values, [&](const Value& value) {
         return value.kind == Value::Kind::load && program.buffer_of.lookup(value.node) == buffer;
       });
+  if (is_updated) updated_.insert(buffer);
   std::map<int, std::string>& home = is_updated ? outputs_ : known;
   std::string& name = home[buffer];
   if (name.empty())
@@ -210,8 +215,8 @@ std::string KernelWriter::parameters() {
     source.arguments.push_back(std::move(argument));
   };
   // What a block reads and updates is not `__restrict__`: a load may not sink below a barrier.
-  const auto is_restrict = [&](int buffer, const std::string& name) {
-    return !name.ends_with("_io") && !exchanged_.contains(buffer);
+  const auto is_restrict = [&](int buffer) {
+    return !updated_.contains(buffer) && !exchanged_.contains(buffer);
   };
   const auto add_buffer = [&](int buffer, const std::string& name, bool is_const) {
     const std::string_view type =
@@ -220,7 +225,7 @@ std::string KernelWriter::parameters() {
          .index = buffer,
          .extent = 0,
          .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
-                               is_restrict(buffer, name) ? " __restrict__" : ""),
+                               is_restrict(buffer) ? " __restrict__" : ""),
          .load_bytes = load_bytes_[buffer],
          .store_bytes = store_bytes_[buffer]},
         name);
@@ -289,7 +294,7 @@ std::string launch_bounds(const Schedule& schedule) {
 }  // namespace
 
 Source KernelWriter::finish() {
-  const std::string head = head_comment();
+  const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   source.text = head + custom_definitions(head) +
                 fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}{} {{\n",

@@ -58,7 +58,7 @@ struct MemberFunction {
 class KernelWriter {
  public:
   KernelWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
-               std::string_view entry);
+               std::string_view entry, Naming naming = Naming::by_graph);
 
   // What the shapes set before they write values.
   int vector_axis = -1;  ///< the axis that a Vector runs along; -1: none
@@ -176,9 +176,6 @@ class KernelWriter {
   /// To be called after it: the kernel is one of a list, and its size a parameter where
   /// `size_text` is asked for it.
   void become_listed() { is_listed_ = true; }
-  /// To be called after it: names do not tell what is recorded, so that members which run the same
-  /// code have the same text.
-  void become_anonymous() { is_anonymous_ = true; }
   /// From here on loads of `buffer` are from shared memory, where the element is `at`, or where it
   /// is in memory: the member has a pointer to where that begins as a parameter of its own.
   void read_from_shared(int buffer, const std::optional<Index>& at);
@@ -297,7 +294,8 @@ class KernelWriter {
   std::vector<std::pair<Argument, std::string>> scratch_;
   bool is_member_ = false;
   bool is_listed_ = false;
-  bool is_anonymous_ = false;
+  bool is_anonymous_;
+  std::set<int> updated_;                              ///< buffers that are read and written
   std::vector<std::pair<Extent, std::string>> sizes_;  ///< that are parameters
   std::set<int> exchanged_;
   std::map<int, std::string> kept_;  ///< buffer that is in shared memory → parameter

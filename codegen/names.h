@@ -1,11 +1,18 @@
 // Names of values, parameters and axes in emitted source: the user's own where they are legal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 namespace sinter {
+
+/// What emitted values and parameters are called.
+enum class Naming : std::uint8_t {
+  by_graph,   ///< what the user calls them
+  anonymous,  ///< what they are; nothing is said in comments
+};
 
 /// Hands out names that are legal, not reserved, and different from one another.
 class NameSet {

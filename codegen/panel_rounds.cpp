@@ -20,11 +20,12 @@ std::string_view restrict_of(const PanelArray& array) {
 }  // namespace
 
 PanelRounds::PanelRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
-                         std::string_view entry)
+                         std::string_view entry, Naming naming)
     : program_(program),
       kernel_(kernel),
       schedule_(schedule),
       entry_(entry),
+      naming_(naming),
       chosen_(schedule.panels) {
   std::vector<Body> bodies;
   for (const Kernel& member : kernel.members) bodies.push_back(body_of(program, member));
@@ -210,8 +211,11 @@ std::string PanelRounds::function(std::string_view index_type) const {
       names.push_back(
           program_.name_of(program_.buffers[static_cast<std::size_t>(array.access.buffer)]));
   const std::string head =
-      fmt::format("// keeps {} of {} {} of {} for all phases\n", chosen_.channels, panels_.channels,
-                  panels_.has_units ? "units" : "channels", fmt::join(names, ", "));
+      naming_ == Naming::anonymous
+          ? ""
+          : fmt::format("// keeps {} of {} {} of {} for all phases\n", chosen_.channels,
+                        panels_.channels, panels_.has_units ? "units" : "channels",
+                        fmt::join(names, ", "));
   // Called rather than written out wherever it is: compilers would keep what all calls have in
   // common in registers, through all members.
   return head + fmt::format(

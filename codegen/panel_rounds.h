@@ -17,7 +17,7 @@ namespace sinter {
 class PanelRounds {
  public:
   PanelRounds(const Program& program, const Kernel& kernel, const Schedule& schedule,
-              std::string_view entry);
+              std::string_view entry, Naming naming);
 
   /// The member's loads of what is kept are from a panel, and its stores go there.
   void read_from_panels(KernelWriter& writer, std::size_t member) const;
@@ -82,6 +82,7 @@ class PanelRounds {
   const Kernel& kernel_;
   const Schedule& schedule_;
   std::string entry_;
+  Naming naming_;
   PanelSchedule chosen_;
   Panels panels_;
   std::vector<Copy> copies_;  ///< of each array

@@ -42,6 +42,9 @@ struct Traffic {
 struct Source {
   std::string entry;
   std::string text;  ///< one `extern "C" __global__` function; the prelude goes in front
+  /// The same of all kernels that run the same code on their arguments, whatever the user calls
+  /// these; empty: only the text tells.
+  std::string code = {};
   std::vector<Argument> arguments;
   /// What the kernel reads from device memory instead of from its parameters: the arrays and sizes
   /// of lists of members that run the same code.

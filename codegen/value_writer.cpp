@@ -44,7 +44,9 @@ std::string KernelWriter::operand_text(int value) {
     case Value::Kind::scalar: {
       const auto place = static_cast<int>(attribute(*v.node, "index").integer);
       std::string& name = scalars_[place];
-      if (name.empty()) name = names_.take(graph().inputs[static_cast<std::size_t>(place)].name);
+      if (name.empty())
+        name = names_.take(is_anonymous_ ? "scalar"
+                                         : graph().inputs[static_cast<std::size_t>(place)].name);
       return is_narrow(v.dtype) ? fmt::format("to_float({})", name) : name;
     }
     default: break;

@@ -77,8 +77,8 @@ std::string CompileService::key_of(const CompileUnit& unit, const CompileSetting
                                 by_nvrtc ? nvrtc_version() + " " + settings.arch : "",
                                 settings.host.count, settings.host.optimize);
   for (const Source& source : unit.sources)
-    key += fmt::format("{} {} {} {}\n{}\n", source.entry, source.threads, source.shared_bytes,
-                       source.has_barrier, source.text);
+    key += fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
+                       source.cluster, source.code.empty() ? source.text : source.code);
   return key;
 }
 

@@ -55,7 +55,8 @@ std::vector<CompileResult> compile_all(VariantSource& from,
 std::string tuning_key(const TuneRequest& request, Tune effort) {
   std::string key = fmt::format("{} {}", static_cast<int>(effort), request.alignment);
   for (const Source& source : request.sources) {
-    key += fmt::format("\n{} {}", evaluate(source.grid, request.symbols), source.text);
+    key += fmt::format("\n{} {}", evaluate(source.grid, request.symbols),
+                       source.code.empty() ? source.text : source.code);
     for (const std::vector<Argument>* list : {&source.arguments, &source.table})
       for (const Argument& argument : *list)
         if (argument.kind == Argument::Kind::extent)
@@ -122,10 +123,11 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
   const std::string name = legal_name(program.graph->name());
   for (const Schedule& schedule : schedules) {
     if (emitted.sources.size() == most) break;
-    // The name follows from the text, so that equal kernels are one entry of the cache.
-    const std::string text = emit(program, kernel, schedule, name).text;
-    const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(text));
-    Source source = emit(program, kernel, schedule, fmt::format("{}_{:08x}", name, hash >> 32));
+    // The name follows from the code, so that equal kernels have equal names.
+    std::string code = anonymous_text(program, kernel, schedule);
+    const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(code));
+    Source source = emit(program, kernel, schedule, fmt::format("{}_{:016x}", name, hash));
+    source.code = std::move(code);
     if (std::ranges::count(emitted.sources, source.entry, &Source::entry)) continue;
     emitted.sources.push_back(std::move(source));
     emitted.schedules.push_back(schedule);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <sstream>
+
 #include "compiler/guards.h"
 #include "sinter/text.h"
 #include "tests/support/golden.h"
@@ -13,6 +16,14 @@ namespace sinter::test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/kernels";
+
+std::string without_comments(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("//")) result += line + "\n";
+  return result;
+}
 
 class Kernels : public testing::TestWithParam<std::filesystem::path> {};
 
@@ -45,6 +56,29 @@ TEST_P(Kernels, EmitTheSameTextTwice) {
     for (const Schedule& schedule : a.candidates)
       EXPECT_EQ(emit(first.program, a, schedule, a.name).text,
                 emit(second.program, b, schedule, b.name).text);
+  }
+}
+
+/// Nothing that the user calls anything by is in it, and every difference of the code is.
+TEST_P(Kernels, AnonymousTextsTellWhatRunsTheSameCode) {
+  const GoldenProgram golden = plan_golden(GetParam());
+  const GoldenProgram renamed = plan_renamed(GetParam(), "zebra_");
+  ASSERT_EQ(golden.program.kernels.size(), renamed.program.kernels.size());
+  for (std::size_t i = 0; i < golden.program.kernels.size(); ++i) {
+    const Kernel& a = golden.program.kernels[i];
+    const Kernel& b = renamed.program.kernels[i];
+    std::set<std::string> codes;
+    for (const Schedule& schedule : a.candidates) {
+      const std::string code = anonymous_text(golden.program, a, schedule);
+      EXPECT_EQ(code, anonymous_text(renamed.program, b, schedule));
+      EXPECT_EQ(code.find("zebra_"), std::string::npos);
+      EXPECT_NE(emit(renamed.program, b, schedule, "entry").text.find("zebra_"), std::string::npos);
+      codes.insert(code);
+    }
+    std::set<std::string> texts;
+    for (const Schedule& schedule : a.candidates)
+      texts.insert(without_comments(emit(golden.program, a, schedule, "entry").text));
+    EXPECT_EQ(codes.size(), texts.size());
   }
 }
 

@@ -59,6 +59,19 @@ TEST_F(CompileServiceTest, CompilesUnitsTogetherAndEqualOnesOnce) {
   EXPECT_EQ(counts(), (std::vector<std::int64_t>{2, 2, 1}));
 }
 
+/// What the user calls values is no reason to compile.
+TEST_F(CompileServiceTest, CompilesEqualCodeOnceWhateverItsNames) {
+  Source first = store_kernel("first", "1.0f");
+  Source second = store_kernel("second", "1.0f");
+  Source other = store_kernel("other", "2.0f");
+  first.code = second.code = store_kernel("kernel", "1.0f").text;
+  other.code = store_kernel("kernel", "2.0f").text;
+  const std::vector<CompileResult> results = compile({{{first}}, {{second}}, {{other}}});
+  EXPECT_EQ(counts(), (std::vector<std::int64_t>{1, 2, 1}));
+  EXPECT_EQ(results[0].unit, results[1].unit);
+  EXPECT_NE(results[0].unit, results[2].unit);
+}
+
 TEST_F(CompileServiceTest, TellsSettingsApart) {
   const std::vector<CompileUnit> units = {{{store_kernel("one", "1.0f")}}};
   const CompileResult plain = service.compile(units, {})[0];

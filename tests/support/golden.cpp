@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "ir/bind.h"
@@ -46,8 +48,10 @@ std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& fo
   return files;
 }
 
-GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
-  const std::string text = read(file);
+namespace {
+
+GoldenProgram plan_text(const std::filesystem::path& file, const std::string& text,
+                        const PlanOptions& options) {
   const Graph graph = parse(text, file.filename().string());
   const std::vector<GoldenSizes> sizes = golden_sizes(text);
   std::vector<NamedSize> named;
@@ -56,6 +60,48 @@ GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& 
   const Facts facts{.symbols = symbols_from_sizes(graph, named)};
   return {.name = file.stem().string(),
           .program = plan(graph, *find_target("sm_90"), facts, options)};
+}
+
+/// All words that are given a meaning: results before `=`, what has a type, symbols among extents.
+std::set<std::string> names_in(const std::string& text) {
+  std::set<std::string> names;
+  const auto collect = [&](const std::string& from, const char* pattern) {
+    const std::regex name(pattern);
+    for (std::sregex_iterator match(from.begin(), from.end(), name), end; match != end; ++match)
+      names.insert((*match)[1]);
+  };
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("//")) continue;
+    if (line.starts_with("graph ")) {
+      collect(line, R"([(,]\s*([a-z_]\w*):)");
+      collect(line, R"([\[,* ]([a-z_]\w*)[\],* ])");
+    } else if (const std::size_t equals = line.find(" = "); equals != line.npos) {
+      collect(line.substr(0, equals), R"(([a-z_]\w*))");
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options) {
+  return plan_text(file, read(file), options);
+}
+
+GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix) {
+  const std::string text = read(file);
+  const std::set<std::string> names = names_in(text);
+  std::string renamed;
+  const std::regex word(R"(\w+)");
+  std::string::const_iterator done = text.begin();
+  for (std::sregex_iterator match(text.begin(), text.end(), word), end; match != end; ++match) {
+    renamed.append(done, (*match)[0].first);
+    if (names.contains(match->str())) renamed += prefix;
+    renamed += match->str();
+    done = (*match)[0].second;
+  }
+  return plan_text(file, renamed.append(done, text.end()), {});
 }
 
 void expect_golden(const std::filesystem::path& file, const std::string& text) {

@@ -26,6 +26,8 @@ struct GoldenProgram {
 /// gives the symbols' sizes.
 std::vector<std::filesystem::path> golden_graphs(const std::filesystem::path& folder);
 GoldenProgram plan_golden(const std::filesystem::path& file, const PlanOptions& options = {});
+/// The same with `prefix` before all names of values and symbols.
+GoldenProgram plan_renamed(const std::filesystem::path& file, const std::string& prefix);
 
 /// Compares `text` with the file; with SINTER_BLESS=1 writes it. Fails the running test with the
 /// first line that differs.

@@ -47,10 +47,12 @@ CompiledCost compile_kernels(const EmittedProgram& emitted, const Target& target
     throw DriverError(fmt::format("stage compile needs NVRTC: {}", why_not));
   const auto start = std::chrono::steady_clock::now();
   CompiledCost cost;
-  for (const EmittedProgram::Item& item : emitted.kernels())
+  for (const EmittedProgram::Item& item : emitted.kernels()) {
     for (const CubinReport& cubin :
          compile_unit({&item.source, 1}, std::string(target.arch)).reports)
       cost.spill_bytes += cubin.spill_bytes;
+    cost.codes.insert(item.source.code);
+  }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   cost.milliseconds = spent.count();
   return cost;

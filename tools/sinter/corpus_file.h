@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace sinter::command {
@@ -41,6 +42,7 @@ struct PlannedCost {
 struct CompiledCost {
   std::int64_t spill_bytes = 0;  ///< per thread, summed over the kernels
   double milliseconds = 0;
+  std::set<std::string> codes = {};  ///< those of equal kernels are equal
 };
 
 /// How far a file came. What is known of a stage that failed is kept.

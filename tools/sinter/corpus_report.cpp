@@ -53,6 +53,7 @@ void add(Totals& totals, const CompiledCost& cost) {
   CompiledCost& sum = totals.compiled ? *totals.compiled : totals.compiled.emplace();
   sum.spill_bytes += cost.spill_bytes;
   sum.milliseconds += cost.milliseconds;
+  sum.codes.insert(cost.codes.begin(), cost.codes.end());
 }
 
 Totals total(std::span<const FileReport> reports) {
@@ -144,6 +145,7 @@ Json to_json(const Totals& totals, std::size_t files) {
   json["one_kernel"] = totals.planned ? Json(totals.one_kernel) : Json();
   json["most_kernels"] = totals.planned ? Json(totals.most_kernels) : Json();
   json["bytes_over_minimal"] = finite_or_null(totals.bytes_over_minimal());
+  json["distinct_kernels"] = totals.compiled ? Json(totals.compiled->codes.size()) : Json();
   json["spilling_files"] = totals.compiled ? Json(totals.spilling) : Json();
   return json;
 }
@@ -159,8 +161,8 @@ std::vector<Watched> watched() {
   std::vector<Watched> result;
   for (const char* stage : kCorpusStages)
     result.push_back({Json::json_pointer(fmt::format("/reached/{}", stage)), true});
-  for (const char* figure :
-       {"/failed", "/kernels", "/most_kernels", "/bytes", "/spill_bytes", "/spilling_files"})
+  for (const char* figure : {"/failed", "/kernels", "/most_kernels", "/distinct_kernels", "/bytes",
+                             "/spill_bytes", "/spilling_files"})
     result.push_back({Json::json_pointer(figure)});
   result.push_back({Json::json_pointer("/one_kernel"), true});
   result.push_back({Json::json_pointer("/bytes_over_minimal"), false, 1e-6});
