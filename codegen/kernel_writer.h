@@ -65,6 +65,7 @@ class KernelWriter {
   /// Elements of the vector axis before each `tile` that the compiler unrolls, at least; 0: none
   /// are.
   std::int64_t before_tile = 0;
+  std::int64_t tile_copies = 1;  ///< that the compiler makes of what is written for a tile
   std::map<int, std::string> axis_names;
 
   int pass = 0;  ///< over the reduced axis, which is being written
@@ -249,6 +250,14 @@ class KernelWriter {
   void drop_numbers_of_words(std::vector<int>& in_loop, const std::vector<bool>& values,
                              const Sinks& sinks) const;
   bool has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const;
+  /// Divisions of a kept vector by one number, where the text of a tile has many copies: by a
+  /// function, in front of the loop over the vector's elements.
+  bool is_called_division(int value, const Sinks& sinks) const;
+  void write_quotients(int value);
+  /// The vector that `write_quotients` declared.
+  std::string quotients_name(int value) const;
+  /// True if such a vector is stored as it is.
+  bool is_stored_whole(const BodyStore& store, const Sinks& sinks) const;
   std::string number_text(const Value& value, bool at_element);
   bool is_only_stored(int value, const std::vector<bool>& values, const Sinks& sinks) const;
   /// Calls `write` inside an `if` where `store` has conditions.

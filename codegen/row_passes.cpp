@@ -32,6 +32,7 @@ void RowPasses::declare_shape(std::int64_t exchange_bytes) {
       across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
   declare_exchange(writer_, std::max(bytes, exchange_bytes));
   if (has_cluster) declare_cluster();
+  if (has_first_column()) declare_first_column();
   if (!plan_.is_fixed) {
     const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
     writer_.declare_index("chunks", writer_.text(chunks));
@@ -184,15 +185,46 @@ void RowPasses::write_numbers_of_few_places() {
     writer_.out.block(fmt::format("if ({})", guard), stores);
 }
 
+/// Where a row stays in registers, each pass has as many copies of a tile's text as tiles, and
+/// compilers find out slowly what all places have in common. Threads that go through many rows have
+/// no register for it all the while.
+bool RowPasses::has_first_column() const {
+  return plan_.is_fixed && keeps_in_registers() && body_.columns.empty();
+}
+
+/// Where the first vector of this thread begins.
+void RowPasses::declare_first_column() {
+  const bool is_divided = schedule_.groups * schedule_.blocks_per_row() > 1;
+  const std::string chunk = "Shape::chunk(0)";
+  writer_.declare_index(
+      "first_column",
+      fmt::format(
+          "{} * {}", writer_.elements_per_chunk(),
+          is_divided ? fmt::format("({} + {})", part_start(writer_, plan_, "0"), chunk) : chunk));
+}
+
+/// Where the vector begins that `part` and `tile` number.
+std::string RowPasses::column_text() const {
+  if (!has_first_column()) {
+    const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+    return fmt::format(
+        "{} * {}", writer_.elements_per_chunk(),
+        start == "0" ? "Shape::chunk(tile)" : "(" + start + " + Shape::chunk(tile))");
+  }
+  const std::int64_t groups = std::int64_t{schedule_.groups} * schedule_.blocks_per_row();
+  std::string column = "first_column";
+  if (plan_.parts_per_group > 1)
+    column += fmt::format(" + {} * {} * part", writer_.elements_per_chunk(),
+                          groups * plan_.tree.chunks_per_part);
+  if (plan_.tiles > 1)
+    column += fmt::format(" + {} * tile", std::int64_t{plan_.lanes} * schedule_.vector);
+  return column;
+}
+
 /// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
 void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
                         const std::string& accumulator) {
-  const std::string part = plan_.parts_per_group == 1 ? "0" : "part";
-  const std::string start = part_start(writer_, plan_, part);
-  const std::string chunk = start == "0" ? "Shape::chunk(tile)" : start + " + Shape::chunk(tile)";
-  writer_.axis_names[body_.reduced_axis()] =
-      writer_.declare_index("column", fmt::format("{} * {}", writer_.elements_per_chunk(),
-                                                  start == "0" ? chunk : "(" + chunk + ")"));
+  writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("column", column_text());
   std::string condition;
   if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
   if (!plan_.whole_extent)
@@ -214,9 +246,13 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
                             count);
       writer_.declare_index("count", count);
     }
-    if (is_unrolled()) writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
+    if (is_unrolled()) {
+      writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
+      writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
+    }
     inside(tile);
     writer_.before_tile = 0;
+    writer_.tile_copies = 1;
   };
   if (condition.empty())
     body();

@@ -50,6 +50,9 @@ class RowPasses {
   bool keeps_in_registers() const;
   /// True if each tile of a part has a text of its own.
   bool is_unrolled() const;
+  bool has_first_column() const;
+  void declare_first_column();
+  std::string column_text() const;
   void in_tile(const std::function<void(const Tile&)>& inside, const std::string& accumulator);
   std::vector<int> columns_of_pass(int pass) const;
   /// Values that `pass` needs and an earlier one left.

@@ -266,6 +266,8 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       write_scalar(id);
     else if (has_neighbouring_words(id))
       random.push_back(id);
+    else if (is_called_division(id, sinks))
+      write_quotients(id);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);
@@ -329,6 +331,7 @@ void KernelWriter::write_elements(std::span<const int> values, const Sinks& sink
   }
   for (std::size_t i = 0; i < sinks.stores.size(); ++i) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(sinks.stores[i])];
+    if (is_stored_whole(store, sinks)) continue;
     const bool is_named =
         !texts_[static_cast<std::size_t>(store.value)].empty() ||
         body.values[static_cast<std::size_t>(store.value)].kind == Value::Kind::literal ||
@@ -352,14 +355,21 @@ void KernelWriter::write_tile(const std::vector<bool>& values, const Sinks& sink
   std::vector<std::string> results;
   for (const int store : sinks.stores) {
     const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+    if (is_stored_whole(to, sinks)) {
+      results.push_back(quotients_name(to.value));
+      continue;
+    }
     const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer_of(to))];
     results.push_back(names_.take(is_anonymous_ ? "result" : program.name_of(memory)));
     tile_names_.push_back(results.back());
     out.line(fmt::format("Vector<{}, {}> {};", info(to.node->dtype).c_name, schedule.vector,
                          results.back()));
   }
-  if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() ||
-      !sinks.stores.empty() || sinks.after_each) {
+  const bool has_elements = std::ranges::any_of(sinks.stores, [&](int store) {
+    return !is_stored_whole(body.stores[static_cast<std::size_t>(store)], sinks);
+  });
+  if (!in_loop.empty() || !sinks.reductions.empty() || !sinks.columns.empty() || has_elements ||
+      sinks.after_each) {
     out.directive("#pragma unroll");
     out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector),
               [&] { write_elements(in_loop, sinks, tile, results); });

@@ -136,6 +136,16 @@ __device__ __forceinline__ T shift_right(T a, T by) {
   return shifts_all(by) ? all_gone : static_cast<T>(a >> by);
 }
 
+/// Called rather than written out: a division branches to what numbers out of range need, and to
+/// compile many of these branches in one function takes most of its time.
+template <class T, int N>
+__device__ __noinline__ Vector<T, N> quotients(Vector<T, N> dividends, T divisor) {
+  Vector<T, N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i) result[i] = dividends[i] / divisor;
+  return result;
+}
+
 template <class To, class From>
 __device__ __forceinline__ To bits_as(From from) {
   static_assert(sizeof(To) == sizeof(From), "the same bits");

@@ -197,6 +197,23 @@ graph tiles(a: f32[2048, {0}], b: bf16[{0}, 2048], c: f64[{0}, 2048], d: i8[{0},
   }
 }
 
+/// A thread that divides 16 vectors of its row has the code for one of them.
+TEST(Ptx, HasTheDivisionsOfAKeptRowOnce) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const Graph graph = parse(R"(
+graph softmax(x: f32[8192, 16384]) {
+  y = softmax x {axis = 1}
+  return y
+})");
+  const Program program = plan(graph, *find_target("h200"), {});
+  const NvrtcOutput output = compile_for({emit_all(program)[0]}, "sm_90");
+  std::size_t divisions = 0;
+  for (std::size_t at = 0; (at = output.ptx.find("div.rn.f32", at)) != output.ptx.npos; ++at)
+    ++divisions;
+  EXPECT_EQ(divisions, 4U);
+  EXPECT_EQ(output.kernels.at(0).spill_bytes, 0);
+}
+
 TEST(Ptx, ProductsAndSumsAreNotContracted) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   const GoldenProgram golden = plan_golden(std::string(kFolder) + "/sgd.sinter");

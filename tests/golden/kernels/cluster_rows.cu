@@ -18,18 +18,19 @@ cluster_rows_0(const bf16* __restrict__ x_in,
   Exchange exchange = {shared_memory(), 4096, 0};
   Exchange cluster = {shared_memory() + 8192, 32, 0};
   cluster_arrive();  // this block has started
+  const int first_column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(0));
   const int row = static_cast<int>(blockIdx.x) / 8;
   Vector<bf16, 8> x[8];
   Vector<float, 8> e[8];
   RowReduction<Max<float>, Shape, 1> m_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 512 * tile;
     x[tile] = load<8>(x_in, row * 262144 + column);
   }
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 512 * tile;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
       const float g = to_float(x[tile][k]);
@@ -42,7 +43,7 @@ cluster_rows_0(const bf16* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> s_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 512 * tile;
     convert_again(x[tile]);
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
@@ -56,12 +57,12 @@ cluster_rows_0(const bf16* __restrict__ x_in,
   const float s = s_tree.finish(exchange, cluster).result();
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 512 * tile;
+    const Vector<float, 8> y = quotients(e[tile], s);
     Vector<bf16, 8> p;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
-      const float y = e[tile][k] / s;
-      p[k] = to_memory<bf16>(y);
+      p[k] = to_memory<bf16>(y[k]);
     }
     store<8>(p_out, row * 262144 + column, p);
   }

@@ -25,6 +25,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
   await_launches_before();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
+  const int first_column = 4 * Shape::chunk(0);
   const int wanted_row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   const bool live = wanted_row <= rows - 1;
   const int row = live ? wanted_row : rows - 1;
@@ -32,12 +33,12 @@ layer_norm_0(const bf16* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> v_sum_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     x[tile] = load<4>(x_in, row * 1024 + column);
   }
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float h = to_float(x[tile][k]);
@@ -50,7 +51,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> v_squares_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     convert_again(x[tile]);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -67,7 +68,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
   const float r = rsqrtf(e);
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     convert_again(x[tile]);
     if (live) {
       const Vector<float, 4> weight = load<4>(weight_in, column);

@@ -15,18 +15,19 @@ long_rows_0(const float* __restrict__ x_in,
   Exchange exchange = {shared_memory(), 2048, 0};
   Exchange cluster = {shared_memory() + 4096, 16, 0};
   cluster_arrive();  // this block has started
+  const int first_column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(0));
   const int row = static_cast<int>(blockIdx.x) / 2;
   Vector<float, 4> x[16];
   Vector<float, 4> exp_3[16];
   RowReduction<Max<float>, Shape, 1> max_1_tree;
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 256 * tile;
     x[tile] = load<4>(x_in, row * 65536 + column);
   }
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 256 * tile;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       max_1_tree.add(tile, k, x[tile][k], 0);
@@ -38,7 +39,7 @@ long_rows_0(const float* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> sum_4_tree;
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
+    const int column = first_column + 256 * tile;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float sub_2 = x[tile][k] - max_1;
@@ -50,12 +51,8 @@ long_rows_0(const float* __restrict__ x_in,
   const float sum_4 = sum_4_tree.finish(exchange, cluster).result();
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * (Shape::group_of_cluster() * 1024 + Shape::chunk(tile));
-    Vector<float, 4> y;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      y[k] = exp_3[tile][k] / sum_4;
-    }
+    const int column = first_column + 256 * tile;
+    const Vector<float, 4> y = quotients(exp_3[tile], sum_4);
     store<4>(y_out, row * 65536 + column, y);
   }
 }

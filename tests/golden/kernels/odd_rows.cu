@@ -15,12 +15,13 @@ odd_rows_0(const bf16* __restrict__ x_in,
   await_launches_before();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
+  const int first_column = 4 * Shape::chunk(0);
   const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<bf16, 4> x[8];
   RowReduction<Max<float>, Shape, 1> max_2_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       x[tile] = load_apart<4>(x_in, row * 1003 + column, 1, count);
@@ -28,7 +29,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
   }
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
 #pragma unroll
@@ -43,7 +44,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> sum_5_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       convert_again(x[tile]);
@@ -61,7 +62,7 @@ odd_rows_0(const bf16* __restrict__ x_in,
   const float log_6 = logf(sum_5);
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 128 * tile;
     if (tile < 7 || (Shape::chunk(tile) < 251 && column < 1003)) {
       const int count = tile < 7 ? int(4) : minimum(int(4), 1003 - column);
       convert_again(x[tile]);

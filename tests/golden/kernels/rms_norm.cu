@@ -21,6 +21,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
   await_launches_before();
   using Shape = RowShape<64, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
+  const int first_column = 4 * Shape::chunk(0);
   const int wanted_row = static_cast<int>(blockIdx.x) * 2 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   const bool live = wanted_row <= rows - 1;
   const int row = live ? wanted_row : rows - 1;
@@ -28,12 +29,12 @@ rms_norm_0(const bf16* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> ms_sum_tree;
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 512 * tile;
     x[tile] = load<8>(x_in, row * 4096 + column);
   }
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 512 * tile;
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
       const float h = to_float(x[tile][k]);
@@ -48,7 +49,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
   const float r = rsqrtf(eps);
 #pragma unroll
   for (int tile = 0; tile < 8; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 512 * tile;
     convert_again(x[tile]);
     if (live) {
       const Vector<bf16, 8> weight = load<8>(weight_in, column);

@@ -15,6 +15,7 @@ softmax_0(const float* __restrict__ x_in,
   await_launches_before();
   using Shape = RowShape<64, 1, 512, 4>;
   Exchange exchange = {shared_memory(), 512, 0};
+  const int first_column = 4 * Shape::chunk(0);
   const int wanted_row = static_cast<int>(blockIdx.x) * 2 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   const bool live = wanted_row <= rows - 1;
   const int row = live ? wanted_row : rows - 1;
@@ -23,12 +24,12 @@ softmax_0(const float* __restrict__ x_in,
   RowReduction<Max<float>, Shape, 1> m_tree;
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 256 * tile;
     x[tile] = load<4>(x_in, row * 4096 + column);
   }
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 256 * tile;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       m_tree.add(tile, k, x[tile][k], 0);
@@ -39,7 +40,7 @@ softmax_0(const float* __restrict__ x_in,
   RowReduction<Sum<float>, Shape, 1> s_tree;
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 256 * tile;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float d = x[tile][k] - m;
@@ -51,13 +52,9 @@ softmax_0(const float* __restrict__ x_in,
   const float s = s_tree.finish(exchange).result();
 #pragma unroll
   for (int tile = 0; tile < 16; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column + 256 * tile;
     if (live) {
-      Vector<float, 4> y;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        y[k] = e[tile][k] / s;
-      }
+      const Vector<float, 4> y = quotients(e[tile], s);
       store<4>(y_out, row * 4096 + column, y);
     }
   }

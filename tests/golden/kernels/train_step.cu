@@ -61,6 +61,7 @@ train_step_0_1(const long long* __restrict__ label_in,
                const int block) {
   using Shape = RowShape<4, 1, 4, 4>;
   Exchange exchange = {shared_memory(), 512, 0};
+  const int first_column = 4 * Shape::chunk(0);
   const int row = block * 32 + static_cast<int>(threadIdx.x) / Shape::kThreads;
   Vector<float, 4> logits[1];
   const long long label = load(label_in, row);
@@ -68,7 +69,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   RowReduction<Max<float>, Shape, 1> max_4_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column;
     if (Shape::chunk(tile) < 3 && column < 10) {
       const int count = minimum(int(4), 10 - column);
       logits[tile] = load_apart<4>(logits_in, row * 10 + column, 1, count);
@@ -76,7 +77,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   }
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column;
     if (Shape::chunk(tile) < 3 && column < 10) {
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
@@ -91,7 +92,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   RowReduction<Sum<float>, Shape, 1> sum_10_tree;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column;
     if (Shape::chunk(tile) < 3 && column < 10) {
       const int count = minimum(int(4), 10 - column);
 #pragma unroll
@@ -109,7 +110,7 @@ train_step_0_1(const long long* __restrict__ label_in,
   const float nll = -lp;
 #pragma unroll
   for (int tile = 0; tile < 1; ++tile) {
-    const int column = 4 * Shape::chunk(tile);
+    const int column = first_column;
     if (Shape::chunk(tile) < 3 && column < 10) {
       const int count = minimum(int(4), 10 - column);
       Vector<float, 4> lp_2;
