@@ -53,6 +53,16 @@ std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at
   return result;
 }
 
+/// True if `node`, which reads `from` where its own element is or where that is broadcast from,
+/// reads it at the very place `at`.
+bool is_read_there(const Node& from, const Node& node, std::span<const Index> at) {
+  if (from.shape.size() != node.shape.size()) return false;
+  for (std::size_t axis = 0; axis < at.size(); ++axis)
+    if (from.shape[axis] != node.shape[axis] || (from.shape[axis].is(1) && at[axis] != Index{}))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<Extent> parallel_extents(const Node& reduction) {
@@ -235,7 +245,7 @@ int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place)
   const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
   if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
   // A number is the same everywhere.
-  if (is_free(from) && from.op != Op::iota) return place;
+  if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return place;
   const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
   if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
   return known->second;
@@ -323,10 +333,9 @@ std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
 }
 
 bool BodyBuilder::is_over_rows(const Node& node) const {
-  const std::vector<std::int64_t> order = reduction_order(node);
   return primary_ != &node && !rows_.is(1) && reduced_extent(node) == rows_ &&
          product(node.shape).is(1) && reduced_extent(node) == product(node.operand(0)->shape) &&
-         std::ranges::is_sorted(order);
+         std::ranges::is_sorted(reduction_order(node));
 }
 
 int BodyBuilder::reduced_operand(const Node& node, int place) {
@@ -447,7 +456,8 @@ int BodyBuilder::branch() {
   if (conditions_.empty()) return 0;
   std::vector<std::uint64_t> key;
   append(key, conditions_);
-  return branches_.try_emplace(std::move(key), static_cast<int>(branches_.size())).first->second;
+  const int next = static_cast<int>(branches_.size()) + 1;
+  return branches_.try_emplace(std::move(key), next).first->second;
 }
 
 bool BodyBuilder::varies(const Index& index) const {
@@ -466,7 +476,7 @@ int BodyBuilder::stage(const Index& index) const {
   return result;
 }
 
-int BodyBuilder::add(Value value) {
+int BodyBuilder::add(Value&& value) {
   for (const int operand : value.operands) {
     value.varies |= body_.values[static_cast<std::size_t>(operand)].varies;
     value.stage = std::max(value.stage, body_.values[static_cast<std::size_t>(operand)].stage);

@@ -32,7 +32,7 @@ class Places {
   std::vector<int> next_;                      ///< of a place, another one of its hash; -1: none
   llvm::DenseMap<std::uint32_t, int> newest_;  ///< by hash
   std::vector<std::span<const Extent>> shapes_;
-  llvm::DenseMap<const Extent*, int> shape_at_;  ///< by where it lies
+  llvm::DenseMap<std::uint32_t, int> shape_of_;  ///< the first one, by hash
   llvm::DenseMap<Key, Index> numbers_, offsets_, addresses_;
 };
 

@@ -21,11 +21,11 @@ Sizes sizes_along(const Body& body, int axis) {
     sizes.largest = std::max(sizes.largest, size_of(dtype));
     sizes.any = true;
   };
+  const Extent places = body.parallel_size() * body.reduced_size();
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load) continue;
     add(value.at, value.dtype);
-    if (touched_elements(body, value).elements == body.parallel_size() * body.reduced_size())
-      ++sizes.streams;
+    if (touched_elements(body, value).elements == places) ++sizes.streams;
   }
   for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
   return sizes;

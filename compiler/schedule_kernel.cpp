@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "compiler/candidates.h"
@@ -191,14 +192,18 @@ Directions directions_of(const Body& body, const Facts& facts) {
   while (last > 0 && body.space.extent(last).is(1)) --last;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load || !value.varies) continue;
+    const auto moves_along = [&](int axis) {
+      const std::optional<Extent> step = coefficient_of(value.at, axis);
+      return step && step->is(1);
+    };
+    const bool is_along_row = moves_along(body.reduced_axis());
+    const bool is_along_column = last >= 0 && moves_along(last);
+    if (!is_along_row && !is_along_column) continue;
     const double bytes =
         static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
         size_of(value.dtype);
-    const std::optional<Extent> row = coefficient_of(value.at, body.reduced_axis());
-    if (row && row->is(1)) result.along_rows += bytes;
-    if (last < 0) continue;
-    const std::optional<Extent> column = coefficient_of(value.at, last);
-    if (column && column->is(1)) result.along_columns += bytes;
+    if (is_along_row) result.along_rows += bytes;
+    if (is_along_column) result.along_columns += bytes;
   }
   return result;
 }
@@ -275,21 +280,40 @@ class Scheduler {
   }
 
   void run() {
+    std::unordered_map<std::uint64_t, int> roughly_alike;
+    for (const Kernel& kernel : program_.kernels) ++roughly_alike[rough_key_of(kernel)];
     for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
       Kernel& kernel = program_.kernels[i];
-      const std::vector<StoreRequest> stores = stores_of(program_, kernel);
-      const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
-      const Scheduled* like = known_.find(key);
-      if (like)
-        follow(kernel, program_.kernels[like->kernel], like->own_notes);
-      else
-        like = &known_.add(key, schedule(i));
-      for (const int place : like->loads)
-        kernel.reads.push_back(program_.buffer_of.lookup(keys_.node_at(place)));
+      const bool is_alone = roughly_alike[rough_key_of(kernel)] == 1;
+      set_reads(kernel, is_alone ? schedule(i) : schedule_or_follow(i));
     }
   }
 
  private:
+  /// Schedules a kernel, if none like it is scheduled yet. Returns what it loads.
+  std::vector<const Node*> schedule_or_follow(std::size_t number) {
+    Kernel& kernel = program_.kernels[number];
+    const std::vector<StoreRequest> stores = stores_of(program_, kernel);
+    const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
+    std::vector<const Node*> loads;
+    if (const Scheduled* like = known_.find(key)) {
+      follow(kernel, program_.kernels[like->kernel], like->own_notes);
+      for (const int place : like->loads) loads.push_back(keys_.node_at(place));
+      return loads;
+    }
+    Scheduled scheduled{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
+    loads = schedule(number);
+    for (const Node* node : loads) scheduled.loads.push_back(keys_.place(node));
+    known_.add(key, std::move(scheduled));
+    return loads;
+  }
+
+  void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
+    kernel.reads.reserve(loads.size());
+    for (const Node* node : loads) kernel.reads.push_back(program_.buffer_of.lookup(node));
+    std::ranges::sort(kernel.reads);
+  }
+
   struct Scheduled {
     std::size_t kernel = 0;
     std::size_t own_notes = 0;  ///< those that do not hold for others
@@ -309,10 +333,10 @@ class Scheduler {
                         like.notes.end());
   }
 
-  Scheduled schedule(std::size_t number) {
+  /// Returns what the kernel loads.
+  std::vector<const Node*> schedule(std::size_t number) {
     ++program_.work.kernels_scheduled;
     Kernel& kernel = program_.kernels[number];
-    Scheduled result{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
     const Body body = body_of(program_, kernel);
     const Facts& facts = program_.facts;
     set_extents(kernel, body);
@@ -328,11 +352,12 @@ class Scheduler {
     const Cost cost = cost_of(body, target_, facts);
     kernel.bytes = cost.bytes_read + cost.bytes_written;
     kernel.seconds = cost.seconds;
+    std::vector<const Node*> loads;
     for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load) result.loads.push_back(keys_.place(value.node));
-    std::ranges::sort(result.loads);
-    result.loads.erase(std::unique(result.loads.begin(), result.loads.end()), result.loads.end());
-    return result;
+      if (value.kind == Value::Kind::load) loads.push_back(value.node);
+    std::ranges::sort(loads, {}, &Node::id);
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    return loads;
   }
 
   void add_guards(const Kernel& kernel, const Body& body) {

@@ -38,11 +38,19 @@ bool stays_in_row(const Body& body, const Value& load, Extent shift) {
 
 }  // namespace
 
-std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
-  std::vector<StagedRow> result;
+bool may_have_staged_rows(const Body& body) {
   if (!body.has_reduced_axis || !body.reduced_size().is_number() || !body.columns.empty() ||
       body.scan || body.scatter)
-    return result;
+    return false;
+  llvm::DenseSet<const Node*> loaded;
+  return std::ranges::any_of(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && !loaded.insert(value.node).second;
+  });
+}
+
+std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
+  std::vector<StagedRow> result;
+  if (!may_have_staged_rows(body)) return result;
   for (const int kept : plan.kept) {
     const Value& row = body.values[static_cast<std::size_t>(kept)];
     if (plan.first_pass[static_cast<std::size_t>(kept)] != 0 || !is_plain_row(body, row)) continue;
