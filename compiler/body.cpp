@@ -289,10 +289,12 @@ Index BodyBuilder::load_offset(const Node& node, int place) {
 
 int BodyBuilder::load(const Node& node, int place) {
   resolve_indirect(places_.at(place));
-  Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
-  value.at = load_offset(node, place);
-  value.conditions = conditions_;
-  value.may_repeat = may_repeat_;
+  Value value{.kind = Value::Kind::load,
+              .node = &node,
+              .dtype = node.dtype,
+              .at = load_offset(node, place),
+              .conditions = conditions_,
+              .may_repeat = may_repeat_};
   if (request_.aligned) value.aligned = request_.aligned(&node);
   value.varies = varies(value.at);
   value.stage = stage(value.at);

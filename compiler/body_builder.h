@@ -93,7 +93,8 @@ class BodyBuilder {
   bool is_stored_by_request(const Node& node) const;
   /// True where another piece has stored all of it.
   bool is_stored(std::size_t place) const;
-  bool element_store(const Node& node) const;
+  /// True for as many elements as all rows have, where rows are reduced or scanned.
+  bool counts_elements(Extent size) const;
   /// True for as many elements as there are rows, or places in all of them; and for one number.
   bool has_own_position(const Node& node) const;
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted

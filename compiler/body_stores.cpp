@@ -75,9 +75,10 @@ void BodyBuilder::add_stores() {
   plain.reserve(request_.stores.size());
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
-    const bool is_plain = has_own_position(node) && !is_moved(node);
+    const bool has_own = has_own_position(node);
+    const bool is_plain = has_own && !is_moved(node);
     if (!is_plain) watch(node);
-    (is_plain ? plain : has_own_position(node) ? moved : others).push_back(place);
+    (is_plain ? plain : has_own ? moved : others).push_back(place);
   }
   const auto add = [&](std::size_t place) {
     for (int piece = 0; piece < cut_.pieces; ++piece) {
@@ -142,31 +143,32 @@ bool BodyBuilder::is_stored(std::size_t place) const {
 void BodyBuilder::add_store(std::size_t place) {
   const StoreRequest& request = request_.stores[place];
   const Node* node = request.node;
+  const Extent size = product(node->shape);
   const int there = store_place(*node);
   const int value = evaluate(*node, there);
   const std::span<const Index> at = places_.at(there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(place),
-                  .elements = floor_div(product(node->shape), Extent(cut_.pieces)),
+                  .elements = floor_div(size, Extent(cut_.pieces)),
                   .value = value,
                   .position = {at.begin(), at.end()},
                   .at = request.strides.empty()
                             ? places_.offset_in(body_.space, there, node->shape)
                             : places_.address_in(body_.space, there, request.strides),
-                  .varies = body_.has_reduced_axis && element_store(*node),
+                  .varies = counts_elements(size),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
                   .aligned = request.aligned};
-  store.of_columns = store.is_final && product(node->shape) == body_.reduced_size() &&
-                     !store.varies && is_of_columns(*node);
-  if (store.is_final && !store.of_columns && !product(node->shape).is(1))
+  store.of_columns =
+      store.is_final && size == body_.reduced_size() && !store.varies && is_of_columns(*node);
+  if (store.is_final && !store.of_columns && !size.is(1))
     throw Refusal{
         fmt::format("{} needs a result of all rows, which is known only when the kernel "
                     "ends",
                     names_(node))};
   if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
-  const bool has_one_place = store.is_final || store.varies || product(node->shape) == rows_;
+  const bool has_one_place = store.is_final || store.varies || size == rows_;
   if (has_one_place)
     store_of(place) = std::move(store);
   else if (!store_at(place, {.node = node,
@@ -177,16 +179,15 @@ void BodyBuilder::add_store(std::size_t place) {
     throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
 }
 
-bool BodyBuilder::element_store(const Node& node) const {
+bool BodyBuilder::counts_elements(Extent size) const {
   if (!body_.has_reduced_axis) return false;
-  const Extent size = product(node.shape);
   const bool has_rows_as_elements = is_scan(primary_->op) || size != rows_;
   return size == rows_ * body_.reduced_size() && has_rows_as_elements;
 }
 
 bool BodyBuilder::has_own_position(const Node& node) const {
   const Extent size = product(node.shape);
-  return element_store(node) || size == rows_ || size.is(1) ||
+  return counts_elements(size) || size == rows_ || size.is(1) ||
          (size == body_.reduced_size() && is_of_columns(node));
 }
 
@@ -209,7 +210,7 @@ int BodyBuilder::store_place(const Node& node) {
     return places_.of(operand_index(body_.space, node, 0, places_.at(there)));
   }
   const Extent size = product(node.shape);
-  if (element_store(node)) return place_of(Number::element, node.shape);
+  if (counts_elements(size)) return place_of(Number::element, node.shape);
   if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
     return place_of(Number::column, node.shape);
   if (size == rows_) return place_of(Number::row, node.shape);
@@ -257,7 +258,7 @@ bool BodyBuilder::is_moved(const Node& node) const {
 
 bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
   if (!may_be_moved_) return false;
-  if (body_.has_reduced_axis && !element_store(node)) return false;
+  if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
   while (!pending.empty()) {

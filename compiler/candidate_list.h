@@ -15,6 +15,8 @@ inline constexpr std::size_t kMostCandidates = 12;
 /// Collects schedules in order, each once, up to kMostCandidates.
 class CandidateList {
  public:
+  CandidateList() { list_.reserve(kMostCandidates); }
+
   void add(const Schedule& schedule);
   const std::vector<Schedule>& schedules() const { return list_; }
   std::vector<Schedule> take() { return std::move(list_); }

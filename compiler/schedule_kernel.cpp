@@ -179,40 +179,33 @@ void guard_scan(Program& program, Extent extent) {
   add_guard(program.guards, std::move(guard));
 }
 
-/// Bytes that are read along the reduced axis, and along the last axis that stays.
-struct Directions {
-  double along_rows = 0;
-  double along_columns = 0;
-};
-
-Directions directions_of(const Body& body, const Facts& facts) {
-  Directions result;
-  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
-  int last = body.parallel_axes - 1;
-  while (last > 0 && body.space.extent(last).is(1)) --last;
-  for (const Value& value : body.values) {
-    if (value.kind != Value::Kind::load || !value.varies) continue;
-    const auto moves_along = [&](int axis) {
-      const std::optional<Extent> step = coefficient_of(value.at, axis);
-      return step && step->is(1);
-    };
-    const bool is_along_row = moves_along(body.reduced_axis());
-    const bool is_along_column = last >= 0 && moves_along(last);
-    if (!is_along_row && !is_along_column) continue;
-    const double bytes =
-        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
-        size_of(value.dtype);
-    if (is_along_row) result.along_rows += bytes;
-    if (is_along_column) result.along_columns += bytes;
-  }
-  return result;
+bool moves_along(const Value& value, int axis) {
+  const std::optional<Extent> step = coefficient_of(value.at, axis);
+  return step && step->is(1);
 }
 
 }  // namespace
 
 bool lies_across_rows(const Body& body, const Facts& facts) {
-  const Directions directions = directions_of(body, facts);
-  return directions.along_columns > directions.along_rows;
+  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
+  int last = body.parallel_axes - 1;
+  while (last > 0 && body.space.extent(last).is(1)) --last;
+  const auto is_across = [&](const Value& value) {
+    return value.kind == Value::Kind::load && value.varies && moves_along(value, last);
+  };
+  if (last < 0 || std::ranges::none_of(body.values, is_across)) return false;
+  // Bytes that are read along the reduced axis, and along the last axis that stays.
+  double along_rows = 0;
+  double along_columns = 0;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load || !value.varies) continue;
+    const double bytes =
+        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
+        size_of(value.dtype);
+    if (moves_along(value, body.reduced_axis())) along_rows += bytes;
+    if (moves_along(value, last)) along_columns += bytes;
+  }
+  return along_columns > along_rows;
 }
 
 bool reduces_columns(const Body& body, const Facts& facts) {

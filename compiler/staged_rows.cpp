@@ -42,10 +42,11 @@ bool may_have_staged_rows(const Body& body) {
   if (!body.has_reduced_axis || !body.reduced_size().is_number() || !body.columns.empty() ||
       body.scan || body.scatter)
     return false;
-  llvm::DenseSet<const Node*> loaded;
-  return std::ranges::any_of(body.values, [&](const Value& value) {
-    return value.kind == Value::Kind::load && !loaded.insert(value.node).second;
-  });
+  llvm::SmallVector<const Node*, 32> loaded;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) loaded.push_back(value.node);
+  std::ranges::sort(loaded);
+  return std::ranges::adjacent_find(loaded) != loaded.end();
 }
 
 std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
