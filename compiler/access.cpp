@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace sinter {
 
@@ -95,38 +96,41 @@ namespace {
 /// of.
 class KeepInstead {
  public:
-  explicit KeepInstead(const Body& body) : body_(body) {}
+  explicit KeepInstead(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
 
-  std::vector<int> of(int value, std::span<const int> kept) const {
-    std::vector<int> leaves;
-    std::vector<bool> seen(body_.values.size());
-    collect(value, leaves, seen);
+  std::span<const int> of(int value, std::span<const int> kept) {
+    leaves_.clear();
+    value_ = value;
+    collect(value);
     std::int64_t more = 0;
-    for (const int leaf : leaves)
+    for (const int leaf : leaves_)
       if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
     // A cast is always redone: what it reads is kept instead.
     int narrow = value;
     while (at(narrow).kind == Value::Kind::op && at(narrow).node->op == Op::cast)
       narrow = at(narrow).operands[0];
-    if (more > kept_bytes(at(narrow))) return {narrow};
-    return leaves;
+    if (more > kept_bytes(at(narrow))) leaves_.assign({narrow});
+    return leaves_;
   }
 
  private:
   const Value& at(int value) const { return body_.values[static_cast<std::size_t>(value)]; }
 
-  void collect(int value, std::vector<int>& leaves, std::vector<bool>& seen) const {
+  void collect(int value) {
     const Value& v = at(value);
-    if (!v.varies || seen[static_cast<std::size_t>(value)]) return;
-    seen[static_cast<std::size_t>(value)] = true;
+    if (!v.varies || std::exchange(seen_for_[static_cast<std::size_t>(value)], value_) == value_)
+      return;
     if (v.kind == Value::Kind::op && v.node->op != Op::custom && instructions_of(v.node->op) <= 1) {
-      for (const int operand : v.operands) collect(operand, leaves, seen);
+      for (const int operand : v.operands) collect(operand);
     } else {
-      leaves.push_back(value);
+      leaves_.push_back(value);
     }
   }
 
   const Body& body_;
+  int value_ = -1;             ///< that is asked for
+  std::vector<int> leaves_;    ///< of it
+  std::vector<int> seen_for_;  ///< by value: the last one that it was seen for
 };
 
 }  // namespace
@@ -148,7 +152,7 @@ bool is_same_in_columns(const Body& body, const Value& value) {
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
   if (body.passes() == 1) return plan;
-  const KeepInstead keep(body);
+  KeepInstead keep(body);
   const std::vector<bool> is_used_later = used_later(body, plan);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
     if (plan.first_pass[value] < 0 || !is_used_later[value]) continue;

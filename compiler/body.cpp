@@ -490,7 +490,7 @@ int BodyBuilder::add(Value&& value) {
 
 BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
   const std::uint64_t id = std::uint64_t{node.id} << 32;
-  if (is_free(node) && node.op != Op::iota) return {id, 0};
+  if (node.operands.empty() && is_free(node) && node.op != Op::iota) return {id, 0};
   return {id + static_cast<std::uint32_t>(place), branch()};
 }
 

@@ -64,22 +64,29 @@ int Places::shape(std::span<const Extent> shape) {
   return next;
 }
 
+std::pair<Index&, bool> Places::known(Kind kind, int place, std::span<const Extent> extents) {
+  constexpr int kKinds = 3;
+  const auto [found, is_new] =
+      known_.try_emplace({place, shape(extents) * kKinds + static_cast<int>(kind)});
+  return {found->second, is_new};
+}
+
 const Index& Places::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [known, is_new] = numbers_.try_emplace({place, shape(extents)});
-  if (is_new) known->second = space.linearize(at(place), extents);
-  return known->second;
+  const auto [number, is_new] = known(Kind::number, place, extents);
+  if (is_new) number = space.linearize(at(place), extents);
+  return number;
 }
 
 const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [known, is_new] = offsets_.try_emplace({place, shape(extents)});
-  if (is_new) known->second = space.plain(address(space, at(place), row_major_strides(extents)));
-  return known->second;
+  const auto [offset, is_new] = known(Kind::offset, place, extents);
+  if (is_new) offset = space.plain(address(space, at(place), row_major_strides(extents)));
+  return offset;
 }
 
 const Index& Places::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
-  const auto [known, is_new] = addresses_.try_emplace({place, shape(strides)});
-  if (is_new) known->second = address(space, at(place), strides);
-  return known->second;
+  const auto [result, is_new] = known(Kind::address, place, strides);
+  if (is_new) result = address(space, at(place), strides);
+  return result;
 }
 
 }  // namespace sinter

@@ -54,8 +54,7 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
 
   // Enough bytes in flight: with all threads resident, each loads its share of the target's need.
   const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
-  const std::int64_t streams = std::max(sizes.streams, 1);
-  const std::int64_t loaded = streams * widest * sizes.largest;
+  const std::int64_t loaded = std::int64_t{std::max(streams(body), 1)} * widest * sizes.largest;
   const int unroll = loaded >= per_thread || 2 * widest > most ? 1 : 2;
   const auto blocks = [&](int threads, int vector, int times) {
     return size / (std::int64_t{threads} * vector * times);
