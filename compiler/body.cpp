@@ -199,7 +199,7 @@ int BodyBuilder::operand_place(const Node& reduction) {
 }
 
 int BodyBuilder::evaluate(const Node& node, int place) {
-  const Known key = key_of(node, place);
+  const std::uint64_t key = key_of(node, place);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const int value = compute(node, place);
   known_.try_emplace(key, value);
@@ -488,10 +488,13 @@ int BodyBuilder::add(Value&& value) {
   return static_cast<int>(body_.values.size()) - 1;
 }
 
-BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
+std::uint64_t BodyBuilder::key_of(const Node& node, int place) {
   const std::uint64_t id = std::uint64_t{node.id} << 32;
-  if (node.operands.empty() && is_free(node) && node.op != Op::iota) return {id, 0};
-  return {id + static_cast<std::uint32_t>(place), branch()};
+  if (node.operands.empty() && is_free(node) && node.op != Op::iota) return id;
+  if (conditions_.empty()) return id + static_cast<std::uint32_t>(place);
+  const int next = -1 - static_cast<int>(places_in_branches_.size());
+  return id + static_cast<std::uint32_t>(
+                  places_in_branches_.try_emplace({place, branch()}, next).first->second);
 }
 
 }  // namespace sinter

@@ -207,8 +207,7 @@ class BodyBuilder {
   int stage(const Index& index) const;
   int add(Value&& value);
   /// What a value is known again by: its node and place, and the branch.
-  using Known = std::pair<std::uint64_t, int>;
-  Known key_of(const Node& node, int place);
+  std::uint64_t key_of(const Node& node, int place);
 
   const BodyRequest& request_;
   const NodeNames& names_;
@@ -235,7 +234,9 @@ class BodyBuilder {
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
   std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
   Places places_;
-  llvm::DenseMap<Known, int> known_;
+  llvm::DenseMap<std::uint64_t, int> known_;
+  /// What a place counts as where conditions hold, by both: below 0.
+  llvm::DenseMap<std::pair<int, int>, int> places_in_branches_;
   /// Places of operands of reductions, which are alike where shapes and axes are.
   struct OperandPlace {
     int shape = 0;

@@ -273,12 +273,14 @@ class Scheduler {
   }
 
   void run() {
+    std::vector<std::uint64_t> keys;
+    keys.reserve(program_.kernels.size());
+    for (const Kernel& kernel : program_.kernels) keys.push_back(rough_key_of(kernel));
     std::unordered_map<std::uint64_t, int> roughly_alike;
-    for (const Kernel& kernel : program_.kernels) ++roughly_alike[rough_key_of(kernel)];
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
-      Kernel& kernel = program_.kernels[i];
-      const bool is_alone = roughly_alike[rough_key_of(kernel)] == 1;
-      set_reads(kernel, is_alone ? schedule(i) : schedule_or_follow(i));
+    for (const std::uint64_t key : keys) ++roughly_alike[key];
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool is_alone = roughly_alike[keys[i]] == 1;
+      set_reads(program_.kernels[i], is_alone ? schedule(i) : schedule_or_follow(i));
     }
   }
 
@@ -348,7 +350,7 @@ class Scheduler {
     std::vector<const Node*> loads;
     for (const Value& value : body.values)
       if (value.kind == Value::Kind::load) loads.push_back(value.node);
-    std::ranges::sort(loads, {}, &Node::id);
+    std::ranges::sort(loads);
     loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
     return loads;
   }
