@@ -303,6 +303,7 @@ class Scheduler {
     return loads;
   }
 
+  /// By ascending buffer.
   void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
     kernel.reads.reserve(loads.size());
     for (const Node* node : loads) kernel.reads.push_back(program_.buffer_of.lookup(node));
