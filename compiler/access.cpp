@@ -3,7 +3,9 @@
 #include "compiler/cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <utility>
 
 namespace sinter {
 
@@ -14,41 +16,45 @@ class PassPlanner {
   explicit PassPlanner(const Body& body) : body_(body) {}
 
   PassPlan plan(const PassPlan& before) {
-    PassPlan plan{.needed = {}, .kept = before.kept, .first_pass = before.first_pass};
-    const auto passes = static_cast<std::size_t>(body_.passes());
-    plan.needed.assign(passes, std::vector<bool>(body_.values.size(), false));
-    for (const BodyReduction& reduction : body_.reductions)
-      need(plan, reduction.operand, reduction.stage);
-    for (const BodyReduction& column : body_.columns) need(plan, column.operand, column.stage);
-    for (const BodyStore& store : body_.stores)
-      if (store.varies) need(plan, store.value, store.stage);
+    PassPlan plan{.needed = {}, .kept = before.kept, .first_pass = {}};
+    plan.needed.resize(static_cast<std::size_t>(body_.passes()));
     plan.first_pass.assign(body_.values.size(), -1);
-    for (std::size_t pass = passes; pass-- > 0;)
-      for (std::size_t value = 0; value < body_.values.size(); ++value)
-        if (plan.needed[pass][value]) plan.first_pass[value] = static_cast<int>(pass);
+    for (int pass = body_.passes() - 1; pass >= 0; --pass) {
+      is_kept_.assign(body_.values.size(), false);
+      for (const int kept : before.kept)
+        is_kept_[static_cast<std::size_t>(kept)] =
+            before.first_pass[static_cast<std::size_t>(kept)] < pass;
+      find_needed(pass, plan.first_pass);
+      plan.needed[static_cast<std::size_t>(pass)].assign(needed_.begin(), needed_.end());
+    }
     return plan;
   }
 
  private:
-  static bool is_kept(const PassPlan& plan, std::size_t value, int pass) {
-    return std::ranges::binary_search(plan.kept, static_cast<int>(value)) &&
-           plan.first_pass[value] < pass;
+  void need(int value) {
+    const auto at = static_cast<std::size_t>(value);
+    if (body_.values[at].varies) needed_[at] = true;
   }
 
-  void need(PassPlan& plan, int root, int pass) {
-    std::vector<bool>& needed = plan.needed[static_cast<std::size_t>(pass)];
-    llvm::SmallVector<int, 16> pending = {root};
-    while (!pending.empty()) {
-      const auto at = static_cast<std::size_t>(pending.back());
-      pending.pop_back();
-      const Value& v = body_.values[at];
-      if (!v.varies || needed[at]) continue;
-      needed[at] = true;
-      if (is_kept(plan, at, pass)) continue;
-      for (const int operand : v.operands) pending.push_back(operand);
-      // What an address is read through is needed too.
+  /// What `pass` hands on, what that is made of, and what addresses are read through. A value comes
+  /// behind all that it is made of.
+  void find_needed(int pass, std::vector<int>& first_pass) {
+    needed_.assign(body_.values.size(), false);
+    for (const BodyReduction& reduction : body_.reductions)
+      if (reduction.stage == pass) need(reduction.operand);
+    for (const BodyReduction& column : body_.columns)
+      if (column.stage == pass) need(column.operand);
+    for (const BodyStore& store : body_.stores)
+      if (store.varies && store.stage == pass) need(store.value);
+    for (std::size_t at = needed_.size(); at-- > 0;) {
+      if (!needed_[at]) continue;
+      first_pass[at] = pass;
+      if (is_kept_[at]) continue;
+      const Value& value = body_.values[at];
+      for (const int operand : value.operands) need(operand);
+      if (body_.indirect.empty()) continue;
       for (const auto& [atom, source] : body_.indirect)
-        if (uses(v.at, atom)) pending.push_back(source);
+        if (uses(value.at, atom)) need(source);
     }
   }
 
@@ -59,6 +65,8 @@ class PassPlanner {
   }
 
   const Body& body_;
+  // By value, for the pass that is looked at; not bits, since each is asked for again and again.
+  std::vector<char> needed_, is_kept_;
 };
 
 /// Of each value, whether a pass after the first that computes it uses it for what that pass is the
@@ -88,38 +96,41 @@ namespace {
 /// of.
 class KeepInstead {
  public:
-  explicit KeepInstead(const Body& body) : body_(body) {}
+  explicit KeepInstead(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
 
-  std::vector<int> of(int value, std::span<const int> kept) const {
-    std::vector<int> leaves;
-    std::vector<bool> seen(body_.values.size());
-    collect(value, leaves, seen);
+  std::span<const int> of(int value, std::span<const int> kept) {
+    leaves_.clear();
+    value_ = value;
+    collect(value);
     std::int64_t more = 0;
-    for (const int leaf : leaves)
+    for (const int leaf : leaves_)
       if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
     // A cast is always redone: what it reads is kept instead.
     int narrow = value;
     while (at(narrow).kind == Value::Kind::op && at(narrow).node->op == Op::cast)
       narrow = at(narrow).operands[0];
-    if (more > kept_bytes(at(narrow))) return {narrow};
-    return leaves;
+    if (more > kept_bytes(at(narrow))) leaves_.assign({narrow});
+    return leaves_;
   }
 
  private:
   const Value& at(int value) const { return body_.values[static_cast<std::size_t>(value)]; }
 
-  void collect(int value, std::vector<int>& leaves, std::vector<bool>& seen) const {
+  void collect(int value) {
     const Value& v = at(value);
-    if (!v.varies || seen[static_cast<std::size_t>(value)]) return;
-    seen[static_cast<std::size_t>(value)] = true;
+    if (!v.varies || std::exchange(seen_for_[static_cast<std::size_t>(value)], value_) == value_)
+      return;
     if (v.kind == Value::Kind::op && v.node->op != Op::custom && instructions_of(v.node->op) <= 1) {
-      for (const int operand : v.operands) collect(operand, leaves, seen);
+      for (const int operand : v.operands) collect(operand);
     } else {
-      leaves.push_back(value);
+      leaves_.push_back(value);
     }
   }
 
   const Body& body_;
+  int value_ = -1;             ///< that is asked for
+  std::vector<int> leaves_;    ///< of it
+  std::vector<int> seen_for_;  ///< by value: the last one that it was seen for
 };
 
 }  // namespace
@@ -140,7 +151,8 @@ bool is_same_in_columns(const Body& body, const Value& value) {
 
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
-  const KeepInstead keep(body);
+  if (body.passes() == 1) return plan;
+  KeepInstead keep(body);
   const std::vector<bool> is_used_later = used_later(body, plan);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
     if (plan.first_pass[value] < 0 || !is_used_later[value]) continue;
@@ -149,6 +161,7 @@ PassPlan plan_resident_passes(const Body& body) {
           std::ranges::find(plan.kept, leaf) == plan.kept.end())
         plan.kept.push_back(leaf);
   }
+  if (plan.kept.empty()) return plan;
   std::ranges::sort(plan.kept);
   return PassPlanner(body).plan(plan);
 }
@@ -290,8 +303,9 @@ int aligned_vector(const Index& at, int axis, int limit, const Facts& facts) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
     return step && step->is(1) && is_multiple(at, axis, width, facts);
   };
-  int width = 1;
-  while (width * 2 <= limit && is_aligned(width * 2)) width *= 2;
+  // What is aligned for a vector is so for half of it.
+  int width = std::bit_floor(static_cast<unsigned>(std::max(limit, 1)));
+  while (width > 1 && !is_aligned(width)) width /= 2;
   return width;
 }
 

@@ -53,6 +53,16 @@ std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at
   return result;
 }
 
+/// True if `node`, which reads `from` where its own element is or where that is broadcast from,
+/// reads it at the very place `at`.
+bool is_read_there(const Node& from, const Node& node, std::span<const Index> at) {
+  if (from.shape.size() != node.shape.size()) return false;
+  for (std::size_t axis = 0; axis < at.size(); ++axis)
+    if (from.shape[axis] != node.shape[axis] || (from.shape[axis].is(1) && at[axis] != Index{}))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<Extent> parallel_extents(const Node& reduction) {
@@ -189,7 +199,7 @@ int BodyBuilder::operand_place(const Node& reduction) {
 }
 
 int BodyBuilder::evaluate(const Node& node, int place) {
-  const Known key = key_of(node, place);
+  const std::uint64_t key = key_of(node, place);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const int value = compute(node, place);
   known_.try_emplace(key, value);
@@ -235,7 +245,7 @@ int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place)
   const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
   if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
   // A number is the same everywhere.
-  if (is_free(from) && from.op != Op::iota) return place;
+  if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return place;
   const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
   if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
   return known->second;
@@ -279,10 +289,12 @@ Index BodyBuilder::load_offset(const Node& node, int place) {
 
 int BodyBuilder::load(const Node& node, int place) {
   resolve_indirect(places_.at(place));
-  Value value{.kind = Value::Kind::load, .node = &node, .dtype = node.dtype};
-  value.at = load_offset(node, place);
-  value.conditions = conditions_;
-  value.may_repeat = may_repeat_;
+  Value value{.kind = Value::Kind::load,
+              .node = &node,
+              .dtype = node.dtype,
+              .at = load_offset(node, place),
+              .conditions = conditions_,
+              .may_repeat = may_repeat_};
   if (request_.aligned) value.aligned = request_.aligned(&node);
   value.varies = varies(value.at);
   value.stage = stage(value.at);
@@ -323,10 +335,9 @@ std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
 }
 
 bool BodyBuilder::is_over_rows(const Node& node) const {
-  const std::vector<std::int64_t> order = reduction_order(node);
   return primary_ != &node && !rows_.is(1) && reduced_extent(node) == rows_ &&
          product(node.shape).is(1) && reduced_extent(node) == product(node.operand(0)->shape) &&
-         std::ranges::is_sorted(order);
+         std::ranges::is_sorted(reduction_order(node));
 }
 
 int BodyBuilder::reduced_operand(const Node& node, int place) {
@@ -447,7 +458,8 @@ int BodyBuilder::branch() {
   if (conditions_.empty()) return 0;
   std::vector<std::uint64_t> key;
   append(key, conditions_);
-  return branches_.try_emplace(std::move(key), static_cast<int>(branches_.size())).first->second;
+  const int next = static_cast<int>(branches_.size()) + 1;
+  return branches_.try_emplace(std::move(key), next).first->second;
 }
 
 bool BodyBuilder::varies(const Index& index) const {
@@ -466,7 +478,7 @@ int BodyBuilder::stage(const Index& index) const {
   return result;
 }
 
-int BodyBuilder::add(Value value) {
+int BodyBuilder::add(Value&& value) {
   for (const int operand : value.operands) {
     value.varies |= body_.values[static_cast<std::size_t>(operand)].varies;
     value.stage = std::max(value.stage, body_.values[static_cast<std::size_t>(operand)].stage);
@@ -476,10 +488,13 @@ int BodyBuilder::add(Value value) {
   return static_cast<int>(body_.values.size()) - 1;
 }
 
-BodyBuilder::Known BodyBuilder::key_of(const Node& node, int place) {
+std::uint64_t BodyBuilder::key_of(const Node& node, int place) {
   const std::uint64_t id = std::uint64_t{node.id} << 32;
-  if (is_free(node) && node.op != Op::iota) return {id, 0};
-  return {id + static_cast<std::uint32_t>(place), branch()};
+  if (node.operands.empty() && is_free(node) && node.op != Op::iota) return id;
+  if (conditions_.empty()) return id + static_cast<std::uint32_t>(place);
+  const int next = -1 - static_cast<int>(places_in_branches_.size());
+  return id + static_cast<std::uint32_t>(
+                  places_in_branches_.try_emplace({place, branch()}, next).first->second);
 }
 
 }  // namespace sinter

@@ -45,6 +45,7 @@ class BodyBuilder {
   BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {}, Turned turned = {},
               const Node* walked = nullptr)
       : request_(request), names_(names), walked_(walked), cut_(cut), turned_(turned) {
+    inside_.reserve(static_cast<unsigned>(request.nodes.size()));
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
     may_be_moved_ = may_be_moved();
@@ -92,14 +93,18 @@ class BodyBuilder {
   bool is_stored_by_request(const Node& node) const;
   /// True where another piece has stored all of it.
   bool is_stored(std::size_t place) const;
-  bool element_store(const Node& node) const;
+  /// True for as many elements as all rows have, where rows are reduced or scanned.
+  bool counts_elements(Extent size) const;
   /// True for as many elements as there are rows, or places in all of them; and for one number.
   bool has_own_position(const Node& node) const;
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
   /// result is walked as its operand is, so that what it reads lines up with the rows.
-  std::vector<Index> store_position(const Node& node);
-  /// `number`, which counts the elements of `shape`, as a position in it.
-  std::vector<Index> position_of(const Index& number, std::span<const Extent> shape);
+  int store_place(const Node& node);
+  /// What counts the rows, the elements of the primary operand, or the places along rows.
+  enum class Number : std::uint8_t { row, element, column };
+  Index index_of(Number number) const;
+  /// Where in `shape`, whose elements `number` counts, it stands.
+  int place_of(Number number, std::span<const Extent> shape);
   /// A pointwise kernel that only stores a view walks the view itself.
   bool inside_only_as_store(const Node& node) const;
   /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
@@ -200,10 +205,9 @@ class BodyBuilder {
   int branch();
   bool varies(const Index& index) const;
   int stage(const Index& index) const;
-  int add(Value value);
+  int add(Value&& value);
   /// What a value is known again by: its node and place, and the branch.
-  using Known = std::pair<std::uint64_t, int>;
-  Known key_of(const Node& node, int place);
+  std::uint64_t key_of(const Node& node, int place);
 
   const BodyRequest& request_;
   const NodeNames& names_;
@@ -228,9 +232,11 @@ class BodyBuilder {
   Index element_;  ///< row-major number of the element over the primary operand's shape
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
-  std::map<std::vector<std::uint64_t>, int> branches_ = {{{}, 0}};  ///< by the conditions
+  std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
   Places places_;
-  llvm::DenseMap<Known, int> known_;
+  llvm::DenseMap<std::uint64_t, int> known_;
+  /// What a place counts as where conditions hold, by both: below 0.
+  llvm::DenseMap<std::pair<int, int>, int> places_in_branches_;
   /// Places of operands of reductions, which are alike where shapes and axes are.
   struct OperandPlace {
     int shape = 0;
@@ -240,7 +246,7 @@ class BodyBuilder {
   std::vector<OperandPlace> operand_places_;
   /// Where what is broadcast is read, by the place of the result and the shape of the operand.
   llvm::DenseMap<std::pair<int, int>, int> broadcasts_;
-  /// The place in a shape of a number, by what both are.
+  /// The place of a Number in a shape, for `entered_`.
   llvm::DenseMap<std::pair<int, int>, int> places_of_numbers_;
   std::map<std::vector<std::uint64_t>, std::vector<int>> pieces_read_;  ///< by node and place
   llvm::DenseSet<const Node*> watched_;

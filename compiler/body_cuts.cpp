@@ -133,6 +133,7 @@ void BodyBuilder::enter(int piece) {
   piece_ = piece;
   if (std::exchange(entered_, piece) == piece) return;
   if (scatter_) return;  // whose rows are all of one piece
+  places_of_numbers_.clear();
   if (!primary_) {
     std::vector<Index> position(walked_->shape.size());
     for (std::size_t i = 0; i < walked_order_.size(); ++i)
@@ -143,7 +144,8 @@ void BodyBuilder::enter(int piece) {
   row_ = position_in(parallel_extents(*primary_));
   operand_places_.clear();
   // The order of elements in memory of the primary operand: what stores of its size follow.
-  element_ = body_.space.linearize(operand_position(*primary_), primary_->operand(0)->shape);
+  element_ =
+      body_.space.linearize(places_.at(operand_place(*primary_)), primary_->operand(0)->shape);
 }
 
 Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {

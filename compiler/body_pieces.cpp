@@ -120,7 +120,7 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
                            !product(node.shape).is(1) && !is_moved(node);
   if (!may_be_made) return false;
   watch(node);
-  evaluate(node, store_position(node));
+  evaluate(node, store_place(node));
   return is_there();
 }
 

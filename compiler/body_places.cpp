@@ -30,6 +30,12 @@ std::uint32_t hash_of(std::span<const Index> at) {
   return static_cast<std::uint32_t>(hash) >> 1;
 }
 
+std::uint32_t hash_of(std::span<const Extent> shape) {
+  std::uint64_t hash = shape.size();
+  for (const Extent extent : shape) hash = mix(hash, extent);
+  return static_cast<std::uint32_t>(hash) >> 1;
+}
+
 }  // namespace
 
 int Places::of(std::span<const Index> at) {
@@ -45,32 +51,42 @@ int Places::of(std::span<const Index> at) {
 int Places::shape(std::span<const Extent> shape) {
   // One of rank 0 lies nowhere.
   if (shape.empty()) return -1;
-  const auto [known, is_new] = shape_at_.try_emplace(shape.data(), 0);
-  if (!is_new && shapes_[static_cast<std::size_t>(known->second)].size() == shape.size())
-    return known->second;
-  const auto alike = std::ranges::find_if(
-      shapes_, [&](std::span<const Extent> other) { return std::ranges::equal(other, shape); });
-  known->second = static_cast<int>(alike - shapes_.begin());
-  if (alike == shapes_.end()) shapes_.push_back(shape);
-  return known->second;
+  const int next = static_cast<int>(shapes_.size());
+  const auto [known, is_new] = shape_of_.try_emplace(hash_of(shape), next);
+  if (!is_new) {
+    if (std::ranges::equal(shapes_[static_cast<std::size_t>(known->second)], shape))
+      return known->second;
+    const auto alike = std::ranges::find_if(
+        shapes_, [&](std::span<const Extent> other) { return std::ranges::equal(other, shape); });
+    if (alike != shapes_.end()) return static_cast<int>(alike - shapes_.begin());
+  }
+  shapes_.push_back(shape);
+  return next;
+}
+
+std::pair<Index&, bool> Places::known(Kind kind, int place, std::span<const Extent> extents) {
+  constexpr int kKinds = 3;
+  const auto [found, is_new] =
+      known_.try_emplace({place, shape(extents) * kKinds + static_cast<int>(kind)});
+  return {found->second, is_new};
 }
 
 const Index& Places::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [known, is_new] = numbers_.try_emplace({place, shape(extents)});
-  if (is_new) known->second = space.linearize(at(place), extents);
-  return known->second;
+  const auto [number, is_new] = known(Kind::number, place, extents);
+  if (is_new) number = space.linearize(at(place), extents);
+  return number;
 }
 
 const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
-  const auto [known, is_new] = offsets_.try_emplace({place, shape(extents)});
-  if (is_new) known->second = space.plain(address(space, at(place), row_major_strides(extents)));
-  return known->second;
+  const auto [offset, is_new] = known(Kind::offset, place, extents);
+  if (is_new) offset = space.plain(address(space, at(place), row_major_strides(extents)));
+  return offset;
 }
 
 const Index& Places::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
-  const auto [known, is_new] = addresses_.try_emplace({place, shape(strides)});
-  if (is_new) known->second = address(space, at(place), strides);
-  return known->second;
+  const auto [result, is_new] = known(Kind::address, place, strides);
+  if (is_new) result = address(space, at(place), strides);
+  return result;
 }
 
 }  // namespace sinter

@@ -27,13 +27,16 @@ class Places {
   const Index& address_in(IndexSpace& space, int place, std::span<const Extent> strides);
 
  private:
-  using Key = std::pair<int, int>;  ///< a place, a shape
+  enum class Kind : std::uint8_t { number, offset, address };
+  /// What is known of a place in a shape; a new one is empty.
+  std::pair<Index&, bool> known(Kind kind, int place, std::span<const Extent> shape);
+
   std::vector<std::vector<Index>> places_;
   std::vector<int> next_;                      ///< of a place, another one of its hash; -1: none
   llvm::DenseMap<std::uint32_t, int> newest_;  ///< by hash
   std::vector<std::span<const Extent>> shapes_;
-  llvm::DenseMap<const Extent*, int> shape_at_;  ///< by where it lies
-  llvm::DenseMap<Key, Index> numbers_, offsets_, addresses_;
+  llvm::DenseMap<std::uint32_t, int> shape_of_;       ///< the first one, by hash
+  llvm::DenseMap<std::pair<int, int>, Index> known_;  ///< by place, and shape and kind
 };
 
 }  // namespace sinter

@@ -72,11 +72,13 @@ void BodyBuilder::add_scatter() {
 void BodyBuilder::add_stores() {
   body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.pieces));
   std::vector<std::size_t> plain, moved, others;
+  plain.reserve(request_.stores.size());
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
-    const bool is_plain = has_own_position(node) && !is_moved(node);
+    const bool has_own = has_own_position(node);
+    const bool is_plain = has_own && !is_moved(node);
     if (!is_plain) watch(node);
-    (is_plain ? plain : has_own_position(node) ? moved : others).push_back(place);
+    (is_plain ? plain : has_own ? moved : others).push_back(place);
   }
   const auto add = [&](std::size_t place) {
     for (int piece = 0; piece < cut_.pieces; ++piece) {
@@ -86,7 +88,7 @@ void BodyBuilder::add_stores() {
   };
   if (walked_ && !is_stored_by_request(*walked_)) {
     watch(*walked_);
-    evaluate(*walked_, position_of(row_, walked_->shape));
+    evaluate(*walked_, place_of(Number::row, walked_->shape));
   }
   std::ranges::for_each(plain, add);
   // What one of them is made of may be at hand only once another is stored, or where the rows are
@@ -121,11 +123,11 @@ void BodyBuilder::add_stores() {
 void BodyBuilder::reduce_rows() {
   for (int piece = 0; piece < cut_.pieces; ++piece) {
     enter(piece);
-    if (is_scan(primary_->op)) evaluate(*primary_, position_of(element_, primary_->shape));
+    if (is_scan(primary_->op)) evaluate(*primary_, place_of(Number::element, primary_->shape));
     for (const Node* node : request_.nodes)
       if (is_reduction(node->op) && product(node->shape) == rows_ &&
           reduced_extent(*node) == reduced_extent(*primary_))
-        evaluate(*node, position_of(row_, node->shape));
+        evaluate(*node, place_of(Number::row, node->shape));
   }
 }
 
@@ -141,82 +143,95 @@ bool BodyBuilder::is_stored(std::size_t place) const {
 void BodyBuilder::add_store(std::size_t place) {
   const StoreRequest& request = request_.stores[place];
   const Node* node = request.node;
-  const std::vector<Index> at = store_position(*node);
-  const int there = places_.of(at);
+  const Extent size = product(node->shape);
+  const int there = store_place(*node);
   const int value = evaluate(*node, there);
+  const std::span<const Index> at = places_.at(there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(place),
-                  .elements = floor_div(product(node->shape), Extent(cut_.pieces)),
+                  .elements = floor_div(size, Extent(cut_.pieces)),
                   .value = value,
-                  .position = at,
+                  .position = {at.begin(), at.end()},
                   .at = request.strides.empty()
                             ? places_.offset_in(body_.space, there, node->shape)
                             : places_.address_in(body_.space, there, request.strides),
-                  .varies = body_.has_reduced_axis && element_store(*node),
+                  .varies = counts_elements(size),
                   .stage = body_.values[static_cast<std::size_t>(value)].stage,
                   .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
                   .aligned = request.aligned};
-  store.of_columns = store.is_final && product(node->shape) == body_.reduced_size() &&
-                     !store.varies && is_of_columns(*node);
-  if (store.is_final && !store.of_columns && !product(node->shape).is(1))
+  store.of_columns =
+      store.is_final && size == body_.reduced_size() && !store.varies && is_of_columns(*node);
+  if (store.is_final && !store.of_columns && !size.is(1))
     throw Refusal{
         fmt::format("{} needs a result of all rows, which is known only when the kernel "
                     "ends",
                     names_(node))};
   if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
-  const bool has_one_place = store.is_final || store.varies || product(node->shape) == rows_;
+  const bool has_one_place = store.is_final || store.varies || size == rows_;
   if (has_one_place)
     store_of(place) = std::move(store);
-  else if (!store_at(
-               place,
-               {.node = node, .position = at, .conditions = {}, .value = value, .from = nullptr}))
+  else if (!store_at(place, {.node = node,
+                             .position = std::move(store.position),
+                             .conditions = {},
+                             .value = value,
+                             .from = nullptr}))
     throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
 }
 
-bool BodyBuilder::element_store(const Node& node) const {
+bool BodyBuilder::counts_elements(Extent size) const {
   if (!body_.has_reduced_axis) return false;
-  const Extent size = product(node.shape);
   const bool has_rows_as_elements = is_scan(primary_->op) || size != rows_;
   return size == rows_ * body_.reduced_size() && has_rows_as_elements;
 }
 
 bool BodyBuilder::has_own_position(const Node& node) const {
   const Extent size = product(node.shape);
-  return element_store(node) || size == rows_ || size.is(1) ||
+  return counts_elements(size) || size == rows_ || size.is(1) ||
          (size == body_.reduced_size() && is_of_columns(node));
 }
 
-std::vector<Index> BodyBuilder::store_position(const Node& node) {
+int BodyBuilder::store_place(const Node& node) {
   if (node.op == Op::permute && !inside_only_as_store(node)) {
-    const std::vector<Index> from = store_position(*node.operand(0));
-    const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
+    const std::span<const Index> from = places_.at(store_place(*node.operand(0)));
     std::vector<Index> result;
-    for (const std::int64_t axis : axes) result.push_back(from[static_cast<std::size_t>(axis)]);
-    return result;
+    for (const std::int64_t axis : attribute(node, "axes").integers)
+      result.push_back(from[static_cast<std::size_t>(axis)]);
+    return places_.of(result);
   }
   if (node.op == Op::reshape && !inside_only_as_store(node)) {
     const Node& from = *node.operand(0);
-    return body_.space.delinearize(body_.space.linearize(store_position(from), from.shape),
-                                   node.shape);
+    const int there = store_place(from);
+    return places_.of(
+        body_.space.delinearize(body_.space.linearize(places_.at(there), from.shape), node.shape));
   }
-  if (node.op == Op::flip && !inside_only_as_store(node))
-    return operand_index(body_.space, node, 0, store_position(*node.operand(0)));
+  if (node.op == Op::flip && !inside_only_as_store(node)) {
+    const int there = store_place(*node.operand(0));
+    return places_.of(operand_index(body_.space, node, 0, places_.at(there)));
+  }
   const Extent size = product(node.shape);
-  if (element_store(node)) return position_of(element_, node.shape);
+  if (counts_elements(size)) return place_of(Number::element, node.shape);
   if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
-    return position_of(body_.space.axis(body_.parallel_axes), node.shape);
-  if (size == rows_) return position_of(row_, node.shape);
-  if (size.is(1)) return std::vector<Index>(node.shape.size());
+    return place_of(Number::column, node.shape);
+  if (size == rows_) return place_of(Number::row, node.shape);
+  if (size.is(1)) return places_.of(std::vector<Index>(node.shape.size()));
   refuse_shape(node);
 }
 
-std::vector<Index> BodyBuilder::position_of(const Index& number, std::span<const Extent> shape) {
+Index BodyBuilder::index_of(Number number) const {
+  switch (number) {
+    case Number::row: return row_;
+    case Number::element: return element_;
+    case Number::column: return body_.space.axis(body_.parallel_axes);
+  }
+  return {};
+}
+
+int BodyBuilder::place_of(Number number, std::span<const Extent> shape) {
   const auto [known, is_new] =
-      places_of_numbers_.try_emplace({places_.of({&number, 1}), places_.shape(shape)}, -1);
-  if (is_new) known->second = places_.of(body_.space.delinearize(number, shape));
-  const std::span<const Index> at = places_.at(known->second);
-  return {at.begin(), at.end()};
+      places_of_numbers_.try_emplace({static_cast<int>(number), places_.shape(shape)}, -1);
+  if (is_new) known->second = places_.of(body_.space.delinearize(index_of(number), shape));
+  return known->second;
 }
 
 bool BodyBuilder::inside_only_as_store(const Node& node) const {
@@ -243,7 +258,7 @@ bool BodyBuilder::is_moved(const Node& node) const {
 
 bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
   if (!may_be_moved_) return false;
-  if (body_.has_reduced_axis && !element_store(node)) return false;
+  if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
   llvm::DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
   while (!pending.empty()) {

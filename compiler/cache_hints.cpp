@@ -37,16 +37,19 @@ double moved_bytes(const Body& body, const Facts& facts) {
 }  // namespace
 
 std::vector<int> last_reads(const Body& body, const Schedule& schedule) {
-  const PassPlan plan = schedule.resident ? plan_resident_passes(body) : plan_passes(body);
   std::vector<int> result(body.values.size(), -1);
-  for (std::size_t i = 0; i < body.values.size(); ++i) {
-    const Value& value = body.values[i];
-    if (value.kind != Value::Kind::load || !is_read_once(body, value)) continue;
-    // Rows of scans, and those whose columns are reduced, are loaded once.
-    if (!body.has_reduced_axis || body.scan || !body.columns.empty()) {
-      result[i] = 0;
-      continue;
-    }
+  std::vector<std::size_t> once;
+  for (std::size_t i = 0; i < body.values.size(); ++i)
+    if (body.values[i].kind == Value::Kind::load && is_read_once(body, body.values[i]))
+      once.push_back(i);
+  if (once.empty()) return result;
+  // Rows of scans, and those whose columns are reduced, are loaded once.
+  if (!body.has_reduced_axis || body.scan || !body.columns.empty()) {
+    for (const std::size_t i : once) result[i] = 0;
+    return result;
+  }
+  const PassPlan plan = schedule.resident ? plan_resident_passes(body) : plan_passes(body);
+  for (const std::size_t i : once) {
     if (std::ranges::find(plan.kept, static_cast<int>(i)) != plan.kept.end()) {
       result[i] = plan.first_pass[i];
       continue;

@@ -21,14 +21,17 @@ Sizes sizes_along(const Body& body, int axis) {
     sizes.largest = std::max(sizes.largest, size_of(dtype));
     sizes.any = true;
   };
-  for (const Value& value : body.values) {
-    if (value.kind != Value::Kind::load) continue;
-    add(value.at, value.dtype);
-    if (touched_elements(body, value).elements == body.parallel_size() * body.reduced_size())
-      ++sizes.streams;
-  }
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) add(value.at, value.dtype);
   for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
   return sizes;
+}
+
+int streams(const Body& body) {
+  const Extent places = body.parallel_size() * body.reduced_size();
+  return static_cast<int>(std::ranges::count_if(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && touched_elements(body, value).elements == places;
+  }));
 }
 
 std::int64_t widest_state(const Body& body) {

@@ -15,6 +15,8 @@ inline constexpr std::size_t kMostCandidates = 12;
 /// Collects schedules in order, each once, up to kMostCandidates.
 class CandidateList {
  public:
+  CandidateList() { list_.reserve(kMostCandidates); }
+
   void add(const Schedule& schedule);
   const std::vector<Schedule>& schedules() const { return list_; }
   std::vector<Schedule> take() { return std::move(list_); }
@@ -27,10 +29,11 @@ class CandidateList {
 struct Sizes {
   int smallest = 8;
   int largest = 1;
-  int streams = 0;  ///< loads that are not broadcast
   bool any = false;
 };
 Sizes sizes_along(const Body& body, int axis);
+/// Loads that are not broadcast.
+int streams(const Body& body);
 
 /// Bytes of the largest accumulator, at least those of a sum of any dtype.
 std::int64_t widest_state(const Body& body);

@@ -54,8 +54,7 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
 
   // Enough bytes in flight: with all threads resident, each loads its share of the target's need.
   const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
-  const std::int64_t streams = std::max(sizes.streams, 1);
-  const std::int64_t loaded = streams * widest * sizes.largest;
+  const std::int64_t loaded = std::int64_t{std::max(streams(body), 1)} * widest * sizes.largest;
   const int unroll = loaded >= per_thread || 2 * widest > most ? 1 : 2;
   const auto blocks = [&](int threads, int vector, int times) {
     return size / (std::int64_t{threads} * vector * times);
@@ -112,6 +111,7 @@ class RowCandidates {
         extent_(evaluate(body.reduced_size(), facts.symbols)),
         rows_(evaluate(body.parallel_size(), facts.symbols)),
         tree_(tree_of(extent_)),
+        state_bytes_(widest_state(body)),
         may_keep_(body.passes() > 1 && body.reduced_size().is_number()) {
     if (!may_keep_) return;
     const PassPlan plan = plan_resident_passes(body);
@@ -319,7 +319,7 @@ class RowCandidates {
   }
 
   std::int64_t exchange_bytes(const Schedule& schedule) const {
-    return 2 * widest_state(body_) *
+    return 2 * state_bytes_ *
            (std::int64_t{schedule.threads} * (schedule.vector / kChunk) +
             (schedule.cluster > 1 ? schedule.cluster : 0));
   }
@@ -349,7 +349,8 @@ class RowCandidates {
   std::int64_t extent_;
   std::int64_t rows_;
   Tree tree_;
-  bool may_keep_;  ///< several passes go over rows of a known length
+  std::int64_t state_bytes_;  ///< of the widest reduction
+  bool may_keep_;             ///< several passes go over rows of a known length
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;

@@ -108,7 +108,8 @@ class PanelChooser {
           const std::int64_t chunks = std::max<std::int64_t>(schedule.vector / kChunk, 1);
           const std::int64_t places = across ? chunks : body.finals.empty() ? 0 : 1;
           bytes = 2 * round_up(schedule.threads * places * state, 16);
-          if (!schedule.resident || schedule.blocks_per_row() > 1) break;
+          if (!schedule.resident || schedule.blocks_per_row() > 1 || !may_have_staged_rows(body))
+            break;
           for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
             bytes +=
                 round_up(staged_bytes(body, row, schedule.vector) * schedule.rows_per_block, 16);

@@ -66,7 +66,7 @@ class Rewriter {
 
   void run() {
     for (Value& value : body_.values) {
-      value.at = moved(value.at);
+      if (!value.at.is_constant()) value.at = moved(value.at);
       for (Condition& condition : value.conditions)
         condition.at = space_.substitute(condition.at, axes_);
     }
@@ -106,10 +106,36 @@ class Rewriter {
   std::size_t next_ = 0;
 };
 
+bool has_axes_alone(const Index& index) {
+  return std::ranges::all_of(
+      index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
+}
+
+/// True where nothing is to merge, and no address has anything but axes in it.
+bool is_collapsed(const Body& body) {
+  if (body.parallel_axes > 1 || (body.parallel_axes == 1 && body.space.extent(0).is(1)))
+    return false;
+  const auto have_axes_alone = [](std::span<const Condition> conditions) {
+    return std::ranges::all_of(conditions, has_axes_alone, &Condition::at);
+  };
+  return body.indirect.empty() &&
+         std::ranges::all_of(body.values,
+                             [&](const Value& value) {
+                               return has_axes_alone(value.at) && have_axes_alone(value.conditions);
+                             }) &&
+         std::ranges::all_of(body.stores, [&](const BodyStore& store) {
+           return has_axes_alone(store.at) && have_axes_alone(store.conditions);
+         });
+}
+
 }  // namespace
 
 Body collapse_axes(Body body) {
   if (body.scatter) return body;  // its axes each have a meaning
+  if (is_collapsed(body)) {
+    for (BodyStore& store : body.stores) store.position.clear();
+    return body;
+  }
   // Runs of axes that merge: first[i] is true where axis i starts a new one.
   std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {

@@ -38,6 +38,7 @@ class ColumnCandidates {
         model_(body, target, facts),
         tree_(model_.tree()),
         bytes_(model_.sizes().largest),
+        streams_(std::max(streams(body), 1)),
         is_cheap_(is_cheap(body)),
         may_be_split_(body.passes() == 1 && !body.reductions.empty()) {
     const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
@@ -101,8 +102,7 @@ class ColumnCandidates {
 
   /// Each thread has four rows of every stream on their way.
   int lanes_for(int vector, int wide) const {
-    const std::int64_t bytes =
-        kChunk * vector * bytes_ * std::max<std::int64_t>(model_.sizes().streams, 1);
+    const std::int64_t bytes = kChunk * vector * bytes_ * streams_;
     const std::int64_t threads = target_.sm_count * target_.bytes_in_flight / bytes;
     const std::int64_t columns =
         std::max<std::int64_t>(model_.outer() * model_.inner() / vector, 1);
@@ -265,7 +265,8 @@ class ColumnCandidates {
   const Target& target_;
   ColumnModel model_;
   Tree tree_;
-  int bytes_;  ///< of the largest element along the columns
+  int bytes_;    ///< of the largest element along the columns
+  int streams_;  ///< at least one
   bool is_cheap_;
   bool may_be_split_;
   int widest_ = 1;          ///< vector that all accesses along the columns may have

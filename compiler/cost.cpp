@@ -105,7 +105,8 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
   // Where everything could be kept, what is kept need not be found out.
   std::int64_t all = 0;
-  for (const Value& value : body.values) all += kept_bytes(value);
+  for (const Value& value : body.values)
+    if (value.varies) all += kept_bytes(value);
   if (extent * all <= blocks * kResidentBytes) return true;
   const PassPlan plan = plan_resident_passes(body);
   if (extent * kept_bytes_per_element(body, plan) <= blocks * kResidentBytes) return true;
@@ -133,6 +134,7 @@ bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  if (!deals_out_rows(rows, extent, target)) return false;
   const bool has_clusters = body.passes() > 1 && fits_resident(body, target);
   const std::int64_t blocks =
       has_clusters ? std::min<std::int64_t>(target.max_cluster, tree_of(extent).parts) : 1;
@@ -172,7 +174,7 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
 /// Of each value, whether it is read where an earlier pass left it in shared memory.
 std::vector<bool> read_from_staged_rows(const Body& body, const Target& target) {
   std::vector<bool> result(body.values.size());
-  if (!fits_resident(body, target, 1)) return result;
+  if (!may_have_staged_rows(body) || !fits_resident(body, target, 1)) return result;
   for (const StagedRow& row : staged_rows(body, plan_resident_passes(body)))
     for (const auto& [load, shift] : row.loads) result[static_cast<std::size_t>(load)] = true;
   return result;
@@ -187,7 +189,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
   if (is_columns) columns = predict_columns(body, target, facts);
   const bool resident = !is_columns && (fits_resident(body, target) || !body.columns.empty());
   PassPlan plan;
-  if (!resident) plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
+  if (!resident && body.has_reduced_axis)
+    plan = columns.is_resident ? plan_column_passes(body) : plan_passes(body);
   const std::vector<double> shares = shares_of_vectors(body, facts);
   const std::vector<bool> is_staged = is_columns || !resident
                                           ? std::vector<bool>(body.values.size())

@@ -63,14 +63,6 @@ Key key_of_ops(const Kernel& kernel) {
   return key;
 }
 
-/// Equal for kernels whose keys of ops are, and quickly told.
-std::uint64_t rough_key_of_ops(const Kernel& kernel) {
-  std::uint64_t key = kernel.stores.size();
-  for (const Node* node : kernel.nodes)
-    key = (key ^ static_cast<std::uint64_t>(node->op)) * 0xff51afd7ed558ccdULL;
-  return key;
-}
-
 /// What the ops leave open: nothing where all axes have merged into one.
 KernelKey key_of_shapes(const Program& program, const Kernel& kernel, KernelKeys& keys) {
   if (kernel.kind == KernelKind::pointwise && kernel.parallel.size() == 1) return {};
@@ -100,10 +92,10 @@ class Lists {
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
   std::unordered_map<std::uint64_t, std::size_t> roughly_alike;
-  for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of_ops(kernel)];
+  for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of(kernel)];
   Lists<Key> by_ops;
   for (const Kernel& kernel : program.kernels)
-    if (roughly_alike[rough_key_of_ops(kernel)] >= kFewest)
+    if (roughly_alike[rough_key_of(kernel)] >= kFewest)
       by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list

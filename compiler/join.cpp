@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
 #include <ranges>
 #include <set>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 
 #include "compiler/foreach.h"
+#include "compiler/join_boundaries.h"
 #include "compiler/join_schedules.h"
 #include "compiler/readers.h"
 #include "sinter/error.h"
@@ -74,7 +70,12 @@ class Joiner {
     if (read_large_array_again(program_.kernels))
       for (int first = 0; first < latest(); ++first) unite_for_panels(first);
     for (Launch& launch : launches_) number_members(launch);
-    explain_boundaries();
+    std::vector<std::string> names;
+    names.reserve(launches_.size());
+    for (int launch = 0; launch <= latest(); ++launch) names.push_back(name_of(launch));
+    explain_boundaries(
+        program_,
+        {.launch_of = launch_of_, .member_of = member_of_, .names = names, .refusals = refusals_});
     replace_kernels();
   }
 
@@ -253,6 +254,7 @@ class Joiner {
       std::ranges::sort(kernels);
       const auto each = std::views::transform(
           kernels, [&](int number) -> const Kernel& { return kernel(number); });
+      if (kernels.size() > kMostMembers) continue;
       if (!read_large_array_again(each)) return;
       if (unite(first, last, kernels)) return;
     }
@@ -289,8 +291,8 @@ class Joiner {
       all.moving += moving_seconds(kernel(kernels[i]));
     }
     all.tail_bytes = kMostTailBytes + 1;  // all blocks stay
-    if (kernels.size() > kMostMembers || all.ops > kMostOps || arrays.size() > kMostArrays ||
-        all.phases > kMostPhases || all.phases == 1 || all.sizes == 0)
+    if (all.ops > kMostOps || arrays.size() > kMostArrays || all.phases > kMostPhases ||
+        all.phases == 1 || all.sizes == 0)
       return false;
     int barriers = all.phases - 1;
     for (int launch = first; launch <= last; ++launch)
@@ -353,48 +355,6 @@ class Joiner {
     std::ranges::stable_sort(launch.kernels, {}, [&](int number) { return phase_of(number); });
     for (std::size_t i = 0; i < launch.kernels.size(); ++i)
       member_of_[static_cast<std::size_t>(launch.kernels[i])] = static_cast<int>(i);
-  }
-
-  /// Boundaries between launches tell why nothing was joined as well; those inside stay, since they
-  /// are why there are members.
-  void explain_boundaries() {
-    std::unordered_map<std::string, int> number_of;
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i)
-      number_of[program_.kernels[i].name] = static_cast<int>(i);
-    std::vector<Boundary> kept;
-    kept.reserve(program_.boundaries.size());
-    // Inside a launch they are between kernels, else between launches.
-    std::map<std::tuple<bool, int, int, std::string_view>, std::size_t> known;
-    std::vector<std::string> launch_names;
-    for (std::size_t i = 0; i < launches_.size(); ++i)
-      launch_names.push_back(name_of(static_cast<int>(i)));
-    const auto launch_name = [&](int launch) -> const std::string& {
-      return launch_names[static_cast<std::size_t>(launch)];
-    };
-    for (Boundary& boundary : program_.boundaries) {
-      const int producer = number_of.at(boundary.producer);
-      const int consumer = number_of.at(boundary.consumer);
-      const int from = launch_of(producer);
-      const int to = launch_of(consumer);
-      boundary.is_inside = from == to;
-      if (to == from + 1) boundary.reason += "; " + refusals_[static_cast<std::size_t>(to)];
-      const bool is_inside = boundary.is_inside;
-      boundary.producer = is_inside ? member_name(producer) : launch_name(from);
-      boundary.consumer = is_inside ? member_name(consumer) : launch_name(to);
-      kept.push_back(std::move(boundary));
-      const auto [same, is_new] = known.try_emplace(
-          {is_inside, is_inside ? producer : from, is_inside ? consumer : to, kept.back().reason},
-          kept.size() - 1);
-      if (is_new) continue;
-      kept[same->second].bytes += kept.back().bytes;
-      kept.pop_back();
-    }
-    program_.boundaries = std::move(kept);
-  }
-
-  std::string member_name(int number) const {
-    return fmt::format("{}_{}", name_of(launch_of(number)),
-                       member_of_[static_cast<std::size_t>(number)]);
   }
 
   std::string name_of(int launch) const {

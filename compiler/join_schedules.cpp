@@ -20,20 +20,21 @@ constexpr std::size_t kMostJoinedCandidates = 6;
 enum class Clusters { as_planned, of_any_size };
 
 /// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
-std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, int threads,
+std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candidate, int threads,
                                      const Target& target, Clusters clusters) {
-  // Tiles of a scan wait for one another in launches of their own only.
-  if (kernel.kind == KernelKind::scan) schedule.split = false;
   // Where a row needs a cluster, only schedules that have one read it once.
   const bool has_cluster = kernel.schedule.blocks_per_row() > 1;
-  if (has_cluster != (schedule.blocks_per_row() > 1)) return std::nullopt;
+  if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other members, whose blocks would not divide by it, need not care.
-  if (schedule.joins_columns) return std::nullopt;
+  if (candidate.joins_columns) return std::nullopt;
   if (clusters == Clusters::as_planned &&
-      schedule.blocks_per_row() != kernel.schedule.blocks_per_row())
+      candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
+  if (has_cluster && candidate.threads != threads) return std::nullopt;
+  Schedule schedule = candidate;
+  // Tiles of a scan wait for one another in launches of their own only.
+  if (kernel.kind == KernelKind::scan) schedule.split = false;
   if (schedule.threads == threads) return schedule;
-  if (has_cluster) return std::nullopt;
   switch (kernel.kind) {
     case KernelKind::pointwise:
       if (schedule.tile > 0) return std::nullopt;  // threads have equal shares of a tile
@@ -96,6 +97,7 @@ namespace {
 std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::size_t most,
                                      const Target& target, Clusters clusters) {
   std::vector<Schedule> result;
+  result.reserve(most);
   for (const bool as_they_are : {true, false})
     for (const Schedule& candidate : kernel.candidates) {
       if (result.size() == most) return result;
@@ -148,6 +150,7 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
     if (!has_all) continue;
     for (std::size_t i = 0; i < choices && result.size() < kMostJoinedCandidates; ++i) {
       Schedule joined{.threads = threads};
+      joined.members.reserve(models.size());
       for (const std::size_t model : models) {
         joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
         joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
@@ -199,16 +202,27 @@ void drop_local_panels_of_less(std::vector<PanelChoice>& choices) {
   });
 }
 
+/// Other kernels need shared memory or neighbours of their own, or are many.
+bool may_stand_beside_panels(const Kernel& member) {
+  const bool is_of_panels = member.kind == KernelKind::pointwise ||
+                            member.kind == KernelKind::row_reduce ||
+                            member.kind == KernelKind::column_reduce;
+  return is_of_panels && member.list < 0 && member.schedule.blocks_per_row() == 1;
+}
+
+/// Others have no panels themselves.
+bool is_of_known_size(const Kernel& member) {
+  return member.reduced.is_number() && std::ranges::all_of(member.parallel, &Extent::is_number);
+}
+
 }  // namespace
 
 PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
                             std::span<const int> inner, std::vector<Schedule> schedules,
                             const Target& target) {
   PanelCandidates result{.seconds_saved = -1};
-  const bool has_others = std::ranges::any_of(members, [](const Kernel& member) {
-    return member.list >= 0 || member.schedule.blocks_per_row() > 1;
-  });
-  if (has_others) {
+  if (!std::ranges::all_of(members, may_stand_beside_panels) ||
+      std::ranges::none_of(members, is_of_known_size)) {
     result.schedules = std::move(schedules);
     return result;
   }

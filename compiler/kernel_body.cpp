@@ -9,6 +9,7 @@ namespace sinter {
 
 std::vector<StoreRequest> stores_of(const Program& program, const Kernel& kernel) {
   std::vector<StoreRequest> stores;
+  stores.reserve(kernel.stores.size());
   for (const Store& store : kernel.stores)
     stores.push_back({.node = store.node,
                       .strides = program.buffers[static_cast<std::size_t>(store.buffer)].strides,

@@ -53,6 +53,13 @@ void append(std::vector<std::uint64_t>& words, const Attribute& attribute) {
 
 }  // namespace
 
+std::uint64_t rough_key_of(const Kernel& kernel) {
+  std::uint64_t key = kernel.stores.size();
+  for (const Node* node : kernel.nodes)
+    key = (key ^ static_cast<std::uint64_t>(node->op)) * 0xff51afd7ed558ccdULL;
+  return key;
+}
+
 std::size_t KernelKeyHash::operator()(const KernelKey& key) const { return hash_of(key); }
 std::size_t KernelKeys::WordsHash::operator()(const Words& words) const { return hash_of(words); }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/body.h"
+#include "compiler/kernel.h"
 
 namespace sinter {
 
@@ -18,6 +19,9 @@ using KernelKey = std::vector<std::uint32_t>;
 struct KernelKeyHash {
   std::size_t operator()(const KernelKey& key) const;
 };
+
+/// Equal for kernels whose keys are, and quickly told: one that no other equals needs no key.
+std::uint64_t rough_key_of(const Kernel& kernel);
 
 /// Keys of what is asked of bodies over one graph.
 class KernelKeys {

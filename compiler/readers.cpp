@@ -1,18 +1,18 @@
 #include "compiler/readers.h"
 
 #include <algorithm>
-#include <set>
 
 namespace sinter {
 
-Readers::Readers(const Program& program) {
+Readers::Readers(const Program& program)
+    : readers_(program.buffers.size()), inner_(program.kernels.size()) {
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
-    const int number = static_cast<int>(i);
-    for (const int buffer : program.kernels[i].reads) readers_[buffer].push_back(number);
+    for (const int buffer : program.kernels[i].reads)
+      readers_[static_cast<std::size_t>(buffer)].push_back(static_cast<int>(i));
     for (const Store& store : program.kernels[i].stores) {
       const Buffer& buffer = program.buffers[static_cast<std::size_t>(store.buffer)];
       if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0)
-        inner_[number].push_back(store.buffer);
+        inner_[i].push_back(store.buffer);
     }
   }
 }
@@ -20,9 +20,9 @@ Readers::Readers(const Program& program) {
 std::vector<int> Readers::inner_of(std::span<const int> kernels) const {
   std::vector<int> inner;
   for (const int number : kernels)
-    for (const int buffer : inner_.lookup(number)) {
-      const auto readers = readers_.find(buffer);
-      if (readers != readers_.end() && std::ranges::all_of(readers->second, [&](int reader) {
+    for (const int buffer : inner_[static_cast<std::size_t>(number)]) {
+      const llvm::SmallVector<int, 2>& readers = readers_[static_cast<std::size_t>(buffer)];
+      if (!readers.empty() && std::ranges::all_of(readers, [&](int reader) {
             return std::ranges::find(kernels, reader) != kernels.end();
           }))
         inner.push_back(buffer);
@@ -32,18 +32,18 @@ std::vector<int> Readers::inner_of(std::span<const int> kernels) const {
 
 bool touch_large_array_again(const Program& program, std::span<const Kernel> kernels,
                              std::int64_t bytes) {
-  std::set<int> read;
-  std::set<int> again;
-  for (const Kernel& kernel : kernels)
-    for (const int buffer : kernel.reads)
-      if (!read.insert(buffer).second) again.insert(buffer);
-  for (const Kernel& kernel : kernels)
-    for (const Store& store : kernel.stores)
-      if (read.contains(store.buffer)) again.insert(store.buffer);
-  return std::ranges::any_of(again, [&](int buffer) {
+  const auto is_large = [&](int buffer) {
     return bytes_of(program.buffers[static_cast<std::size_t>(buffer)], program.facts.symbols) >=
            bytes;
-  });
+  };
+  llvm::DenseSet<int> read;
+  for (const Kernel& kernel : kernels)
+    for (const int buffer : kernel.reads)
+      if (!read.insert(buffer).second && is_large(buffer)) return true;
+  for (const Kernel& kernel : kernels)
+    for (const Store& store : kernel.stores)
+      if (read.contains(store.buffer) && is_large(store.buffer)) return true;
+  return false;
 }
 
 }  // namespace sinter

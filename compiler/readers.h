@@ -18,8 +18,8 @@ class Readers {
   std::vector<int> inner_of(std::span<const int> kernels) const;
 
  private:
-  llvm::DenseMap<int, std::vector<int>> readers_;  ///< kernels, by buffer
-  llvm::DenseMap<int, std::vector<int>> inner_;    ///< by kernel: temporaries that it stores
+  std::vector<llvm::SmallVector<int, 2>> readers_;  ///< kernels, by buffer
+  std::vector<llvm::SmallVector<int, 2>> inner_;    ///< by kernel: temporaries that it stores
 };
 
 /// True if one of `kernels` reads an array of at least so many bytes that another one reads or

@@ -24,9 +24,12 @@ std::vector<int> turned_stores(const Body& body, const Facts& facts) {
     const BodyStore& store = body.stores[i];
     if (!store.varies || !store.conditions.empty() || has_indirect(store.at)) continue;
     const int run = kSectorBytes / size_of(store.node->dtype);
-    const std::optional<Extent> across = step_along(store.at, body.parallel_axes - 1, run, facts);
-    const std::optional<Extent> along = step_along(store.at, body.reduced_axis(), run, facts);
-    if (across && across->is(1) && !(along && along->is(1))) result.push_back(static_cast<int>(i));
+    const auto lies_along = [&](int axis) {
+      const std::optional<Extent> step = step_along(store.at, axis, run, facts);
+      return step && step->is(1);
+    };
+    if (lies_along(body.parallel_axes - 1) && !lies_along(body.reduced_axis()))
+      result.push_back(static_cast<int>(i));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "compiler/candidates.h"
@@ -178,36 +179,33 @@ void guard_scan(Program& program, Extent extent) {
   add_guard(program.guards, std::move(guard));
 }
 
-/// Bytes that are read along the reduced axis, and along the last axis that stays.
-struct Directions {
-  double along_rows = 0;
-  double along_columns = 0;
-};
-
-Directions directions_of(const Body& body, const Facts& facts) {
-  Directions result;
-  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
-  int last = body.parallel_axes - 1;
-  while (last > 0 && body.space.extent(last).is(1)) --last;
-  for (const Value& value : body.values) {
-    if (value.kind != Value::Kind::load || !value.varies) continue;
-    const double bytes =
-        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
-        size_of(value.dtype);
-    const std::optional<Extent> row = coefficient_of(value.at, body.reduced_axis());
-    if (row && row->is(1)) result.along_rows += bytes;
-    if (last < 0) continue;
-    const std::optional<Extent> column = coefficient_of(value.at, last);
-    if (column && column->is(1)) result.along_columns += bytes;
-  }
-  return result;
+bool moves_along(const Value& value, int axis) {
+  const std::optional<Extent> step = coefficient_of(value.at, axis);
+  return step && step->is(1);
 }
 
 }  // namespace
 
 bool lies_across_rows(const Body& body, const Facts& facts) {
-  const Directions directions = directions_of(body, facts);
-  return directions.along_columns > directions.along_rows;
+  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
+  int last = body.parallel_axes - 1;
+  while (last > 0 && body.space.extent(last).is(1)) --last;
+  const auto is_across = [&](const Value& value) {
+    return value.kind == Value::Kind::load && value.varies && moves_along(value, last);
+  };
+  if (last < 0 || std::ranges::none_of(body.values, is_across)) return false;
+  // Bytes that are read along the reduced axis, and along the last axis that stays.
+  double along_rows = 0;
+  double along_columns = 0;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load || !value.varies) continue;
+    const double bytes =
+        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
+        size_of(value.dtype);
+    if (moves_along(value, body.reduced_axis())) along_rows += bytes;
+    if (moves_along(value, last)) along_columns += bytes;
+  }
+  return along_columns > along_rows;
 }
 
 bool reduces_columns(const Body& body, const Facts& facts) {
@@ -275,21 +273,43 @@ class Scheduler {
   }
 
   void run() {
-    for (std::size_t i = 0; i < program_.kernels.size(); ++i) {
-      Kernel& kernel = program_.kernels[i];
-      const std::vector<StoreRequest> stores = stores_of(program_, kernel);
-      const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
-      const Scheduled* like = known_.find(key);
-      if (like)
-        follow(kernel, program_.kernels[like->kernel], like->own_notes);
-      else
-        like = &known_.add(key, schedule(i));
-      for (const int place : like->loads)
-        kernel.reads.push_back(program_.buffer_of.lookup(keys_.node_at(place)));
+    std::vector<std::uint64_t> keys;
+    keys.reserve(program_.kernels.size());
+    for (const Kernel& kernel : program_.kernels) keys.push_back(rough_key_of(kernel));
+    std::unordered_map<std::uint64_t, int> roughly_alike;
+    for (const std::uint64_t key : keys) ++roughly_alike[key];
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool is_alone = roughly_alike[keys[i]] == 1;
+      set_reads(program_.kernels[i], is_alone ? schedule(i) : schedule_or_follow(i));
     }
   }
 
  private:
+  /// Schedules a kernel, if none like it is scheduled yet. Returns what it loads.
+  std::vector<const Node*> schedule_or_follow(std::size_t number) {
+    Kernel& kernel = program_.kernels[number];
+    const std::vector<StoreRequest> stores = stores_of(program_, kernel);
+    const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
+    std::vector<const Node*> loads;
+    if (const Scheduled* like = known_.find(key)) {
+      follow(kernel, program_.kernels[like->kernel], like->own_notes);
+      for (const int place : like->loads) loads.push_back(keys_.node_at(place));
+      return loads;
+    }
+    Scheduled scheduled{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
+    loads = schedule(number);
+    for (const Node* node : loads) scheduled.loads.push_back(keys_.place(node));
+    known_.add(key, std::move(scheduled));
+    return loads;
+  }
+
+  /// By ascending buffer.
+  void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
+    kernel.reads.reserve(loads.size());
+    for (const Node* node : loads) kernel.reads.push_back(program_.buffer_of.lookup(node));
+    std::ranges::sort(kernel.reads);
+  }
+
   struct Scheduled {
     std::size_t kernel = 0;
     std::size_t own_notes = 0;  ///< those that do not hold for others
@@ -309,10 +329,10 @@ class Scheduler {
                         like.notes.end());
   }
 
-  Scheduled schedule(std::size_t number) {
+  /// Returns what the kernel loads.
+  std::vector<const Node*> schedule(std::size_t number) {
     ++program_.work.kernels_scheduled;
     Kernel& kernel = program_.kernels[number];
-    Scheduled result{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
     const Body body = body_of(program_, kernel);
     const Facts& facts = program_.facts;
     set_extents(kernel, body);
@@ -328,11 +348,12 @@ class Scheduler {
     const Cost cost = cost_of(body, target_, facts);
     kernel.bytes = cost.bytes_read + cost.bytes_written;
     kernel.seconds = cost.seconds;
+    std::vector<const Node*> loads;
     for (const Value& value : body.values)
-      if (value.kind == Value::Kind::load) result.loads.push_back(keys_.place(value.node));
-    std::ranges::sort(result.loads);
-    result.loads.erase(std::unique(result.loads.begin(), result.loads.end()), result.loads.end());
-    return result;
+      if (value.kind == Value::Kind::load) loads.push_back(value.node);
+    std::ranges::sort(loads);
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    return loads;
   }
 
   void add_guards(const Kernel& kernel, const Body& body) {

@@ -38,11 +38,20 @@ bool stays_in_row(const Body& body, const Value& load, Extent shift) {
 
 }  // namespace
 
-std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
-  std::vector<StagedRow> result;
+bool may_have_staged_rows(const Body& body) {
   if (!body.has_reduced_axis || !body.reduced_size().is_number() || !body.columns.empty() ||
       body.scan || body.scatter)
-    return result;
+    return false;
+  llvm::SmallVector<const Node*, 32> loaded;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) loaded.push_back(value.node);
+  std::ranges::sort(loaded);
+  return std::ranges::adjacent_find(loaded) != loaded.end();
+}
+
+std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
+  std::vector<StagedRow> result;
+  if (!may_have_staged_rows(body)) return result;
   for (const int kept : plan.kept) {
     const Value& row = body.values[static_cast<std::size_t>(kept)];
     if (plan.first_pass[static_cast<std::size_t>(kept)] != 0 || !is_plain_row(body, row)) continue;

@@ -18,6 +18,9 @@ struct StagedRow {
   std::vector<std::pair<int, Extent>> loads;
 };
 
+/// False where no row is read at two places, whatever is kept.
+bool may_have_staged_rows(const Body& body);
+
 /// Of a kernel of rows that `plan` keeps in the registers of one block: what is worth being left in
 /// shared memory as well. Rows that take more than a few KiB are not.
 std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan);

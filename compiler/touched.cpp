@@ -213,6 +213,12 @@ std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
 }  // namespace
 
 Touched touched_elements(const Body& body, const Value& value) {
+  const bool is_plain = is_affine(value.at) && !value.may_repeat;
+  if (is_plain && value.conditions.empty()) {
+    Extent elements = 1;
+    for (const IndexTerm& term : value.at.terms) elements = elements * term.atom->divisor;
+    return {.elements = elements, .is_exact = true};
+  }
   Touched result{.elements = 1, .is_exact = !has_indirect(value.at)};
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
     if (!depends_on(value.at, axis)) continue;
@@ -221,7 +227,7 @@ Touched touched_elements(const Body& body, const Value& value) {
     result.is_exact = result.is_exact && positions.is_exact;
   }
   if (value.may_repeat) result.is_exact = false;
-  if (is_affine(value.at) && !value.may_repeat) return result;
+  if (is_plain) return result;
   if (!value.conditions.empty() && !value.may_repeat && !has_indirect(value.at))
     if (const std::optional<Extent> along_axes = touched_along_axes(body, value))
       return {.elements = *along_axes, .is_exact = true};

@@ -34,19 +34,16 @@ Accesses accesses_along(const Body& body, int axis, int width, const Facts& fact
 
 int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
                   const TiledAccesses& tiled) {
-  int width = limit;
-  for (; width > 1; width /= 2) {
+  int best = 1;
+  int fewest = 0;
+  for (int width = limit; width > 1; width /= 2) {
     const Accesses accesses = accesses_along(body, axis, width, facts, tiled);
-    if (accesses.wide > 0 && accesses.wide >= accesses.narrow) break;
-  }
-  int best = width;
-  int fewest = accesses_along(body, axis, width, facts, tiled).instructions(width);
-  while (width /= 2, width > 1) {
-    const int instructions = accesses_along(body, axis, width, facts, tiled).instructions(width);
-    if (instructions < fewest) {
+    const bool is_useful = accesses.wide > 0 && accesses.wide >= accesses.narrow;
+    if (best == 1 ? is_useful : accesses.instructions(width) < fewest) {
       best = width;
-      fewest = instructions;
+      fewest = accesses.instructions(width);
     }
+    if (best > 1 && accesses.narrow == 0) break;  // narrower ones take more
   }
   return best;
 }

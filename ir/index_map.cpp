@@ -294,7 +294,11 @@ std::vector<Index> IndexSpace::delinearize(const Index& linear, std::span<const 
     const Extent extent = shape[axis].is(0) ? Extent(1) : shape[axis];
     if (extent.is(1)) continue;
     // What is left at axis 0 is within its extent because `linear` is within the shape.
-    result[axis] = axis == 0 ? rest : modulo(rest, extent);
+    if (axis == 0) {
+      result[axis] = std::move(rest);
+      break;
+    }
+    result[axis] = modulo(rest, extent);
     rest = divide(rest, extent);
   }
   return result;

@@ -55,6 +55,18 @@ TEST(PlanTest, UnfusedIsOneKernelPerOp) {
   EXPECT_EQ(program.kernels.size(), 5U);
 }
 
+TEST(PlanTest, KernelsNameWhatTheyReadInTheOrderOfBuffers) {
+  // The first two are alike, the third is scheduled by itself.
+  const Program program =
+      plan(parse(graph_text("x: f32[64], y: f32[64], z: f32[64]",
+                            "a = sub y, x; b = sub z, y; c = atan2 z, x; return a, b, c")),
+           target(), {}, {.fuse = false});
+  ASSERT_EQ(program.kernels.size(), 3U);
+  EXPECT_THAT(program.kernels[0].reads, ElementsAre(0, 1));
+  EXPECT_THAT(program.kernels[1].reads, ElementsAre(1, 2));
+  EXPECT_THAT(program.kernels[2].reads, ElementsAre(0, 2));
+}
+
 TEST(PlanTest, SkippingFuseIsUnfused) {
   const Program program = plan(softmax_graph(), target(), {.symbols = {64}}, {.skip = {"fuse"}});
   EXPECT_EQ(program.kernels.size(), 5U);
