@@ -10,71 +10,21 @@
 #include "compiler/candidate_list.h"
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
+#include "compiler/pointwise_candidates.h"
 #include "compiler/row_column.h"
 #include "compiler/row_tiles.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
 #include "compiler/staged_rows.h"
 #include "compiler/tile_candidates.h"
+#include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
+#include "compiler/waves.h"
 
 namespace sinter {
 
 namespace {
-
-// --- pointwise ----------------------------------------------------------------------------------
-
-/// Elements per thread that a body may be written out for: ptxas takes ever longer per instruction,
-/// and what computes so much need not load so much at once.
-std::int64_t most_written_out(const Body& body) {
-  constexpr std::int64_t kMostInstructions = 4096;
-  std::int64_t instructions = 1;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
-  return std::max<std::int64_t>(1, kMostInstructions / instructions);
-}
-
-std::vector<Schedule> pointwise(const Body& body, const Target& target, const Facts& facts) {
-  const int axis = body.parallel_axes - 1;
-  const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
-  CandidateList list;
-  if (axis < 0) {
-    list.add({.threads = 32});
-    return list.take();
-  }
-  const Sizes sizes = sizes_along(body, axis);
-  int limit = 16 / sizes.largest;
-  // With several axes a vector must not straddle two rows.
-  const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
-  if (body.parallel_axes > 1) limit = static_cast<int>(std::min<std::int64_t>(limit, divisor));
-  const std::int64_t most = most_written_out(body);
-  while (limit > most) limit /= 2;
-  const int widest = useful_vector(body, axis, limit, facts);
-
-  // Enough bytes in flight: with all threads resident, each loads its share of the target's need.
-  const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
-  const std::int64_t loaded = std::int64_t{std::max(streams(body), 1)} * widest * sizes.largest;
-  const int unroll = loaded >= per_thread || 2 * widest > most ? 1 : 2;
-  const auto blocks = [&](int threads, int vector, int times) {
-    return size / (std::int64_t{threads} * vector * times);
-  };
-  // Small tensors spread over all SMs: fewer elements per thread before fewer busy SMs.
-  Schedule best{.threads = 256, .vector = widest, .unroll = unroll};
-  while (best.unroll > 1 && blocks(best.threads, best.vector, best.unroll) < target.sm_count)
-    best.unroll /= 2;
-  while (best.threads > 64 && blocks(best.threads, best.vector, 1) < target.sm_count)
-    best.threads /= 2;
-  list.add(best);
-  for (const int times : {1, 2, 4})
-    for (const int threads : {128, 256, 512})
-      if (times == 1 || times * widest <= most)
-        list.add({.threads = threads, .vector = widest, .unroll = times});
-  if (widest > 1)
-    for (const int threads : {128, 256})
-      list.add({.threads = threads, .vector = widest / 2, .unroll = 2});
-  return list.take();
-}
 
 // --- rows ---------------------------------------------------------------------------------------
 
@@ -95,7 +45,9 @@ constexpr std::int64_t kOtherRegisters = 40;
 constexpr std::int64_t kAccumulatorWords = 16;
 /// And for vectors that may end early, each with conditions of its own.
 constexpr std::int64_t kGuardRegisters = 40;
-constexpr std::uint64_t kMostThreadsThatKeep = 512;
+constexpr int kMostThreadsThatKeep = 512;
+/// What an element costs that Welford's or logsumexp take in.
+constexpr std::int64_t kHeavyWords = 16;
 /// A block of a cluster: with fewer threads there would be more barriers than work …
 constexpr int kLeastThreadsOfCluster = 256;
 /// … and with fewer bytes of a row, where it could be kept by fewer blocks.
@@ -112,7 +64,16 @@ class RowCandidates {
         rows_(evaluate(body.parallel_size(), facts.symbols)),
         tree_(tree_of(extent_)),
         state_bytes_(widest_state(body)),
+        sizes_(sizes_along(body, body.reduced_axis())),
         may_keep_(body.passes() > 1 && body.reduced_size().is_number()) {
+    for (const BodyReduction& reduction : body.reductions)
+      if (reduction.node->op == Op::welford || reduction.node->op == Op::logsumexp)
+        heavy_words_ = kHeavyWords;
+    std::vector<std::int64_t> words_of_pass(static_cast<std::size_t>(body.passes()));
+    for (const BodyReduction& reduction : body.reductions)
+      words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
+    state_words_ = std::ranges::max(words_of_pass);
+    if (extent_ < kLeastBytesOfBlock) row_bytes_ = bytes_of_row();
     if (!may_keep_) return;
     const PassPlan plan = plan_resident_passes(body);
     kept_bytes_ = kept_bytes_per_element(body, plan);
@@ -120,17 +81,14 @@ class RowCandidates {
     slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
     for (const StagedRow& row : staged_rows(body, plan))
       staged_bytes_ += staged_bytes(body, row, kLongestVector);
-    std::vector<std::int64_t> words_of_pass(static_cast<std::size_t>(body.passes()));
-    for (const BodyReduction& reduction : body.reductions)
-      words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
-    state_words_ = std::ranges::max(words_of_pass);
   }
 
   std::vector<Schedule> make() {
-    const bool is_narrow = sizes_along(body_, body_.reduced_axis()).largest <= 2;
+    const bool is_narrow = sizes_.largest <= 2;
     const int wide = is_narrow && !is_better_narrow() ? 8 : 4;
     add_clusters(wide);
-    const int first = split_ ? 256 : std::max(ladder(extent_), threads_to_keep(1));
+    const int first =
+        in_whole_waves(split_ ? 256 : std::max(ladder(extent_), threads_to_keep(1)), wide);
     add_tiles(first, wide);
     add(first, wide, default_threads());
     add(first, 4, default_threads());
@@ -153,6 +111,62 @@ class RowCandidates {
  private:
   int default_threads() const { return 128; }
 
+  /// Read and written, of one of many rows.
+  std::int64_t bytes_of_row() const {
+    std::int64_t bytes = 0;
+    const auto add = [&](Extent elements, DType dtype) {
+      bytes += evaluate(elements, facts_.symbols) * size_of(dtype);
+    };
+    for (const Value& value : body_.values)
+      if (value.kind == Value::Kind::load)
+        add(touched_elements(body_, value).elements, value.dtype);
+    for (const BodyStore& store : body_.stores)
+      add(stored_elements(body_, store), store.node->dtype);
+    return bytes / std::max<std::int64_t>(rows_, 1);
+  }
+
+  /// `threads_per_row`, or another number with which the last of few waves takes less time.
+  int in_whole_waves(int threads_per_row, int vector) const {
+    std::vector<int> numbers;
+    std::vector<Grid> grids;
+    std::optional<Schedule> first;
+    for (const int threads : {threads_per_row, 2 * threads_per_row, threads_per_row / 2}) {
+      const std::optional<Schedule> made = schedule_of(threads, vector, default_threads(), 1);
+      const bool is_like_first = made && made->resident == may_keep_ && !made->in_shared &&
+                                 (!first || made->rows_per_block == first->rows_per_block);
+      if (is_like_first) {
+        if (!first) first = made;
+        numbers.push_back(threads);
+        grids.push_back(grid_of(*made));
+      } else if (!first) {
+        return threads_per_row;
+      }
+    }
+    return numbers[best_in_waves(target_, grids)];
+  }
+
+  /// Its blocks as SMs get them, as far as that is known before it is compiled.
+  Grid grid_of(const Schedule& schedule) const {
+    constexpr std::int64_t kBare = 16;         // registers of a thread without what it holds
+    constexpr std::int64_t kLoadedWords = 16;  // of rows that it does not keep
+    const std::int64_t of_part = tree_.accumulators * schedule.groups / schedule.threads_per_row;
+    const std::int64_t parts = split_ ? 1 : tree_.parts / (schedule.groups * schedule.cluster);
+    const std::int64_t words =
+        schedule.resident
+            ? vectors_of(schedule) * schedule.vector * kept_bytes_ / 4
+            : std::min(of_part * kChunk * sizes_.largest * std::max(streams(body_), 1) / 4,
+                       kLoadedWords);
+    const std::int64_t registers =
+        kBare + words + state_words_ * (of_part + (parts > 1 ? parts : 0)) + heavy_words_;
+    const std::int64_t blocks =
+        split_ ? rows_ * tree_.parts
+               : (rows_ + schedule.rows_per_block - 1) / schedule.rows_per_block;
+    return {.blocks_per_sm = static_cast<double>(blocks) / target_.sm_count,
+            .resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
+                                      shared_bytes(schedule)),
+            .bytes_in_flight = static_cast<double>(schedule.threads * words * 4)};
+  }
+
   /// True if vectors of 4 read more of the rows as a whole than those of 8.
   bool is_better_narrow() const {
     const auto instructions = [&](int vector) {
@@ -169,7 +183,8 @@ class RowCandidates {
     const std::int64_t of_thread = kKeptWords * 4 * cluster;
     const auto threads = static_cast<std::uint64_t>((bytes + of_thread - 1) / of_thread);
     // A row that nothing can keep is read again, by as many threads as any other.
-    if (threads > kMostThreadsThatKeep && !fits_resident(body_, target_, cluster)) return 1;
+    if (threads > std::uint64_t{kMostThreadsThatKeep} && !fits_resident(body_, target_, cluster))
+      return 1;
     return static_cast<int>(
         std::bit_ceil(std::clamp<std::uint64_t>(threads, 1, kMostThreadsThatKeep)));
   }
@@ -278,6 +293,11 @@ class RowCandidates {
     while (schedule.rows_per_block > 1 && rows_ / schedule.rows_per_block < target_.sm_count &&
            schedule.rows_per_block * per_row > 32)
       schedule.rows_per_block /= 2;
+    // Where every SM has work, no block starts for less than what that costs.
+    if (row_bytes_ * rows_ >= kLeastBytesOfBlock * target_.sm_count)
+      while (schedule.rows_per_block * row_bytes_ < kLeastBytesOfBlock &&
+             2 * schedule.rows_per_block * per_row <= kMostThreadsThatKeep)
+        schedule.rows_per_block *= 2;
     if (split_ || cluster > 1) schedule.rows_per_block = 1;
     schedule.threads = schedule.rows_per_block * per_row;
     if (schedule.threads < 32) {
@@ -350,12 +370,15 @@ class RowCandidates {
   std::int64_t rows_;
   Tree tree_;
   std::int64_t state_bytes_;  ///< of the widest reduction
-  bool may_keep_;             ///< several passes go over rows of a known length
+  Sizes sizes_;
+  bool may_keep_;  ///< several passes go over rows of a known length
   // Of what is kept of a row, per element: in registers, in shared memory.
   std::int64_t kept_bytes_ = 0;
   std::int64_t slot_bytes_ = 0;
   std::int64_t staged_bytes_ = 0;  ///< of a row that threads leave for one another, at most
   std::int64_t state_words_ = 0;   ///< of one accumulator of each reduction of a pass, at most
+  std::int64_t heavy_words_ = 0;   ///< that taking an element in needs
+  std::int64_t row_bytes_ = 0;     ///< read and written; 0: enough for a block
   CandidateList list_;
 };
 
@@ -421,7 +444,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
                                                const Target& target, const Facts& facts) {
   switch (kind) {
     case KernelKind::pointwise:
-      return with_tiles(pointwise(body, target, facts), body, target, facts);
+      return with_tiles(pointwise_candidates(body, target, facts), body, target, facts);
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return column_candidates(body, target, facts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "compiler/access.h"
@@ -70,6 +71,8 @@ class ColumnCandidates {
     if (may_be_split_ && leaves_memory_idle(schedules)) add_split(schedules);
     std::ranges::stable_sort(schedules, {},
                              [&](const Schedule& schedule) { return model_.seconds(schedule); });
+    put_kept_first(schedules);
+    put_whole_waves_first(schedules);
     if (model_.kept_bytes() > 0) add_large_clusters(schedules);
     constexpr std::size_t kMost = 12;
     if (schedules.size() > kMost) schedules.resize(kMost);
@@ -78,6 +81,32 @@ class ColumnCandidates {
   }
 
  private:
+  /// Columns that one block keeps come before reading them again where that is hardly faster.
+  void put_kept_first(std::vector<Schedule>& schedules) const {
+    if (schedules.empty() || schedules.front().resident) return;
+    const auto kept = std::ranges::find_if(schedules, [](const Schedule& schedule) {
+      return schedule.resident && schedule.cluster == 1;
+    });
+    if (kept != schedules.end() &&
+        model_.seconds(*kept) <= kDoubt * model_.seconds(schedules.front()))
+      std::rotate(schedules.begin(), kept, kept + 1);
+  }
+
+  /// Of the schedules that move as many bytes as the first one, the best over all its waves.
+  void put_whole_waves_first(std::vector<Schedule>& schedules) const {
+    if (schedules.empty()) return;
+    const Schedule first = schedules.front();
+    const auto best = std::ranges::min_element(schedules, {}, [&](const Schedule& schedule) {
+      const bool moves_as_much = schedule.resident == first.resident &&
+                                 schedule.cluster == first.cluster &&
+                                 schedule.pieces == first.pieces;
+      return moves_as_much ? model_.seconds_in_waves(schedule)
+                           : std::numeric_limits<double>::infinity();
+    });
+    if (model_.seconds_in_waves(*best) < kWorthwhile * model_.seconds_in_waves(first))
+      std::rotate(schedules.begin(), best, best + 1);
+  }
+
   int columns_there(int vector) const {
     return static_cast<int>(std::bit_ceil(
         static_cast<std::uint64_t>(std::max<std::int64_t>(model_.inner() / vector, 1))));
@@ -114,13 +143,14 @@ class ColumnCandidates {
   /// `lanes` threads, or as many as there are accumulators, for each of so many vectors of columns;
   /// short of threads along the rows, parts are dealt out too. None: blocks have no good size.
   std::optional<Schedule> schedule_of(int vector, int lanes, int side_by_side,
-                                      std::int64_t pieces = 1) const {
+                                      std::int64_t pieces = 1, int most_grouped = 256) const {
     const ColumnPiece piece = piece_of(tree_, pieces);
+    side_by_side = std::min(side_by_side, std::max(columns_there(vector), least_side_by_side()));
     if (lanes < 1 || side_by_side < 1) return std::nullopt;
     lanes = static_cast<int>(std::min<std::int64_t>(lanes, piece.accumulators));
     int groups = 1;
     while (groups * 2 <= piece.parts && lanes == piece.accumulators &&
-           lanes * side_by_side * groups * 2 <= 256)
+           lanes * side_by_side * groups * 2 <= most_grouped)
       groups *= 2;
     const int threads = lanes * side_by_side * groups;
     if (threads > 1024 || threads < 32) return std::nullopt;
@@ -194,7 +224,7 @@ class ColumnCandidates {
     const int wide =
         std::max(std::min(bytes / (vector * model_.narrowest()), columns_there(vector)),
                  least_side_by_side());
-    return schedule_of(vector, threads / wide, wide, pieces);
+    return schedule_of(vector, threads / wide, wide, pieces, std::max(threads, 256));
   }
   /// Two chunks of an accumulator at once, where it has several, however much there is to do: what
   /// a block loads at once is all that is in flight on its SM.

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
+#include <optional>
 
 #include "compiler/column_candidates.h"
 #include "compiler/column_pieces.h"
 #include "compiler/cost.h"
+#include "compiler/sectors.h"
 #include "compiler/touched.h"
 
 namespace sinter {
@@ -41,9 +44,12 @@ ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& fa
     const double bytes = bytes_of(touched_elements(body, value).elements, value.dtype, facts);
     read_bytes_ += bytes;
     if (!value.varies) continue;
-    loads_.push_back(size_of(value.dtype));
-    loaded_bytes_ += loads_.back();
-    if (depends_on(value.at, body.parallel_axes - 1)) note_size(loads_.back());
+    const int size = size_of(value.dtype);
+    const std::optional<Extent> step = coefficient_of(value.at, body.reduced_axis());
+    const std::int64_t row = step ? std::abs(evaluate(*step, facts.symbols)) * size : kSectorBytes;
+    loads_.push_back({.bytes = size, .row = std::clamp<std::int64_t>(row, size, kSectorBytes)});
+    loaded_bytes_ += size;
+    if (depends_on(value.at, body.parallel_axes - 1)) note_size(size);
     again_bytes_ += bytes * std::max(loads_of(plan, i) - 1, 0);
   }
   for (const BodyStore& store : body.stores) {
@@ -126,19 +132,28 @@ double ColumnModel::bytes_per_block(const Schedule& schedule) const {
                              kChunk * loaded_bytes_);
 }
 
-double ColumnModel::bytes_in_flight(const Schedule& schedule) const {
-  const double resident =
-      std::min(blocks_per_sm_of(schedule), static_cast<double>(blocks_that_fit(schedule)));
-  const double bytes = resident * bytes_per_block(schedule) * share_of_sectors(schedule);
-  return std::min(bytes, static_cast<double>(target_.bytes_in_flight));
+Grid ColumnModel::grid(const Schedule& schedule) const {
+  return {.blocks_per_sm = blocks_per_sm_of(schedule),
+          .resident = blocks_that_fit(schedule),
+          .bytes_in_flight = bytes_per_block(schedule) * share_of_sectors(schedule)};
 }
 
-/// Of a sector of 32 bytes all is moved, whatever a block makes use of.
+double ColumnModel::bytes_in_flight(const Schedule& schedule) const {
+  const Grid grid = this->grid(schedule);
+  const double resident = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
+  return std::min(resident * grid.bytes_in_flight, static_cast<double>(target_.bytes_in_flight));
+}
+
+/// Of a sector all is moved, whatever a block makes use of. It has several rows if a block has all
+/// of their columns.
 double ColumnModel::share_of_sectors(const Schedule& schedule) const {
-  constexpr double kSector = 32;
+  const std::int64_t columns = columns_of(schedule);
   double used = 0;
-  for (const int bytes : loads_)
-    used += bytes * std::min(static_cast<double>(columns_of(schedule) * bytes) / kSector, 1.0);
+  for (const auto [bytes, row] : loads_) {
+    const std::int64_t there = std::min(columns, inner_) * bytes;
+    const std::int64_t moved = columns < inner_ ? kSectorBytes : row;
+    used += bytes * std::min(static_cast<double>(there) / static_cast<double>(moved), 1.0);
+  }
   return loaded_bytes_ == 0 ? 1 : used / static_cast<double>(loaded_bytes_);
 }
 
@@ -148,31 +163,32 @@ double ColumnModel::bytes_of_pieces(const Schedule& schedule) const {
                              state_bytes_);
 }
 
-double ColumnModel::reached(double bytes_in_flight) const {
-  const double missing =
-      std::max(1 - bytes_in_flight / static_cast<double>(target_.bytes_in_flight), 0.0);
-  return target_.bandwidth * std::max(1 - missing * missing, 1e-3);
+double ColumnModel::seconds(const Schedule& schedule) const {
+  Grid grid = this->grid(schedule);
+  grid.blocks_per_sm = std::min(grid.blocks_per_sm, static_cast<double>(grid.resident));
+  return seconds(schedule, grid);
 }
 
-double ColumnModel::seconds(const Schedule& schedule) const {
-  constexpr double kNear = 2;              // times the bandwidth, of the L2 cache …
-  constexpr double kNearer = 2.5;          // … and times the latency, of the memory
-  constexpr double kStores = 3;            // times its share of them, of what one SM can store
-  constexpr double kTicket = 1e-6;         // states are stored, and the last block sees them
+double ColumnModel::seconds_in_waves(const Schedule& schedule) const {
+  return seconds(schedule, grid(schedule));
+}
+
+double ColumnModel::seconds(const Schedule& schedule, const Grid& grid) const {
   constexpr double kJoinBandwidth = 80e9;  // of one block
-  constexpr double kDoubt = 1.1;           // pieces must be worth more than the model's errors
-  const double in_flight = bytes_in_flight(schedule);
-  double result = read_bytes_ / reached(in_flight);
+  const auto reading = [&](double bytes, double nearer) {
+    return bytes / target_.bandwidth * slowdown(target_, grid, nearer);
+  };
+  double result = reading(read_bytes_, 1);
   if (!schedule.resident) {
     const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
-    result += again_bytes_ / (is_near ? kNear * reached(kNearer * in_flight) : reached(in_flight));
+    result += is_near ? reading(again_bytes_ / kNearSpeed, kNearLoads) : reading(again_bytes_, 1);
   }
   // Stores do not wait for one another; only SMs without work store nothing.
   const double storing = std::clamp(kStores * blocks_per_sm_of(schedule), 1e-3, 1.0);
   result += stored_bytes_ / (target_.bandwidth * storing);
   if (schedule.pieces > 1) {
     const double states = bytes_of_pieces(schedule);
-    result = kDoubt * result + kTicket + 2 * states / target_.bandwidth +
+    result = kDoubt * result + kTicketSeconds + 2 * states / target_.bandwidth +
              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
   if (schedule.cluster > 1) result = kDoubt * result + kClusterBarrierSeconds * meetings_;

@@ -7,8 +7,12 @@
 #include "compiler/kernel.h"
 #include "compiler/target.h"
 #include "compiler/tree.h"
+#include "compiler/waves.h"
 
 namespace sinter {
+
+/// What pieces, or reading again, must be worth: more than the model's errors.
+inline constexpr double kDoubt = 1.1;
 
 class ColumnModel {
  public:
@@ -24,6 +28,8 @@ class ColumnModel {
   /// Without the launch: bytes against the bandwidth that so many in flight reach. What is read
   /// again comes from the L2 cache where all that the kernel touches fits there.
   double seconds(const Schedule& schedule) const;
+  /// The same, where a last, partial wave of blocks is slower than those before it.
+  double seconds_in_waves(const Schedule& schedule) const;
   /// The blocks that the compiler is to leave registers for; without being told it would rather
   /// spill than have fewer blocks, even if there are no more. 0: as it likes, since they may not
   /// fit.
@@ -49,9 +55,8 @@ class ColumnModel {
   std::int64_t most_registers(int threads) const;
   std::int64_t shared_bytes(const Schedule& schedule) const;
   double bytes_per_block(const Schedule& schedule) const;
-  /// Of the memory's bandwidth: few loads are served faster than many, which wait for one another.
-  /// Half as many as the memory needs reach three quarters of it.
-  double reached(double bytes_in_flight) const;
+  Grid grid(const Schedule& schedule) const;
+  double seconds(const Schedule& schedule, const Grid& grid) const;
   double share_of_sectors(const Schedule& schedule) const;
 
   const Body& body_;
@@ -60,8 +65,13 @@ class ColumnModel {
   Tree tree_;
   std::int64_t inner_ = 1;
   std::int64_t outer_ = 1;
-  std::vector<int> loads_;         ///< bytes of an element of what is loaded row by row
-  std::int64_t loaded_bytes_ = 0;  ///< of all these
+  /// What is loaded row by row.
+  struct Load {
+    int bytes = 0;         ///< of an element
+    std::int64_t row = 0;  ///< bytes from one row to the next, at most a sector
+  };
+  std::vector<Load> loads_;
+  std::int64_t loaded_bytes_ = 0;  ///< of an element of each
   int narrowest_ = 8;
   int widest_ = 1;
   std::int64_t state_bytes_ = 0;  ///< of all reductions of one pass, at most

@@ -11,6 +11,7 @@
 #include "compiler/staged_rows.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
+#include "compiler/waves.h"
 
 namespace sinter {
 
@@ -130,15 +131,53 @@ bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target
   return tree_of(extent).parts > 1 && rows * 2 <= target.sm_count;
 }
 
+namespace {
+
+/// Rows that clusters keep, read by `blocks` SMs, against rows whose parts all SMs read once for
+/// every pass, the later times from the L2 cache, with a barrier of the grid in between.
+bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
+                     const Target& target, const Facts& facts) {
+  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes that a block has in flight, of a row …
+  constexpr double kLoadsOfPart = 8 << 10;     // … and of a part
+  double read = 0;
+  double stored = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && value.varies)
+      read += bytes_of(touched_elements(body, value).elements, value.dtype, facts);
+  for (const BodyStore& store : body.stores)
+    stored += bytes_of(stored_elements(body, store), store.node->dtype, facts);
+  const auto seconds = [&](std::int64_t count, double loads, double nearer) {
+    const Grid grid{.blocks_per_sm = static_cast<double>(count) / target.sm_count,
+                    .resident = target.max_threads_per_sm / 256,
+                    .bytes_in_flight = std::min(loads, read / static_cast<double>(count))};
+    return read / target.bandwidth * slowdown(target, grid, nearer);
+  };
+  const auto storing = [&](std::int64_t count) {
+    return stored / (target.bandwidth *
+                     std::min(kStores * static_cast<double>(count) / target.sm_count, 1.0));
+  };
+  const double later = body.passes() - 1;
+  const double kept = seconds(blocks, kLoadsOfKeeper, 1) + storing(blocks) +
+                      (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
+  const double split =
+      seconds(parts, kLoadsOfPart, 1) + storing(parts) +
+      later * (seconds(parts, kLoadsOfPart, kNearLoads) / kNearSpeed + target.barrier_seconds) +
+      kTicketSeconds * (later + 1);
+  return kept <= split;
+}
+
+}  // namespace
+
 bool wants_split(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   if (!deals_out_rows(rows, extent, target)) return false;
-  const bool has_clusters = body.passes() > 1 && fits_resident(body, target);
-  const std::int64_t blocks =
-      has_clusters ? std::min<std::int64_t>(target.max_cluster, tree_of(extent).parts) : 1;
-  return deals_out_rows(rows * blocks, extent, target);
+  if (body.passes() == 1 || !fits_resident(body, target)) return true;
+  const std::int64_t parts = tree_of(extent).parts;
+  const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
+  return deals_out_rows(blocks, extent, target) &&
+         !are_kept_sooner(body, blocks, rows * parts, target, facts);
 }
 
 std::int64_t most_resident_bytes(const Target& target) {

@@ -155,7 +155,9 @@ std::string Judge::scatter_refusal(const Body& body) const {
 }
 
 std::string Judge::split_refusal(const Body& body) const {
-  if (!wants_split(body, target_, facts_) || body.passes() == 1) return {};
+  // What columns take is predicted: however few they are, their cost decides.
+  if (body.passes() == 1 || reduces_columns(body, facts_)) return {};
+  if (!wants_split(body, target_, facts_)) return {};
   const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts_.symbols);
   return fmt::format(

@@ -17,12 +17,16 @@ namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
 
+/// Bytes that every block moves; with fewer it costs more to start than what it does.
+constexpr std::int64_t kEnough = 4096;
+
 struct Figures {
   std::size_t launches = 0;
   std::int64_t bytes = 0;
   std::int64_t minimal = 0;
   std::string kinds;
   std::string reasons;
+  std::int64_t least_of_block = kEnough;  ///< bytes, of launches that have as many for every SM
   double sectors = 1;  ///< of the kernel with tiles that asks for most, against the fewest
   double ratio() const { return static_cast<double>(bytes) / static_cast<double>(minimal); }
 };
@@ -83,8 +87,12 @@ Figures figures_of(const Pattern& pattern) {
   if (pattern.shows_reasons) figures.reasons = reasons_text(program);
   for (const Kernel& kernel : program.kernels) {
     const Source source = emit(program, kernel, kernel.schedule, kernel.name);
-    figures.bytes += evaluate(source.traffic.bytes_read, symbols) +
-                     evaluate(source.traffic.bytes_written, symbols);
+    const std::int64_t bytes = evaluate(source.traffic.bytes_read, symbols) +
+                               evaluate(source.traffic.bytes_written, symbols);
+    figures.bytes += bytes;
+    if (bytes >= find_target("h200")->sm_count * kEnough)
+      figures.least_of_block =
+          std::min(figures.least_of_block, bytes / evaluate(source.grid, symbols));
     std::string kind(name(kernel.kind));
     kind += members_text(kernel);
     figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind + resident_text(kernel.schedule) +
@@ -101,6 +109,7 @@ TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
     const Figures figures = figures_of(pattern);
     EXPECT_LE(figures.launches, pattern.launches) << pattern.name;
     EXPECT_LE(figures.ratio(), pattern.bytes + 0.005) << pattern.name;
+    EXPECT_GE(figures.least_of_block, kEnough) << pattern.name;
     if (pattern.sectors > 0) {
       EXPECT_LE(figures.sectors, pattern.sectors + 0.005) << pattern.name;
       EXPECT_THAT(figures.kinds, testing::HasSubstr("tiles")) << pattern.name;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "tests/support/run.h"
 
@@ -93,6 +94,20 @@ graph planes(x: bf16[34, 8193, 2]) {
 })";
   run_and_check(text);
   EXPECT_TRUE(may_keep(text));
+}
+
+/// Few columns of several parts, whose block has more than 512 threads.
+TEST(KeptColumns, HaveGroupsOfThreadsForTheirParts) {
+  for (const auto& [dtype, rows, columns] :
+       {std::tuple("bf16", 8191, 3), std::tuple("f32", 8192, 2), std::tuple("f16", 12289, 2)}) {
+    const std::string text = fmt::format(
+        "graph few(x: {}[{}, {}]) {{\n  v, m = var_mean x {{axes = [0]}}\n  return v, m\n}}", dtype,
+        rows, columns);
+    const RunResult run = run_and_check(text);
+    ASSERT_EQ(run.report.kernels.size(), 1U) << text;
+    EXPECT_EQ(run.report.kernels[0].bytes_read,
+              run.report.kernels[0].minimal_bytes - run.report.kernels[0].bytes_written);
+  }
 }
 
 /// Rows and columns where one block for each tile of columns leaves most SMs without work.

@@ -1,12 +1,13 @@
 // The patterns of memory-bound work, proved without a GPU: what NVRTC makes of their default
-// kernels does not spill, accesses memory as wide as the schedule means, and keeps enough loads on
-// their way.
+// kernels does not spill, accesses memory as wide as the schedule means, keeps enough loads on
+// their way, and has no last wave of so few blocks that the memory waits for them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "compiler/target.h"
+#include "compiler/waves.h"
 #include "runtime/nvrtc.h"
 #include "sinter/explain.h"
 #include "tests/support/patterns.h"
@@ -26,6 +27,19 @@ class StaticProof : public testing::TestWithParam<Pattern> {
 /// True if every SM reads so much that its loads should fill what the memory can have in flight.
 bool has_enough_work(const KernelReport& report, const Target& target) {
   return report.bytes_read / target.sm_count >= 2 * target.bytes_in_flight;
+}
+
+/// What the last, partial wave of blocks adds to the time in which they read.
+double slower_by_last_wave(const KernelExplanation& kernel, const Target& target) {
+  const KernelReport& report = kernel.report;
+  Grid grid{
+      .blocks_per_sm = static_cast<double>(report.grid) / target.sm_count,
+      .resident = blocks_per_sm(target, report.threads, report.registers, report.shared_bytes),
+      .bytes_in_flight = static_cast<double>(kernel.bytes_in_flight) / kernel.blocks_per_sm};
+  if (waves(grid) <= 1 || waves(grid) >= kFewWaves) return 1;
+  const double with_last = slowdown(target, grid);
+  grid.blocks_per_sm = grid.resident;
+  return with_last / slowdown(target, grid);
 }
 
 TEST_P(StaticProof, Holds) {
@@ -57,6 +71,8 @@ TEST_P(StaticProof, Holds) {
           << kernel.blocks_per_sm << " blocks of " << report.threads << " threads, "
           << report.registers << " registers";
     }
+    EXPECT_LE(slower_by_last_wave(kernel, target), 1.05)
+        << what << ": " << report.grid << " blocks";
   }
 }
 

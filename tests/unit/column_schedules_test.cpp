@@ -1,7 +1,10 @@
 // Columns: what blocks keep of them, how many blocks share them, and when either pays.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "codegen/emit.h"
@@ -97,6 +100,27 @@ graph few_columns(x: f32[1048576, 64]) {
   EXPECT_EQ(evaluate(source.workspace_bytes, {}), partials);
   EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}) + 2 * partials);
   EXPECT_EQ(kernel.bytes, static_cast<double>(bytes_of(program)));
+}
+
+TEST(ColumnSchedules, FewColumnsAreReadOnce) {
+  for (const std::string_view dtype : {"f32", "bf16"})
+    for (const auto [rows, columns] : {std::pair{512, 2},
+                                       {1024, 4},
+                                       {2048, 3},
+                                       {8192, 2},
+                                       {8192, 3},
+                                       {8191, 3},
+                                       {8192, 4},
+                                       {32768, 2},
+                                       {32768, 4},
+                                       {65536, 3}}) {
+      const Program program = planned(fmt::format(
+          "graph f(x: {}[{}, {}]) {{\n  v, m = var_mean x {{axes = [0]}}\n  return v, m\n}}", dtype,
+          rows, columns));
+      ASSERT_EQ(program.kernels.size(), 1U) << rows << " x " << columns;
+      EXPECT_TRUE(program.kernels[0].schedule.resident) << dtype << rows << " x " << columns;
+      EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
+    }
 }
 
 TEST(ColumnSchedules, ManyColumnsHaveOneBlockEach) {

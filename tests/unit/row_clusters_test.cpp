@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "codegen/emit.h"
 #include "compiler/plan.h"
@@ -21,6 +22,7 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::string softmax(std::string_view dtype, std::int64_t rows, std::int64_t columns) {
@@ -127,11 +129,46 @@ TEST(RowClusters, PutMoreSmsToWorkWhereRowsAreFew) {
   EXPECT_EQ(few.kernels[0].schedule.cluster, 4);  // 8 would be more blocks than SMs
   EXPECT_THAT(few.kernels[0].candidates.list(), AllOf(Contains(Field(&Schedule::cluster, 2)),
                                                       Contains(Field(&Schedule::cluster, 1))));
-  // So few that clusters leave most SMs without work: parts are spread over the whole grid.
-  EXPECT_THAT(planned(softmax("f32", 4, 32768)).boundaries,
-              Contains(Field(&Boundary::reason, HasSubstr("must be spread over all"))));
+  // So few that clusters leave most SMs without work: kept all the same, where parts that are
+  // spread over the whole grid would be read again behind a barrier.
+  const Program fewest = planned(softmax("f32", 4, 32768));
+  ASSERT_THAT(fewest.kernels, SizeIs(1));
+  EXPECT_EQ(fewest.kernels[0].schedule.cluster, 8);
   const Kernel many = planned(softmax("f32", 4096, 16384)).kernels.at(0);
   EXPECT_THAT(many.candidates.list(), Each(Field(&Schedule::cluster, 1)));
+}
+
+TEST(RowClusters, ReadFewRowsOnce) {
+  for (const auto [rows, columns] :
+       {std::pair{1, 8192}, {1, 65536}, {8, 8192}, {32, 8192}, {8, 32768}, {1, 8191}, {2, 50257}}) {
+    const Program program = planned(fmt::format(
+        "graph f(x: f32[{}, {}]) {{\n  v, m = var_mean x {{axes = [1]}}\n  return v, m\n}}", rows,
+        columns));
+    ASSERT_THAT(program.kernels, SizeIs(1)) << rows << " x " << columns;
+    const Kernel& kernel = program.kernels[0];
+    EXPECT_TRUE(kernel.members.empty()) << rows << " x " << columns;
+    const Source source = emit(program, kernel, kernel.schedule, "rows");
+    EXPECT_TRUE(source.traffic.bytes_read.is(std::int64_t{4} * rows * columns));
+  }
+}
+
+TEST(RowClusters, AreTooFewBlocksForManyLongRows) {
+  // Four arrays: 8 blocks would read for longer than all SMs do, twice more from the cache.
+  const auto sum_of_four = [](std::int64_t columns) {
+    return planned(fmt::format(R"(
+graph f(a: f32[1, {0}], b: f32[1, {0}], c: f32[1, {0}], d: f32[1, {0}]) {{
+  s = add a, b
+  t = add c, d
+  x = add s, t
+  y = softmax x {{axis = 1}}
+  return y
+}})",
+                               columns));
+  };
+  const auto is_spread =
+      Contains(Field(&Boundary::reason, HasSubstr("must be spread over all 132 SMs")));
+  EXPECT_THAT(sum_of_four(262144).boundaries, is_spread);
+  EXPECT_THAT(sum_of_four(65536).boundaries, IsEmpty());
 }
 
 TEST(RowClusters, MeetBeforeTheyHandOverAndStoreOnce) {

@@ -1,0 +1,36 @@
+// Result invariance on a GPU: the families that the host tier runs, under every candidate schedule.
+#include <tuple>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/reduction_families.h"
+#include "tests/support/run.h"
+
+namespace sinter::test {
+namespace {
+
+class GpuInvariance : public testing::TestWithParam<std::tuple<ReductionFamily, DType>> {
+ protected:
+  void SetUp() override {
+    if (default_device().is_host()) GTEST_SKIP() << "there is no CUDA device";
+  }
+};
+
+TEST_P(GpuInvariance, OfEveryCandidate) {
+  const auto& [family, dtype] = GetParam();
+  // Apart, so that each kernel has its own candidates.
+  run_and_check_on(default_device(), parse(graph_text(family, dtype)), {},
+                   {.replay = false, .options = {.skip = {"join"}}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Reductions, GpuInvariance,
+                         testing::Combine(testing::ValuesIn(reduction_families()),
+                                          testing::ValuesIn(reduction_dtypes())),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", std::get<0>(test.param).name,
+                                              name(std::get<1>(test.param)));
+                         });
+
+}  // namespace
+}  // namespace sinter::test
