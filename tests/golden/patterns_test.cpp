@@ -67,7 +67,8 @@ bool has_vectors(const Buffer& buffer, std::span<const std::int64_t> symbols) {
   return false;
 }
 
-/// Of each array that has vectors and makes up a sixteenth of what its kernel moves, 4 elements or
+/// No array goes both by vectors and element by element, which one wide access would hide; and of
+/// each array that has vectors and makes up a sixteenth of what its kernel moves, 4 elements or
 /// 8 bytes are moved at once.
 void expect_vectors(const Pattern& pattern, const Program& program, const Kernel& kernel,
                     const Source& source, std::span<const std::int64_t> symbols) {
@@ -76,10 +77,13 @@ void expect_vectors(const Pattern& pattern, const Program& program, const Kernel
     for (const Argument& argument : *arguments) {
       if (argument.kind != Argument::Kind::buffer) continue;
       const Buffer& buffer = program.buffers[static_cast<std::size_t>(argument.index)];
-      const std::int64_t bytes = bytes_of(buffer, symbols);
-      if (bytes < evaluate(all, symbols) / 16 || !has_vectors(buffer, symbols)) continue;
       const std::string name(program.name_of(buffer));
       if (std::ranges::count(pattern.narrow, name) > 0) continue;
+      for (const Widths& widths : {argument.loads, argument.stores})
+        EXPECT_EQ(widths.narrowest, widths.widest)
+            << pattern.name << ": " << kernel.name << ", " << name;
+      const std::int64_t bytes = bytes_of(buffer, symbols);
+      if (bytes < evaluate(all, symbols) / 16 || !has_vectors(buffer, symbols)) continue;
       for (const Widths& widths : {argument.loads, argument.stores}) {
         if (widths.widest == 0) continue;
         EXPECT_GE(widths.widest, std::min(8, 4 * size_of(buffer.dtype)))
