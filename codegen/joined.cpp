@@ -249,6 +249,7 @@ class JoinedWriter {
       blocks = blocks + sources_[member].grid;
       take_scratch(member);
     }
+    source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
     out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
                           parameters_.table(), begin == 0 ? "" : fmt::format(" + {}", begin),
                           run.size(), columns.size() + 1, block));

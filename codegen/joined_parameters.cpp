@@ -47,8 +47,8 @@ std::string JoinedParameters::argument(const Argument& argument, const std::stri
   Parameter& known = parameter(argument, name);
   known.is_const = known.is_const && argument.c_type.starts_with("const ");
   known.is_restrict = known.is_restrict && argument.c_type.ends_with("__restrict__");
-  known.argument.load_bytes = std::max(known.argument.load_bytes, argument.load_bytes);
-  known.argument.store_bytes = std::max(known.argument.store_bytes, argument.store_bytes);
+  known.argument.loads.add(argument.loads);
+  known.argument.stores.add(argument.stores);
   if (argument.kind == Argument::Kind::extent && argument.c_type.find("long") != std::string::npos)
     known.argument.c_type = argument.c_type;
   // By value: further symbols may add parameters.

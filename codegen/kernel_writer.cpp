@@ -226,8 +226,8 @@ std::string KernelWriter::parameters() {
          .extent = 0,
          .c_type = fmt::format("{}{}*{}", is_const ? "const " : "", type,
                                is_restrict(buffer) ? " __restrict__" : ""),
-         .load_bytes = load_bytes_[buffer],
-         .store_bytes = store_bytes_[buffer]},
+         .loads = loads_[buffer],
+         .stores = stores_[buffer]},
         name);
   };
   for (const auto& [buffer, name] : inputs_) add_buffer(buffer, name, true);

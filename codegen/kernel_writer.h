@@ -273,8 +273,11 @@ class KernelWriter {
   void count_store(const BodyStore& store);
   std::vector<Destination> destinations_of(const BodyStore& store);
   enum class Does : std::uint8_t { load, store };
-  /// Remembers that an element of `buffer`, or a whole vector of them, is accessed at once.
-  void note_access(Does what, int buffer, bool is_vector);
+  /// Remembers that so many elements of `buffer` are accessed at once.
+  void note_access(Does what, int buffer, int elements);
+  /// The same of a vector, or with `is_wide = false` of an element; the rest of a vector of which
+  /// `count` elements are there goes element by element too.
+  void note_vector(Does what, int buffer, bool is_wide, const std::string& count);
   bool is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned);
   void count_load(const Value& value);
   void find_moving_values();
@@ -295,8 +298,8 @@ class KernelWriter {
   bool in_tile_ = false;
   std::map<int, std::string> inputs_;  ///< buffer → parameter
   std::map<int, std::string> outputs_;
-  std::map<int, int> load_bytes_;       ///< buffer → its widest load
-  std::map<int, int> store_bytes_;      ///< buffer → its widest store
+  std::map<int, Widths> loads_;  ///< buffer → how wide it is loaded
+  std::map<int, Widths> stores_;
   std::map<int, std::string> scalars_;  ///< place among the graph's inputs → parameter
   std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter

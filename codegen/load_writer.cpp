@@ -18,12 +18,16 @@ bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer, int
   return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
 }
 
-void KernelWriter::note_access(Does what, int buffer, bool is_vector) {
+void KernelWriter::note_access(Does what, int buffer, int elements) {
   const int size = size_of(program.buffers[static_cast<std::size_t>(buffer)].dtype);
-  const int bytes = is_vector ? std::min(schedule.vector * size, 16) : size;
-  int& widest = (what == Does::load ? load_bytes_ : store_bytes_)[buffer];
-  widest = std::max(widest, bytes);
+  const int bytes = std::max(std::min(elements * size, 16), size);
+  (what == Does::load ? loads_ : stores_)[buffer].add(bytes);
   source.vector_bytes = std::max(source.vector_bytes, bytes);
+}
+
+void KernelWriter::note_vector(Does what, int buffer, bool is_wide, const std::string& count) {
+  if (is_wide) note_access(what, buffer, schedule.vector);
+  if (!is_wide || !count.empty()) note_access(what, buffer, 1);
 }
 
 const std::string& KernelWriter::tiled_element(const Value& load) const {
@@ -70,7 +74,7 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
   if (row.empty() && !kept_.contains(buffer))
-    note_access(Does::load, buffer, form.access == Access::vector);
+    note_vector(Does::load, buffer, form.access == Access::vector, count);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
@@ -92,9 +96,10 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
 std::string KernelWriter::counted_load(int value, int vector) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   count_load(v);
-  source.vector_bytes = std::max(source.vector_bytes, vector * size_of(v.dtype));
-  return fmt::format("load{}<{}>({}, {})", load_hint(v), vector,
-                     buffer_name(program.buffer_of.lookup(v.node), false), text(v.at, false));
+  const int buffer = program.buffer_of.lookup(v.node);
+  note_access(Does::load, buffer, vector);
+  return fmt::format("load{}<{}>({}, {})", load_hint(v), vector, buffer_name(buffer, false),
+                     text(v.at, false));
 }
 
 void KernelWriter::read_from_tile(int value, std::string element) {

@@ -116,7 +116,7 @@ std::vector<Argument> PanelRounds::arguments() const {
                          .extent = 0,
                          .c_type = fmt::format("const {}*{}", info(access.dtype).c_name,
                                                restrict_of(panels_.arrays[i])),
-                         .load_bytes = copies_[i].vector * size_of(access.dtype)});
+                         .loads = Widths::of(copies_[i].vector * size_of(access.dtype))});
   }
   return arguments;
 }

@@ -1,9 +1,17 @@
 #include "codegen/source.h"
 
+#include <algorithm>
+
 #include "compiler/target.h"
 #include "ir/adt.h"
 
 namespace sinter {
+
+void Widths::add(const Widths& other) {
+  if (other.widest == 0) return;
+  narrowest = widest == 0 ? other.narrowest : std::min(narrowest, other.narrowest);
+  widest = std::max(widest, other.widest);
+}
 
 std::string write_start(std::string_view arch, Source& source) {
   const Target* target = find_target(arch);

@@ -12,6 +12,16 @@
 
 namespace sinter {
 
+/// Bytes that single loads, or stores, of an array move as the text of a kernel has them; 0: none.
+struct Widths {
+  int widest = 0;
+  int narrowest = 0;  ///< tails included, which go element by element
+
+  static Widths of(int bytes) { return {.widest = bytes, .narrowest = bytes}; }
+  void add(int bytes) { add(of(bytes)); }
+  void add(const Widths& other);
+};
+
 /// One parameter of an emitted kernel, in order.
 struct Argument {
   enum class Kind : std::uint8_t {
@@ -24,10 +34,17 @@ struct Argument {
   };
   Kind kind = Kind::buffer;
   int index = 0;
-  Extent extent = 0;    ///< of scratch memory: where in it to point to, in bytes or counters
-  std::string c_type;   ///< `const float*`, `int`, …
-  int load_bytes = 0;   ///< of the widest load that is written for a buffer; 0: none
-  int store_bytes = 0;  ///< the same of stores
+  Extent extent = 0;   ///< of scratch memory: where in it to point to, in bytes or counters
+  std::string c_type;  ///< `const float*`, `int`, …
+  Widths loads = {};   ///< of a buffer
+  Widths stores = {};
+};
+
+/// Rows of `Source::table` for members that run the same code, as many columns each.
+struct TableList {
+  std::size_t begin = 0;  ///< of the first row, in values
+  std::size_t rows = 0;
+  std::size_t columns = 0;
 };
 
 /// What the launch is predicted to move, for concrete sizes: evaluate the extents.
@@ -49,7 +66,8 @@ struct Source {
   /// What the kernel reads from device memory instead of from its parameters: the arrays and sizes
   /// of lists of members that run the same code.
   std::vector<Argument> table = {};
-  Extent grid = 1;  ///< blocks (x); 0 blocks: do not launch
+  std::vector<TableList> lists = {};  ///< what `table` consists of
+  Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch
   int threads = 0;
   std::int64_t shared_bytes = 0;
   Extent workspace_bytes = 0;

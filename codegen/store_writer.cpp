@@ -35,7 +35,7 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
   for (const Destination& to : destinations_of(store)) {
     if (std::ranges::any_of(store.conditions,
                             [&](const Condition& condition) { return is_at_first(condition); })) {
-      note_access(Does::store, buffer_of(store), false);
+      note_access(Does::store, buffer_of(store), 1);
       write_if(store, false, [&] {
         out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
       });
@@ -52,8 +52,8 @@ void KernelWriter::write_store(const BodyStore& store, const std::string& vector
 std::string KernelWriter::counted_store(int store, int vector, const std::string& values) {
   const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
   count_store(to);
-  source.vector_bytes = std::max(source.vector_bytes, vector * size_of(to.node->dtype));
   const int buffer = buffer_of(to);
+  note_access(Does::store, buffer, vector);
   return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
                      text(to.at, false), values);
 }
@@ -74,7 +74,7 @@ void KernelWriter::write_vector_store(const BodyStore& store, const Destination&
   const bool is_wide =
       schedule.vector > 1 && step && step->is(1) &&
       is_wide_aligned(at, store.node->dtype, buffer, is_shared ? kWellAligned : store.aligned);
-  note_access(Does::store, buffer, is_wide);
+  note_vector(Does::store, buffer, is_wide, count);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
   } else if (is_wide) {
@@ -92,7 +92,7 @@ void KernelWriter::write_vector_store(const BodyStore& store, const Destination&
 
 void KernelWriter::write_elements_of(const BodyStore& store, const Destination& to,
                                      const std::string& vector, const std::string& count) {
-  note_access(Does::store, buffer_of(store), false);
+  note_access(Does::store, buffer_of(store), 1);
   std::vector<std::string> guards;
   if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
   if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
@@ -113,7 +113,7 @@ void KernelWriter::write_elements_of(const BodyStore& store, const Destination& 
 
 void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
   count_store(store);
-  note_access(Does::store, buffer_of(store), false);
+  note_access(Does::store, buffer_of(store), 1);
   write_if(store, false, [&] {
     for (const Destination& to : destinations_of(store))
       out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
@@ -127,7 +127,7 @@ void KernelWriter::write_row_store(const BodyStore& store) {
   const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
   if (!is_vector) {
     count_store(store);
-    note_access(Does::store, buffer, false);
+    note_access(Does::store, buffer, 1);
     write_if(store, false, [&] {
       for (const Destination& to : destinations_of(store))
         out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false), value));

@@ -1,5 +1,6 @@
 #include "compiler/foreach.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <unordered_map>
@@ -117,6 +118,44 @@ int find_lists(Program& program) {
     kernel.list = first == &kernel ? lists++ : first->list;
   }
   return lists;
+}
+
+std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) {
+  const std::size_t count = program.kernels.size();
+  std::vector<std::vector<int>> lists;
+  std::size_t codes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int list = program.kernels[i].list;
+    if (list < 0 || list == static_cast<int>(lists.size())) ++codes;
+    if (list < 0) continue;
+    if (list == static_cast<int>(lists.size())) lists.emplace_back();
+    lists[static_cast<std::size_t>(list)].push_back(static_cast<int>(i));
+  }
+  std::vector<int> order;
+  order.reserve(count);
+  std::vector<bool> is_placed(count, false);
+  std::vector<std::size_t> done(lists.size(), 0);  // of a list, how many are placed
+  const auto take = [&](int number) {
+    order.push_back(number);
+    is_placed[static_cast<std::size_t>(number)] = true;
+  };
+  const auto is_ready = [&](int number) {
+    const std::vector<int>& before = program.kernels[static_cast<std::size_t>(number)].depends_on;
+    return std::ranges::all_of(before,
+                               [&](int one) { return is_placed[static_cast<std::size_t>(one)]; });
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_placed[i]) continue;
+    take(static_cast<int>(i));
+    if (program.kernels[i].list < 0) continue;
+    const auto number = static_cast<std::size_t>(program.kernels[i].list);
+    const std::vector<int>& list = lists[number];
+    ++done[number];
+    if (codes <= most_codes) continue;
+    for (; done[number] < list.size() && is_ready(list[done[number]]); ++done[number])
+      take(list[done[number]]);
+  }
+  return order;
 }
 
 }  // namespace sinter

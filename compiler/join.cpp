@@ -64,9 +64,10 @@ class Joiner {
     member_of_.resize(count, 0);
     touched_by_.resize(program_.buffers.size(), -1);
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
-    find_followers();
+    const std::vector<int> order = order_by_lists(program_, kMostMembers);
+    find_followers(order);
     readers_ = Readers(program_);
-    for (std::size_t i = 0; i < count; ++i) place(static_cast<int>(i));
+    for (const int number : order) place(number);
     if (read_large_array_again(program_.kernels))
       for (int first = 0; first < latest(); ++first) unite_for_panels(first);
     for (Launch& launch : launches_) number_members(launch);
@@ -94,16 +95,18 @@ class Joiner {
 
   /// What comes right behind a kernel in its list: one of them alone is no reason for a launch, and
   /// half of them save none.
-  void find_followers() {
-    followers_.resize(program_.kernels.size());
-    for (std::size_t i = program_.kernels.size(); i-- > 1;) {
-      const Kernel& next = program_.kernels[i];
-      if (next.list < 0 || next.list != program_.kernels[i - 1].list) continue;
+  void find_followers(std::span<const int> order) {
+    followers_.resize(order.size());
+    for (std::size_t i = order.size(); i-- > 1;) {
+      const Kernel& next = kernel(order[i]);
+      if (next.list < 0 || next.list != kernel(order[i - 1]).list) continue;
       const double seconds = next.seconds - target_.launch_seconds;
-      followers_[i - 1] = {.seconds = followers_[i].seconds + seconds,
-                           .moving = followers_[i].moving + moving_seconds(next),
-                           .beside = followers_[i].beside + (next.schedule.in_shared ? 0 : seconds),
-                           .bytes = followers_[i].bytes + next.bytes};
+      const Followers& behind = followers_[static_cast<std::size_t>(order[i])];
+      followers_[static_cast<std::size_t>(order[i - 1])] = {
+          .seconds = behind.seconds + seconds,
+          .moving = behind.moving + moving_seconds(next),
+          .beside = behind.beside + (next.schedule.in_shared ? 0 : seconds),
+          .bytes = behind.bytes + next.bytes};
     }
   }
 

@@ -20,57 +20,112 @@ std::string_view line_at(std::string_view text, int number) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-/// Which accesses of a parameter are widest, and what is wrong with them.
-class Widths {
+/// The loads, or the stores, of an array, and what is wrong with them.
+class Accesses {
  public:
-  Widths(std::span<const PtxAccess> accesses, std::string_view ptx, int parameter, bool is_store)
-      : ptx_(ptx), what_(is_store ? "store" : "load") {
-    for (const PtxAccess& access : accesses)
-      if (access.parameter == parameter && access.is_store == is_store &&
-          (!widest_ || access.bytes > widest_->bytes))
-        widest_ = &access;
+  Accesses(std::span<const PtxAccess> accesses, std::string_view ptx, bool is_store)
+      : all_(accesses), ptx_(ptx), what_(is_store ? "store" : "load"), is_store_(is_store) {}
+
+  /// Finds those of the array that has `parameter` as its address, or if `loaded_at` is not -1, an
+  /// address that is loaded from there.
+  void find(int parameter, int loaded_at) {
+    for (const PtxAccess& access : all_) {
+      if (access.parameter != parameter || access.loaded_at != loaded_at ||
+          access.is_store != is_store_)
+        continue;
+      if (!widest_ || access.bytes > widest_->bytes) widest_ = &access;
+      if (!narrowest_ || access.bytes < narrowest_->bytes) narrowest_ = &access;
+    }
   }
 
-  int bytes() const { return widest_ ? widest_->bytes : 0; }
-  std::string problem(int predicted) const {
-    if (bytes() >= predicted) return {};
-    if (!widest_)
-      return fmt::format("no {}, where {} bytes at once were predicted", what_, predicted);
-    return fmt::format(
-        "no {} of more than {} bytes, where {} at once were predicted; line {} of the PTX: {}",
-        what_, bytes(), predicted, widest_->line, line_at(ptx_, widest_->line));
+  int widest() const { return widest_ ? widest_->bytes : 0; }
+  int narrowest() const { return narrowest_ ? narrowest_->bytes : 0; }
+
+  std::string problem(const Widths& predicted) const {
+    if (!widest_ && predicted.widest > 0)
+      return fmt::format("no {}, where {} bytes at once were predicted", what_, predicted.widest);
+    if (widest() < predicted.widest)
+      return fmt::format("no {} of more than {} bytes, where {} at once were predicted; {}", what_,
+                         widest(), predicted.widest, line_of(*widest_));
+    if (narrowest() < predicted.narrowest)
+      return fmt::format("a {} of {} bytes, where at least {} at once were predicted; {}", what_,
+                         narrowest(), predicted.narrowest, line_of(*narrowest_));
+    return {};
   }
 
  private:
+  std::string line_of(const PtxAccess& access) const {
+    return fmt::format("line {} of the PTX: {}", access.line, line_at(ptx_, access.line));
+  }
+
+  std::span<const PtxAccess> all_;
   std::string_view ptx_;
   std::string_view what_;
+  bool is_store_;
   const PtxAccess* widest_ = nullptr;
+  const PtxAccess* narrowest_ = nullptr;
 };
 
-AccessReport access_of(std::span<const PtxAccess> accesses, std::string_view ptx,
-                       const Argument& argument, int parameter, std::string_view name) {
-  const Widths loads(accesses, ptx, parameter, false);
-  const Widths stores(accesses, ptx, parameter, true);
-  AccessReport report{.array = std::string(name),
-                      .predicted_load_bytes = argument.load_bytes,
-                      .load_bytes = loads.bytes(),
-                      .predicted_store_bytes = argument.store_bytes,
-                      .store_bytes = stores.bytes(),
-                      .problem = loads.problem(argument.load_bytes)};
-  if (report.problem.empty()) report.problem = stores.problem(argument.store_bytes);
-  return report;
-}
+/// What the PTX does with the arrays of one kernel.
+class ArrayProof {
+ public:
+  ArrayProof(const Program& program, const Source& source, std::string_view ptx)
+      : program_(program),
+        source_(source),
+        ptx_(ptx),
+        accesses_(read_accesses(ptx, source.entry)) {}
+
+  std::vector<AccessReport> arrays() const {
+    std::vector<AccessReport> result;
+    for (std::size_t i = 0; i < source_.arguments.size(); ++i)
+      if (source_.arguments[i].kind == Argument::Kind::buffer)
+        result.push_back(array(source_.arguments[i], static_cast<int>(i), -1, 1));
+    const auto table = std::ranges::find(source_.arguments, Argument::Kind::table, &Argument::kind);
+    const auto parameter = static_cast<int>(table - source_.arguments.begin());
+    // The instruction has the place in the first row; that of the row is found as it runs.
+    for (const TableList& list : source_.lists)
+      for (std::size_t at = list.begin; at < list.begin + list.columns; ++at)
+        if (source_.table[at].kind == Argument::Kind::buffer)
+          result.push_back(
+              array(source_.table[at], parameter, static_cast<int>(8 * at), list.rows));
+    return result;
+  }
+
+ private:
+  AccessReport array(const Argument& argument, int parameter, int loaded_at,
+                     std::size_t count) const {
+    Accesses loads(accesses_, ptx_, false);
+    Accesses stores(accesses_, ptx_, true);
+    loads.find(parameter, loaded_at);
+    stores.find(parameter, loaded_at);
+    std::string name(program_.name_of(buffer_of(program_, argument)));
+    if (count > 1) name += fmt::format(" and {} more", count - 1);
+    AccessReport report{.array = std::move(name),
+                        .predicted_load_bytes = argument.loads.widest,
+                        .predicted_narrowest_load_bytes = argument.loads.narrowest,
+                        .load_bytes = loads.widest(),
+                        .narrowest_load_bytes = loads.narrowest(),
+                        .predicted_store_bytes = argument.stores.widest,
+                        .predicted_narrowest_store_bytes = argument.stores.narrowest,
+                        .store_bytes = stores.widest(),
+                        .narrowest_store_bytes = stores.narrowest(),
+                        .problem = loads.problem(argument.loads)};
+    if (report.problem.empty()) report.problem = stores.problem(argument.stores);
+    return report;
+  }
+
+  const Program& program_;
+  const Source& source_;
+  std::string_view ptx_;
+  std::vector<PtxAccess> accesses_;
+};
 
 }  // namespace
 
 void add_proof(KernelExplanation& explanation, const Program& program, const Source& source,
                std::string_view ptx, const Target& target) {
   const KernelReport& report = explanation.report;
-  const std::vector<PtxAccess> accesses = read_accesses(ptx, source.entry);
-  for (std::size_t i = 0; i < source.arguments.size(); ++i)
-    if (const Argument& argument = source.arguments[i]; argument.kind == Argument::Kind::buffer)
-      explanation.arrays.push_back(access_of(accesses, ptx, argument, static_cast<int>(i),
-                                             program.name_of(buffer_of(program, argument))));
+  explanation.arrays = ArrayProof(program, source, ptx).arrays();
   explanation.is_compiled = true;
   explanation.independent_loads = report.cubin.loads_in_flight;
   explanation.may_start_early = source.may_start_early;

@@ -56,11 +56,17 @@ int bytes_of(std::string_view opcode) {
   return count * bits / 8;
 }
 
+/// What an address is made of: a parameter, or what was loaded from where that points to.
+struct Origin {
+  int parameter = -1;  ///< -1: unknown
+  int loaded_at = -1;  ///< as in PtxAccess
+};
+
 /// An access, or a call of a function that has more of them.
 struct Step {
   PtxAccess access;
-  std::string_view callee = {};      ///< empty: an access
-  std::vector<int> parameters = {};  ///< of the caller, which each argument of the call is made of
+  std::string_view callee = {};        ///< empty: an access
+  std::vector<Origin> arguments = {};  ///< of the call, in terms of the caller's parameters
 };
 
 /// Goes through the lines of one function, a kernel or what it calls.
@@ -98,7 +104,7 @@ class Reader {
     Step step{.access = {.line = line_}, .callee = call_[0]};
     for (std::size_t i = 1; i < call_.size(); ++i) {
       const auto at = arguments_.find(call_[i]);
-      step.parameters.push_back(at == arguments_.end() ? -1 : at->second);
+      step.arguments.push_back(at == arguments_.end() ? Origin{} : at->second);
     }
     steps_.push_back(std::move(step));
     call_.clear();
@@ -110,26 +116,40 @@ class Reader {
     const bool is_store = is_opcode(opcode, "st");
     if (is_load && opcode.find(".param") != opcode.npos) {
       const auto at = std::ranges::find(parameters_, words[2]);
-      if (at != parameters_.end()) values_[words[1]] = static_cast<int>(at - parameters_.begin());
+      if (at != parameters_.end())
+        values_[words[1]] = {.parameter = static_cast<int>(at - parameters_.begin())};
     } else if (is_opcode(opcode, "cvta")) {
       if (const auto at = values_.find(words[2]); at != values_.end())
         pointers_[words[1]] = at->second;
     } else if (is_store && opcode.find(".param") != opcode.npos) {
-      arguments_[words[1]] = parameter_among(words);  // of the next call
+      arguments_[words[1]] = origin_among(words);  // of the next call
     } else if ((is_load || is_store) && is_global(opcode)) {
+      const Origin origin = origin_among(words);
       steps_.push_back({.access = {.line = line_,
                                    .bytes = bytes_of(opcode),
-                                   .parameter = parameter_among(words),
+                                   .parameter = origin.parameter,
+                                   .loaded_at = origin.loaded_at,
                                    .is_store = is_store}});
+      // Maybe an address; one that was loaded through another one is not followed.
+      if (is_load && opcode.ends_with("64") && origin.parameter >= 0 && origin.loaded_at < 0)
+        values_[words[1]] = {.parameter = origin.parameter, .loaded_at = offset_in(words)};
     } else if (!is_load && !is_store && !pointers_.contains(words[1])) {
       // Addresses are made of pointers by whatever arithmetic; what a loop carries was copied
       // first.
-      if (const int pointer = among(pointers_, words, 2); pointer >= 0)
+      if (const Origin pointer = among(pointers_, words, 2); pointer.parameter >= 0)
         pointers_[words[1]] = pointer;
       // Loads with a cache operator take addresses as they are, without a conversion.
-      else if (const int wide = among(values_, words, 2); wide >= 0 && is_wide(opcode))
+      else if (const Origin wide = among(values_, words, 2); wide.parameter >= 0 && is_wide(opcode))
         values_.try_emplace(words[1], wide);
     }
+  }
+
+  /// `ld.global.nc.u64 %rd2, [%rd1+8]` → 8.
+  static int offset_in(const Words& words) {
+    int offset = 0;
+    if (words.size() > 3)
+      std::from_chars(words[3].data(), words[3].data() + words[3].size(), offset);
+    return offset;
   }
 
   /// Arithmetic of 64 bits, in which addresses are made.
@@ -137,16 +157,21 @@ class Reader {
     return opcode.ends_with("64") && !is_opcode(opcode, "cvt");
   }
 
-  int parameter_among(const Words& words) const {
-    const int pointer = among(pointers_, words, 1);
-    return pointer >= 0 ? pointer : among(values_, words, 1);
+  Origin origin_among(const Words& words) const {
+    const Origin pointer = among(pointers_, words, 1);
+    return pointer.parameter >= 0 ? pointer : among(values_, words, 1);
   }
 
-  static int among(const std::unordered_map<std::string_view, int>& known, const Words& words,
-                   std::size_t first) {
-    for (std::size_t i = first; i < words.size(); ++i)
-      if (const auto at = known.find(words[i]); at != known.end()) return at->second;
-    return -1;
+  static Origin among(const std::unordered_map<std::string_view, Origin>& known, const Words& words,
+                      std::size_t first) {
+    Origin loaded;  // may be no address but a number, which one may be made with
+    for (std::size_t i = first; i < words.size(); ++i) {
+      const auto at = known.find(words[i]);
+      if (at == known.end()) continue;
+      if (at->second.loaded_at < 0) return at->second;
+      if (loaded.parameter < 0) loaded = at->second;
+    }
+    return loaded;
   }
 
   bool is_inside_ = false;
@@ -154,9 +179,9 @@ class Reader {
   int line_ = 0;
   Words parameters_;
   Words call_;
-  std::unordered_map<std::string_view, int> values_;     ///< register → the parameter it holds
-  std::unordered_map<std::string_view, int> pointers_;   ///< register → whose memory it points to
-  std::unordered_map<std::string_view, int> arguments_;  ///< of a call → the same
+  std::unordered_map<std::string_view, Origin> values_;     ///< register → the address it holds
+  std::unordered_map<std::string_view, Origin> pointers_;   ///< register → whose memory that is
+  std::unordered_map<std::string_view, Origin> arguments_;  ///< of a call → the same
   std::vector<Step> steps_;
 };
 
@@ -188,22 +213,28 @@ Functions read_functions(std::string_view ptx) {
 /// Adds the accesses of `function`, whose parameters are made of those of the kernel that
 /// `parameters` says; without any, it is the kernel.
 void append(std::vector<PtxAccess>& accesses, const Functions& functions,
-            const std::vector<Step>& function, const std::vector<int>* parameters) {
-  const auto of_kernel = [&](int parameter) {
-    if (!parameters || parameter < 0) return parameter;
-    const auto at = static_cast<std::size_t>(parameter);
-    return at < parameters->size() ? (*parameters)[at] : -1;
+            const std::vector<Step>& function, const std::vector<Origin>* parameters) {
+  const auto of_kernel = [&](Origin origin) -> Origin {
+    if (!parameters || origin.parameter < 0) return origin;
+    const auto at = static_cast<std::size_t>(origin.parameter);
+    if (at >= parameters->size()) return {};
+    const Origin outer = (*parameters)[at];
+    if (origin.loaded_at < 0) return outer;
+    return {.parameter = outer.loaded_at < 0 ? outer.parameter : -1, .loaded_at = origin.loaded_at};
   };
   for (const Step& step : function) {
     if (step.callee.empty()) {
+      const Origin origin =
+          of_kernel({.parameter = step.access.parameter, .loaded_at = step.access.loaded_at});
       accesses.push_back(step.access);
-      accesses.back().parameter = of_kernel(step.access.parameter);
+      accesses.back().parameter = origin.parameter;
+      accesses.back().loaded_at = origin.parameter < 0 ? -1 : origin.loaded_at;
       continue;
     }
     const auto callee = functions.find(step.callee);
     if (callee == functions.end()) continue;
-    std::vector<int> arguments;
-    for (const int parameter : step.parameters) arguments.push_back(of_kernel(parameter));
+    std::vector<Origin> arguments;
+    for (const Origin& argument : step.arguments) arguments.push_back(of_kernel(argument));
     append(accesses, functions, callee->second, &arguments);
   }
 }

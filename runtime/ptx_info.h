@@ -12,6 +12,9 @@ struct PtxAccess {
   int line = 0;        ///< of the PTX text, from 1
   int bytes = 0;       ///< of one thread
   int parameter = -1;  ///< of the kernel, from 0, that the address is made of; -1: not found
+  /// If the address was loaded from where that parameter points to: the offset in bytes that the
+  /// instruction that loaded it has; -1: the parameter is the address.
+  int loaded_at = -1;
   bool is_store = false;
 };
 

@@ -4,6 +4,7 @@
 #include "tests/support/minimise.h"
 #include "tests/support/run.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -40,13 +41,20 @@ std::vector<unsigned> seeds_of(unsigned number, unsigned per_test, unsigned per_
   return seeds;
 }
 
+/// For whoever reads the log, and in the report of the test.
+void tell(const std::vector<unsigned>& seeds) {
+  const std::string text = std::to_string(seeds.front()) + " to " + std::to_string(seeds.back());
+  std::printf("%zu graphs of seeds %s\n", seeds.size(), text.c_str());
+  testing::Test::RecordProperty("seeds", text);
+}
+
 /// Fused and unfused: the same bits, within the oracle's bounds, with the predicted bytes.
 class KernelFuzz : public testing::TestWithParam<unsigned> {};
 
 TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
   const std::vector<unsigned> seeds = seeds_of(GetParam(), kGraphsPerTest, kGraphs);
   ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
-  RecordProperty("seeds", std::to_string(seeds.front()) + " to " + std::to_string(seeds.back()));
+  tell(seeds);
   for (std::size_t first = 0; first < seeds.size(); first += kGraphsPerTest) {
     std::vector<FuzzCase> cases;
     for (std::size_t i = first; i < first + kGraphsPerTest; ++i)
@@ -95,7 +103,10 @@ TEST(FuzzFailures, AreWrittenToAFile) {
 class ThoroughFuzz : public testing::TestWithParam<unsigned> {};
 
 TEST_P(ThoroughFuzz, EveryFormGivesTheSameBits) {
-  for (const unsigned seed : seeds_of(GetParam(), 1, kThoroughGraphs)) {
+  const std::vector<unsigned> seeds = seeds_of(GetParam(), 1, kThoroughGraphs);
+  ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
+  tell(seeds);
+  for (const unsigned seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomGraph random = fuzz_case(seed).random;
     std::vector<Size> sizes;

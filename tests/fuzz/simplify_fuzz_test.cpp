@@ -8,6 +8,7 @@
 #include "ir/verify.h"
 #include "sinter/text.h"
 
+#include <cstdio>
 #include <limits>
 #include <random>
 
@@ -171,8 +172,9 @@ class SimplifyFuzzTest : public testing::TestWithParam<unsigned> {};
 
 TEST_P(SimplifyFuzzTest, KeepsEveryBit) {
   constexpr unsigned kGraphsPerTest = 100;
-  for (unsigned seed = GetParam() * kGraphsPerTest; seed < (GetParam() + 1) * kGraphsPerTest;
-       ++seed) {
+  const unsigned first = GetParam() * kGraphsPerTest;
+  std::printf("graphs of seeds %u to %u\n", first, first + kGraphsPerTest - 1);
+  for (unsigned seed = first; seed < first + kGraphsPerTest; ++seed) {
     const Recorder recorder(seed);
     Graph graph = clone(recorder.graph);
     fold(graph.data());

@@ -46,21 +46,6 @@ std::string tile_text(const Program& program, const Kernel& kernel) {
                      sectors_ratio(program, kernel, *direct));
 }
 
-/// ` of 12 row_reduce + pointwise`
-std::string members_text(const Kernel& kernel) {
-  std::string text;
-  const std::vector<Kernel>& members = kernel.members;
-  for (auto first = members.begin(); first != members.end();) {
-    const auto next = std::ranges::find_if(
-        first, members.end(), [&](const Kernel& member) { return member.kind != first->kind; });
-    text +=
-        fmt::format("{}{}{}", text.empty() ? " of " : " + ",
-                    next - first == 1 ? "" : fmt::format("{} ", next - first), name(first->kind));
-    first = next;
-  }
-  return text;
-}
-
 /// Why there is more than one kernel or member.
 std::string reasons_text(const Program& program) {
   std::string text;
@@ -76,6 +61,41 @@ std::string resident_text(const Schedule& schedule) {
   return fmt::format(" (resident in clusters of {})", schedule.blocks_per_row());
 }
 
+/// True if vectors of 4 elements lie side by side along memory.
+bool has_vectors(const Buffer& buffer, std::span<const std::int64_t> symbols) {
+  for (std::size_t axis = 0; axis < buffer.strides.size(); ++axis)
+    if (buffer.strides[axis].is(1)) {
+      const std::int64_t extent = evaluate(buffer.node->shape[axis], symbols);
+      if (extent > 1) return extent % 4 == 0;
+    }
+  return false;
+}
+
+/// No array goes both by vectors and element by element, which one wide access would hide; and of
+/// each array that has vectors and makes up a sixteenth of what its kernel moves, 4 elements or
+/// 8 bytes are moved at once.
+void expect_vectors(const Pattern& pattern, const Program& program, const Kernel& kernel,
+                    const Source& source, std::span<const std::int64_t> symbols) {
+  const Extent all = source.traffic.bytes_read + source.traffic.bytes_written;
+  for (const std::vector<Argument>* arguments : {&source.arguments, &source.table})
+    for (const Argument& argument : *arguments) {
+      if (argument.kind != Argument::Kind::buffer) continue;
+      const Buffer& buffer = program.buffers[static_cast<std::size_t>(argument.index)];
+      const std::string name(program.name_of(buffer));
+      if (std::ranges::count(pattern.narrow, name) > 0) continue;
+      for (const Widths& widths : {argument.loads, argument.stores})
+        EXPECT_EQ(widths.narrowest, widths.widest)
+            << pattern.name << ": " << kernel.name << ", " << name;
+      const std::int64_t bytes = bytes_of(buffer, symbols);
+      if (bytes < evaluate(all, symbols) / 16 || !has_vectors(buffer, symbols)) continue;
+      for (const Widths& widths : {argument.loads, argument.stores}) {
+        if (widths.widest == 0) continue;
+        EXPECT_GE(widths.widest, std::min(8, 4 * size_of(buffer.dtype)))
+            << pattern.name << ": " << kernel.name << ", " << name;
+      }
+    }
+}
+
 Figures figures_of(const Pattern& pattern) {
   const Graph graph = pattern.graph();
   std::vector<NamedSize> sizes;
@@ -87,6 +107,7 @@ Figures figures_of(const Pattern& pattern) {
   if (pattern.shows_reasons) figures.reasons = reasons_text(program);
   for (const Kernel& kernel : program.kernels) {
     const Source source = emit(program, kernel, kernel.schedule, kernel.name);
+    expect_vectors(pattern, program, kernel, source, symbols);
     const std::int64_t bytes = evaluate(source.traffic.bytes_read, symbols) +
                                evaluate(source.traffic.bytes_written, symbols);
     figures.bytes += bytes;
@@ -103,6 +124,14 @@ Figures figures_of(const Pattern& pattern) {
   return figures;
 }
 
+/// What each of the layers costs, where there are some.
+std::string per_layer_text(const Pattern& pattern, const Figures& figures) {
+  if (pattern.layers == 0) return {};
+  return fmt::format("  per layer {:.3f} launches, {} bytes, {} at least\n",
+                     static_cast<double>(figures.launches) / pattern.layers,
+                     figures.bytes / pattern.layers, figures.minimal / pattern.layers);
+}
+
 TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
   std::string table;
   for (const Pattern& pattern : patterns(kFolder)) {
@@ -117,7 +146,7 @@ TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
     table += fmt::format("{}: {} launch{}, {} bytes, {:.3f} of the fewest: {}\n", pattern.name,
                          figures.launches, figures.launches == 1 ? "" : "es", figures.bytes,
                          figures.ratio(), figures.kinds) +
-             figures.reasons;
+             per_layer_text(pattern, figures) + figures.reasons;
   }
   expect_golden(std::string(kFolder) + "/figures.txt", table);
 }

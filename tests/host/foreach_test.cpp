@@ -77,6 +77,24 @@ TEST(Foreach, OfSplitReductions) {
   EXPECT_EQ(run.launches, 1);
 }
 
+/// More shapes than a launch has codes for: each launch has all arrays of some of them.
+TEST(Foreach, OfManyShapes) {
+  constexpr int kShapes = 26;
+  std::string inputs;
+  std::string norms;
+  for (int i = 0; i < 3 * kShapes; ++i) {
+    inputs += fmt::format("x{}: f32[{}], ", i, 40 + 7 * (i % kShapes));
+    norms += fmt::format("{}n{}", i == 0 ? "" : ", ", i);
+  }
+  const RunResult run = run_and_check(
+      "graph scaled(" + inputs + "lr: f32) {\n" +
+      repeated("  s# = sum x#\n  n# = reshape s# {shape = [1]}\n", 3 * kShapes, "") +
+      "  norms = concat " + norms + " {axis = 0}\n  total = sum norms\n  by = mul total, lr\n" +
+      repeated("  y# = mul x#, by\n", 3 * kShapes, "") + "  return " +
+      repeated("y#", 3 * kShapes, ", ") + "\n}\n");
+  EXPECT_LE(run.launches, 3);
+}
+
 /// Runs in a row on other arrays each, with nothing waited for between them.
 TEST(Foreach, EachRunHasItsOwnArrays) {
   constexpr std::size_t kArrays = 12;

@@ -1,6 +1,7 @@
 // The patterns of memory-bound work, proved without a GPU: what NVRTC makes of their default
 // kernels does not spill, accesses memory as wide as the schedule means, keeps enough loads on
 // their way, and has no last wave of so few blocks that the memory waits for them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +43,17 @@ double slower_by_last_wave(const KernelExplanation& kernel, const Target& target
   return with_last / slowdown(target, grid);
 }
 
+/// True if some instruction moves less of the array than the widest that is meant.
+bool is_also_narrow(const AccessReport& array) {
+  const auto is_below = [](int narrowest, int predicted) {
+    return predicted > 0 && narrowest < predicted;
+  };
+  return is_below(array.predicted_narrowest_load_bytes, array.predicted_load_bytes) ||
+         is_below(array.narrowest_load_bytes, array.predicted_load_bytes) ||
+         is_below(array.predicted_narrowest_store_bytes, array.predicted_store_bytes) ||
+         is_below(array.narrowest_store_bytes, array.predicted_store_bytes);
+}
+
 TEST_P(StaticProof, Holds) {
   const Pattern& pattern = GetParam();
   const Explanation proof = explain(pattern.graph(), pattern.named_sizes());
@@ -51,6 +63,7 @@ TEST_P(StaticProof, Holds) {
   if (least < target.bytes_in_flight) {
     EXPECT_NE(pattern.in_flight_because, "") << "fewer loads in flight need a reason";
   }
+  EXPECT_EQ(pattern.narrow.empty(), pattern.narrow_because.empty()) << "needs a reason";
   for (const KernelExplanation& kernel : proof.kernels) {
     const KernelReport& report = kernel.report;
     const std::string what = kernel.name + " (" + report.schedule + ")";
@@ -63,8 +76,12 @@ TEST_P(StaticProof, Holds) {
     if (kernel.may_start_early) {
       EXPECT_EQ(report.cubin.loads_before_wait, 0) << what;
     }
-    for (const AccessReport& array : kernel.arrays)
+    for (const AccessReport& array : kernel.arrays) {
       EXPECT_EQ(array.problem, "") << what << ": " << array.array;
+      if (is_also_narrow(array)) {
+        EXPECT_THAT(pattern.narrow, testing::Contains(array.array)) << what;
+      }
+    }
     if (has_enough_work(report, target)) {
       EXPECT_GE(kernel.bytes_in_flight, least)
           << what << ": " << kernel.independent_loads << " independent loads, "

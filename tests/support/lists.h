@@ -51,11 +51,13 @@ inline std::string adamw_step(int i, std::string_view gradient) {
                      i, gradient);
 }
 
-/// Adam's step with decoupled weight decay over `tensors` of nine shapes, updated in place.
-inline std::string adamw_text(int tensors, std::string_view dtype = "f32") {
+/// Adam's step with decoupled weight decay over `tensors`, updated in place.
+inline std::string adamw_text(int tensors, std::string_view dtype = "f32",
+                              std::span<const std::string_view> shapes = kListShapes) {
   std::string body;
   for (int i = 0; i < tensors; ++i) body += adamw_step(i, fmt::format("g_{}", i));
-  return fmt::format("graph adamw({}lr: {}) {{{}\n}}\n", adamw_inputs(tensors, dtype), dtype, body);
+  return fmt::format("graph adamw({}lr: {}) {{{}\n}}\n", adamw_inputs(tensors, dtype, shapes),
+                     dtype, body);
 }
 
 /// The same with the gradients clipped to a norm over all of them.

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "ir/bind.h"
 #include "sinter/text.h"
-#include "tests/support/golden.h"
 
 namespace sinter::test {
 namespace {
@@ -42,12 +42,113 @@ std::vector<std::string> head_list(const std::string& text, const std::string& k
   return result;
 }
 
+/// Of a list `NAME = NUMBER, …`.
+GoldenSizes named_numbers(const std::string& text, const std::string& key) {
+  GoldenSizes result;
+  for (const std::string& item : head_list(text, key)) {
+    const std::size_t equals = item.find(" = ");
+    result.emplace_back(item.substr(0, equals), std::stoll(item.substr(equals + 3)));
+  }
+  return result;
+}
+
+/// Every `from` that is an extent of a shape or of an attribute, and no part of another number.
+std::string with_extent(const std::string& text, const std::string& from, std::int64_t to) {
+  const std::string_view breaks = " [],{}";
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) {
+    const std::size_t end = at + from.size();
+    if (at == 0 || end == text.size() || breaks.find(text[at - 1]) == breaks.npos ||
+        breaks.find(text[end]) == breaks.npos)
+      continue;
+    result += text.substr(done, at - done) + std::to_string(to);
+    done = end;
+  }
+  return result + text.substr(done);
+}
+
 /// The figure for extent number `place`.
 double figure(const std::vector<std::string>& list, std::size_t place, double otherwise) {
   return list.empty() ? otherwise : std::stod(list[std::min(place, list.size() - 1)]);
 }
 
-void add_patterns(const std::filesystem::path& file, std::vector<Pattern>& result) {
+}  // namespace
+
+Graph Pattern::graph() const { return parse(text, name); }
+
+std::vector<Size> Pattern::named_sizes() const {
+  std::vector<Size> result;
+  for (const auto& [symbol, value] : sizes) result.push_back({symbol, value});
+  return result;
+}
+
+Target Pattern::target() const {
+  Target target = *find_target("h200");
+  for (const auto& [name, value] : chip) {
+    if (name == "sm_count") target.sm_count = static_cast<int>(value);
+    if (name == "bandwidth") target.bandwidth = 1e9 * static_cast<double>(value);
+    if (name == "bytes_in_flight") target.bytes_in_flight = value;
+  }
+  return target;
+}
+
+std::string members_text(const Kernel& kernel) {
+  std::string text;
+  const std::vector<Kernel>& members = kernel.members;
+  for (auto first = members.begin(); first != members.end();) {
+    const auto next = std::ranges::find_if(
+        first, members.end(), [&](const Kernel& member) { return member.kind != first->kind; });
+    text +=
+        fmt::format("{}{}{}", text.empty() ? " of " : " + ",
+                    next - first == 1 ? "" : fmt::format("{} ", next - first), name(first->kind));
+    first = next;
+  }
+  return text;
+}
+
+std::string forms_of(const Program& program) {
+  std::string text;
+  for (const Kernel& kernel : program.kernels) {
+    const Schedule& schedule = kernel.schedule;
+    text += fmt::format(
+        "{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind), members_text(kernel),
+        schedule.resident ? " (resident)" : "", schedule.blocks_per_row() > 1 ? " (clusters)" : "",
+        schedule.tile > 0 ? " (tiles)" : "", schedule.panels.per_block > 0 ? " (panels)" : "");
+  }
+  return text;
+}
+
+Program plan_pattern(const Pattern& pattern) {
+  const Graph graph = pattern.graph();
+  std::vector<NamedSize> sizes;
+  for (const auto& [name, value] : pattern.sizes) sizes.push_back({name, value});
+  return plan(graph, pattern.target(), {.symbols = symbols_from_sizes(graph, sizes)});
+}
+
+Pattern small_pattern(const Pattern& pattern) {
+  constexpr std::int64_t kMostRows = 6;
+  constexpr std::int64_t kEnoughElements = 1 << 17;
+  // A chip with as few SMs in which rows are as long as the stated ones has as much to do.
+  const GoldenSizes few_sms = {{"sm_count", 2}, {"bandwidth", 60}};
+  Pattern small = pattern;
+  small.chip = pattern.run_chip.empty() ? few_sms : pattern.run_chip;
+  const std::int64_t columns = pattern.columns == "-" ? 1 : std::stoll(pattern.columns);
+  const std::int64_t rows = std::clamp<std::int64_t>(kEnoughElements / columns, 2, kMostRows);
+  if (pattern.run.empty())
+    for (auto& [symbol, value] : small.sizes) value = std::min(value, rows);
+  for (const auto& [what, value] : pattern.run) {
+    const auto size = std::ranges::find(small.sizes, what, &GoldenSizes::value_type::first);
+    if (size != small.sizes.end())
+      size->second = value;
+    else
+      small.text = with_extent(small.text, what, value);
+  }
+  return small;
+}
+
+std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
+  std::vector<Pattern> result;
   const std::string text = text_of(file);
   std::vector<std::string> columns = head_list(text, "columns");
   if (columns.empty()) columns.emplace_back("-");
@@ -61,26 +162,23 @@ void add_patterns(const std::filesystem::path& file, std::vector<Pattern>& resul
                       .launches = std::stoul(head_line(text, "launches")),
                       .shows_reasons = head_line(text, "reasons") == "shown",
                       .bytes = figure(head_list(text, "bytes"), i, 1),
+                      .layers = static_cast<int>(figure(head_list(text, "layers"), 0, 0)),
                       .sectors = figure(head_list(text, "sectors"), i, 0),
                       .bytes_in_flight = static_cast<std::int64_t>(
                           figure(head_list(text, "in_flight"), i, 0) * 1024),
-                      .in_flight_because = head_line(text, "in_flight_because")});
+                      .in_flight_because = head_line(text, "in_flight_because"),
+                      .narrow = head_list(text, "narrow"),
+                      .narrow_because = head_line(text, "narrow_because"),
+                      .run = named_numbers(text, "run"),
+                      .run_chip = named_numbers(text, "chip")});
   }
-}
-
-}  // namespace
-
-Graph Pattern::graph() const { return parse(text, name); }
-
-std::vector<Size> Pattern::named_sizes() const {
-  std::vector<Size> result;
-  for (const auto& [symbol, value] : sizes) result.push_back({symbol, value});
   return result;
 }
 
 std::vector<Pattern> patterns(const std::filesystem::path& folder) {
   std::vector<Pattern> result;
-  for (const std::filesystem::path& file : golden_graphs(folder)) add_patterns(file, result);
+  for (const std::filesystem::path& file : golden_graphs(folder))
+    for (Pattern& pattern : patterns_in(file)) result.push_back(std::move(pattern));
   return result;
 }
 

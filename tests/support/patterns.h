@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/plan.h"
 #include "sinter/executable.h"
 #include "sinter/graph.h"
+#include "tests/support/golden.h"
 
 namespace sinter::test {
 
@@ -21,21 +23,37 @@ namespace sinter::test {
 ///     // columns: 33, 256, 4096
 ///     // launches: 1
 ///     // bytes: 1.00             (at most so many of the fewest there can be)
+///     // layers: 12             (launches and bytes are told for each of so many too)
 ///     // in_flight: 9, 18, 48    (at least so many KiB of loads per SM; without the line, what the
 ///     // in_flight_because: …     GPU needs; with it, why it is less)
+///     // narrow: x, y            (arrays that are also, or alone, read or stored element by
+///     element)
+///     // narrow_because: …
+///
+/// and how the host device runs them, which must give kernels of the same forms (`small_pattern`):
+///
+///     // run: rows = 64, 3072 = 96   (sizes, and other extents wherever they stand)
+///     // chip: sm_count = 2, bandwidth = 50   (of a GPU as much smaller; in GB/s)
 struct Pattern {
   std::string name;     ///< `softmax of 33`
   std::string text;     ///< with the extent in its place
   std::string columns;  ///< the extent; "-" if there is none
-  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  GoldenSizes sizes;
   std::size_t launches = 0;
   bool shows_reasons = false;  ///< why there is more than one kernel or member
   double bytes = 1;
+  int layers = 0;      ///< 0: it has none
   double sectors = 0;  ///< asked for by tiles, against the fewest; 0: nothing is stated
   std::int64_t bytes_in_flight = 0;  ///< 0: nothing is stated
   std::string in_flight_because;
+  std::vector<std::string> narrow;
+  std::string narrow_because;
+  GoldenSizes run;       ///< what is another size or extent when the host device runs it
+  GoldenSizes run_chip;  ///< and what is not as on the H200
+  GoldenSizes chip;      ///< the same of this pattern
 
   Graph graph() const;
+  Target target() const;
   /// The symbols of `graph`; valid as long as this.
   std::vector<Size> named_sizes() const;
 };
@@ -43,6 +61,18 @@ struct Pattern {
 /// How a failing test shows it.
 inline void PrintTo(const Pattern& pattern, std::ostream* stream) { *stream << pattern.name; }
 
+/// ` of 12 row_reduce + pointwise`; empty of a kernel that is not joined.
+std::string members_text(const Kernel& kernel);
+/// The launches of `program`: kinds, members, and how they keep or move what they work on.
+std::string forms_of(const Program& program);
+/// What `pattern` is planned to be for its own sizes and GPU.
+Program plan_pattern(const Pattern& pattern);
+
+/// The pattern as the host device runs it: with few rows, or as its file says.
+Pattern small_pattern(const Pattern& pattern);
+
+/// Those of one file.
+std::vector<Pattern> patterns_in(const std::filesystem::path& file);
 /// Those of `folder`: SINTER_SOURCE_DIR "/tests/golden/patterns".
 std::vector<Pattern> patterns(const std::filesystem::path& folder);
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/emit.h"
+#include "compiler/minimal_bytes.h"
 #include "tests/support/lists.h"
 #include "tests/support/planned.h"
 
@@ -46,6 +47,57 @@ TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
     EXPECT_LE(source.arguments.size(), 8U);
     EXPECT_FALSE(source.is_cooperative);
   }
+}
+
+/// Shapes of matrices, vectors and single elements, all of them different.
+class ManyShapes : public testing::Test {
+ protected:
+  static constexpr int kCount = 48;
+
+  ManyShapes() {
+    for (int i = 0; i < kCount; ++i)
+      texts_.push_back(i % 3 == 0   ? fmt::format("{}, {}", 512 + 64 * i, 1024 - 3 * i)
+                       : i % 3 == 1 ? fmt::format("{}", 1 + 17 * i * i)
+                                    : fmt::format("{}, {}, {}, {}", 8 + i, 16, 3, 1 + i % 5));
+    shapes_.assign(texts_.begin(), texts_.end());
+  }
+
+  static std::int64_t bytes_of(const Program& program) {
+    Extent bytes = 0;
+    for (const Kernel& kernel : program.kernels) {
+      const Traffic traffic = emit(program, kernel, kernel.schedule, "k").traffic;
+      EXPECT_FALSE(traffic.is_bound);
+      bytes = bytes + traffic.bytes_read + traffic.bytes_written;
+    }
+    return bytes.number();
+  }
+
+  std::vector<std::string> texts_;
+  std::vector<std::string_view> shapes_;
+};
+
+TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
+  const Program program = planned(adamw_text(1354, "f32", shapes_));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
+  EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 3);
+}
+
+/// Sums of different shapes are different code, of which a launch has up to 24: two launches for
+/// the norms of 48 shapes, each with all arrays of its shapes, one for their sum, one for the step.
+/// The gradients are read once more: 8 arrays are moved where the fewest are 7, and a number of
+/// each.
+TEST_F(ManyShapes, WithClippingAreAsManyLaunchesAsHaveRoomForThem) {
+  const Program program = planned(clip_adamw_text(1354, "f32", shapes_));
+  ASSERT_THAT(program.kernels, SizeIs(4));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[3].members, SizeIs(1354));
+  const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
+  const auto bytes = static_cast<double>(bytes_of(program));
+  EXPECT_GE(bytes, minimal * 8 / 7 - 1000);
+  EXPECT_LE(bytes, minimal * 8 / 7 * 1.001);
 }
 
 /// What takes less time than a launch is worth waiting for inside one.

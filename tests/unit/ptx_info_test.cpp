@@ -70,17 +70,26 @@ TEST(PtxInfoTest, PointersAreFollowedThroughLoops) {
   EXPECT_EQ(accesses[0].parameter, 1);
 }
 
-TEST(PtxInfoTest, AnAddressThatWasLoadedIsNobodys) {
+TEST(PtxInfoTest, AnAddressThatWasLoadedIsFollowedOnce) {
   const std::vector<PtxAccess> accesses = read(
-      "\tld.global.b64 \t%rd7, [%rd6];\n"
+      "\tld.global.b64 \t%rd7, [%rd6+24];\n"
       "\tadd.s64 \t%rd8, %rd4, %rd7;\n"
       "\t@%p1 ld.global.b32 \t%r2, [%rd8];\n"
       "\tld.global.b32 \t%r3, [%rd7];\n"
+      "\tcvta.to.global.u64 \t%rd10, %rd7;\n"
+      "\tadd.s64 \t%rd11, %rd10, %rd5;\n"
+      "\tld.global.b64 \t%rd12, [%rd11+8];\n"
+      "\tst.global.b32 \t[%rd12], %r3;\n"
       "\tret;\n");
-  ASSERT_EQ(accesses.size(), 3U);
+  ASSERT_EQ(accesses.size(), 5U);
   EXPECT_EQ(accesses[0].parameter, 0);
   EXPECT_EQ(accesses[1].parameter, 1);
-  EXPECT_EQ(accesses[2].parameter, -1);
+  EXPECT_EQ(accesses[1].loaded_at, -1);
+  for (const PtxAccess& access : {accesses[2], accesses[3]}) {
+    EXPECT_EQ(access.parameter, 0);
+    EXPECT_EQ(access.loaded_at, 24);
+  }
+  EXPECT_EQ(accesses[4].parameter, -1);
 }
 
 TEST(PtxInfoTest, OtherKernelsAreLeftOut) {

@@ -28,9 +28,13 @@ Json arrays_of(const KernelExplanation& kernel) {
   for (const AccessReport& array : kernel.arrays)
     arrays.push_back({{"name", array.array},
                       {"predicted_load_bytes", array.predicted_load_bytes},
+                      {"predicted_narrowest_load_bytes", array.predicted_narrowest_load_bytes},
                       {"load_bytes", array.load_bytes},
+                      {"narrowest_load_bytes", array.narrowest_load_bytes},
                       {"predicted_store_bytes", array.predicted_store_bytes},
+                      {"predicted_narrowest_store_bytes", array.predicted_narrowest_store_bytes},
                       {"store_bytes", array.store_bytes},
+                      {"narrowest_store_bytes", array.narrowest_store_bytes},
                       {"problem", array.problem.empty() ? Json() : Json(array.problem)}});
   return arrays;
 }

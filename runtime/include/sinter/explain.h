@@ -17,11 +17,17 @@ namespace sinter {
 
 /// How a kernel accesses one of its arrays: bytes of one instruction of one thread, 0 for none.
 struct AccessReport {
-  std::string array;             ///< as the graph names it
-  int predicted_load_bytes = 0;  ///< of the widest load that the schedule means
-  int load_bytes = 0;            ///< of the widest one in the PTX
+  /// As the graph names it. Arrays that members which run the same code have in the same place are
+  /// one: `w0 and 23 more`.
+  std::string array;
+  int predicted_load_bytes = 0;            ///< of the widest load that the schedule means
+  int predicted_narrowest_load_bytes = 0;  ///< of the narrowest one, tails included
+  int load_bytes = 0;                      ///< of the widest one in the PTX
+  int narrowest_load_bytes = 0;
   int predicted_store_bytes = 0;
+  int predicted_narrowest_store_bytes = 0;
   int store_bytes = 0;
+  int narrowest_store_bytes = 0;
   /// Which access is narrower than predicted, and where; empty if none is.
   std::string problem;
 };
