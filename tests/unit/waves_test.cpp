@@ -51,7 +51,7 @@ TEST(Waves, TheFirstGridStaysUnlessAnotherIsClearlyBetter) {
   EXPECT_EQ(best_in_waves(h200(), std::vector{many, all_at_once}), 0U);
 }
 
-const Schedule first_schedule(const std::string& text) {
+Schedule first_schedule(const std::string& text) {
   const Program program = planned(text);
   EXPECT_EQ(program.kernels.size(), 1U);
   return program.kernels.at(0).schedule;
