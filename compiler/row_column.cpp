@@ -229,8 +229,8 @@ class RowColumnCandidates {
   /// What a schedule takes, roughly.
   Timed timed(const Row& row, Schedule schedule) const {
     const int there = blocks_with_registers(row, schedule);
-    if (there == 0) return {.schedule = std::move(schedule)};
     const int sms = sms_with_clusters(schedule.cluster);
+    if (there == 0 || sms == 0) return {.schedule = std::move(schedule)};
     const int wanted = (blocks_of(schedule) + sms - 1) / sms;
     // Where clusters find fewer SMs than there are, more blocks to each must find their registers.
     if (schedule.cluster > 1) schedule.blocks_per_sm = std::min(there, wanted);

@@ -84,6 +84,16 @@ TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
   EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 3);
 }
 
+/// The norms of so many shapes and their sum are one launch.
+TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
+  const Program program = planned(clip_adamw_text(1354, "f32", std::span(shapes_).first(23)));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
+  EXPECT_LE(static_cast<double>(bytes_of(program)), minimal * 8 / 7 * 1.001);
+}
+
 /// Sums of different shapes are different code, of which a launch has up to 24: two launches for
 /// the norms of 48 shapes, each with all arrays of its shapes, one for their sum, one for the step.
 /// The gradients are read once more: 8 arrays are moved where the fewest are 7, and a number of

@@ -101,6 +101,17 @@ TEST(RowColumn, TargetsBeforeSm90JoinInBlocksAlone) {
       AllOf(Each(Field(&Schedule::cluster, 1)), Contains(Field(&Schedule::rows_per_block, Gt(1)))));
 }
 
+/// Clusters of 8 blocks find no SMs on a part of a GPU that has fewer.
+TEST(RowColumn, FewSmsHaveSmallClusters) {
+  Target target = *find_target("h200");
+  for (const int sms : {1, 2, 7}) {
+    target.sm_count = sms;
+    const Program program = plan(parse(backward(4096, 1536)), target, {}, {});
+    EXPECT_THAT(program.kernels, SizeIs(1)) << sms;
+    EXPECT_LE(program.kernels[0].schedule.cluster, sms);
+  }
+}
+
 TEST(RowColumn, ClustersHaveRowsThatAreTooLongForABlock) {
   for (const std::int64_t columns : {20005, 30522, 50265}) {
     const Program program = planned(backward(4096, columns));
