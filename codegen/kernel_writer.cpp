@@ -22,6 +22,7 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
   texts_.resize(body.values.size());
   places_.resize(body.values.size());
   tiled_.resize(body.values.size());
+  ahead_.resize(body.values.size());
   rows_.resize(body.values.size());
   tile_calls_.resize(body.stores.size());
   moves_.resize(body.values.size());
