@@ -246,6 +246,7 @@ class KernelWriter {
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   /// Vectors that are read under the same conditions are read in one block.
   void write_conditional_loads(std::span<const int> loads, const std::string& count);
+  void write_ending_loads(std::span<const int> loads, const std::string& count);
   void write_kept_element(int value);
   bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
   const std::string& tiled_element(const Value& load) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/same_bytes.h"
 #include "compiler/cost.h"
 
 namespace sinter {
@@ -80,24 +81,6 @@ std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::st
 
 namespace {
 
-/// What is written while there is one is written again behind it, and its bytes are counted there.
-class SameBytes {
- public:
-  explicit SameBytes(Source& source)
-      : source_(source), traffic_(source.traffic), read_of_(source.read_of) {}
-  ~SameBytes() {
-    source_.traffic = traffic_;
-    source_.read_of = std::move(read_of_);
-  }
-  SameBytes(const SameBytes&) = delete;
-  SameBytes& operator=(const SameBytes&) = delete;
-
- private:
-  Source& source_;
-  decltype(Source::traffic) traffic_;
-  decltype(Source::read_of) read_of_;
-};
-
 /// The tiles of one part where not each has a text of its own.
 class RolledTiles {
  public:
@@ -151,8 +134,14 @@ class RolledTiles {
     if (waves > 0) {
       std::optional<SameBytes> same;
       if (rest > 0) same.emplace(writer_.source);
-      out_.unrolled("wave", std::to_string(waves),
-                    [&] { write_wave(first, fmt::format("wave * {}", at_once_), at_once_, loop); });
+      const std::string wave = waves == 1 ? "0" : fmt::format("wave * {}", at_once_);
+      const auto write = [&] { write_wave(first, wave, at_once_, loop); };
+      if (waves > 1)
+        out_.unrolled("wave", std::to_string(waves), write);
+      else if (rest > 0 || loop.is_unrolled)
+        out_.block("", write);
+      else
+        write();  // all that stands in a loop
     }
     if (rest > 0)
       out_.block("", [&] { write_wave(first, std::to_string(waves * at_once_), rest, loop); });

@@ -29,6 +29,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, Schedule schedule, in
   if (has_cluster != (schedule.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other members, whose blocks would not divide by it, need not care.
   if (schedule.joins_columns) return std::nullopt;
+  // A block of a panel may end where a row does.
+  if (schedule.is_flat) return std::nullopt;
   if (clusters == Clusters::as_planned &&
       schedule.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
