@@ -27,7 +27,7 @@ namespace {
 // --- pointwise ----------------------------------------------------------------------------------
 
 /// Single elements, or vectors of them, that a thread loads at once.
-constexpr int kMostUnrolled = 16;
+constexpr int kMostUnrolled = 8;
 
 /// Elements per thread that a body may be written out for: ptxas takes ever longer per instruction,
 /// and what computes so much need not load so much at once.
@@ -100,8 +100,12 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
   const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
   const std::int64_t streams = std::max(sizes.streams, 1);
   const std::int64_t loaded = streams * widest * sizes.largest;
+  // More than two only where every SM reads so much that it pays to compile them.
+  const bool is_large =
+      size * streams * sizes.largest >= 2 * std::int64_t{target.bytes_in_flight} * target.sm_count;
   int unroll = 1;
-  while (unroll < kMostUnrolled && unroll * loaded < per_thread && 2 * unroll * widest <= most)
+  while (unroll < (is_large ? kMostUnrolled : 2) && unroll * loaded < per_thread &&
+         2 * unroll * widest <= most)
     unroll *= 2;
   const auto blocks = [&](int threads, int vector, int times) {
     return size / (std::int64_t{threads} * vector * times);
@@ -117,7 +121,7 @@ std::vector<Schedule> pointwise(const Body& body, const Target& target, const Fa
     for (const int threads : {128, 256, 512})
       if (times == 1 || times * widest <= most)
         list.add({.threads = threads, .vector = widest, .unroll = times, .is_flat = is_flat});
-  if (is_flat) list.add({.threads = 256, .vector = 1, .unroll = kMostUnrolled});
+  if (is_flat) list.add({.threads = 256, .vector = 1, .unroll = 2});
   if (widest > 1 && !is_flat)
     for (const int threads : {128, 256})
       list.add({.threads = threads, .vector = widest / 2, .unroll = 2});
