@@ -41,8 +41,8 @@ struct StripSchedule {
 struct Schedule {
   int threads = 256;  ///< per block
   int vector = 1;     ///< consecutive elements per load and store
-  /// Vectors per thread (pointwise); rows loaded at once (rows and columns); chunks of a column
-  /// loaded at once (columns).
+  /// Vectors per thread (pointwise); loaded at once: vectors of a row in loops over it (rows), rows
+  /// (rows and columns), chunks of a column (columns).
   int unroll = 1;
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
