@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "codegen/same_bytes.h"
@@ -32,6 +33,17 @@ void declare_position(KernelWriter& writer, const std::string& first) {
     writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
   else
     writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
+}
+
+/// True if no two places read the same element: loads may then be written twice, for some places
+/// each.
+bool reads_once(const Body& body) {
+  return std::ranges::all_of(body.values, [&](const Value& value) {
+    if (value.kind != Value::Kind::load) return true;
+    for (int axis = 0; axis < body.parallel_axes; ++axis)
+      if (const auto step = coefficient_of(value.at, axis); !step || step->is(0)) return false;
+    return true;
+  });
 }
 
 }  // namespace
@@ -100,6 +112,7 @@ void write_pointwise(KernelWriter& writer) {
   };
   const std::string unroll = std::to_string(schedule.unroll);
   if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
+  if (!reads_once(body)) return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   // Of most threads all vectors exist: nothing is asked between their loads.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
   writer.out.block(fmt::format("if (start + {} < {})", last, size_text), [&] {
