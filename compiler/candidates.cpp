@@ -10,123 +10,19 @@
 #include "compiler/candidate_list.h"
 #include "compiler/column_candidates.h"
 #include "compiler/cost.h"
+#include "compiler/pointwise_candidates.h"
 #include "compiler/row_column.h"
 #include "compiler/row_tiles.h"
 #include "compiler/scatter_rows.h"
 #include "compiler/schedule_kernel.h"
 #include "compiler/staged_rows.h"
 #include "compiler/tile_candidates.h"
-#include "compiler/touched.h"
 #include "compiler/tree.h"
 #include "compiler/vector_use.h"
 
 namespace sinter {
 
 namespace {
-
-// --- pointwise ----------------------------------------------------------------------------------
-
-/// Single elements, or vectors of them, that a thread loads at once.
-constexpr int kMostUnrolled = 8;
-
-/// Elements per thread that a body may be written out for: ptxas takes ever longer per instruction,
-/// and what computes so much need not load so much at once.
-std::int64_t most_written_out(const Body& body) {
-  constexpr std::int64_t kMostInstructions = 4096;
-  std::int64_t instructions = 1;
-  for (const Value& value : body.values)
-    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
-  return std::max<std::int64_t>(1, kMostInstructions / instructions);
-}
-
-/// The widest vector <= `limit` that runs past the ends of rows: along all stores and loads but a
-/// few whose elements each serve many places, and stay in the caches. 1: there is none.
-int flat_vector(const Body& body, int limit, std::int64_t size, const Facts& facts) {
-  constexpr int kMostOthers = 4;
-  constexpr std::int64_t kLeastPlaces = 8;
-  const auto runs = [&](const Index& at, DType dtype, int aligned, int width) {
-    return is_place(body, at, width) &&
-           std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype)) >=
-               std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype));
-  };
-  for (const Value& value : body.values)
-    if (!value.conditions.empty() || has_indirect(value.at)) return 1;
-  for (; limit > 1; limit /= 2) {
-    int others = 0;
-    int along = 0;
-    for (const Value& value : body.values) {
-      if (value.kind != Value::Kind::load || value.at.is_constant()) continue;
-      if (runs(value.at, value.dtype, value.aligned, limit))
-        ++along;
-      else if (evaluate(touched_elements(body, value).elements, facts.symbols) * kLeastPlaces <=
-               size)
-        ++others;
-      else
-        others = kMostOthers + 1;
-    }
-    const bool stores = std::ranges::all_of(body.stores, [&](const BodyStore& store) {
-      return store.conditions.empty() && runs(store.at, store.node->dtype, store.aligned, limit);
-    });
-    if (stores && along > 0 && others <= kMostOthers) return limit;
-  }
-  return 1;
-}
-
-std::vector<Schedule> pointwise(const Body& body, const Target& target, const Facts& facts) {
-  const int axis = body.parallel_axes - 1;
-  const std::int64_t size = evaluate(body.parallel_size(), facts.symbols);
-  CandidateList list;
-  if (axis < 0) {
-    list.add({.threads = 32});
-    return list.take();
-  }
-  const Sizes sizes = sizes_along(body, axis);
-  int limit = 16 / sizes.largest;
-  // With several axes a vector must not straddle two rows.
-  const std::int64_t divisor = divisor_of(body.space.extent(axis), facts);
-  if (body.parallel_axes > 1) limit = static_cast<int>(std::min<std::int64_t>(limit, divisor));
-  const std::int64_t most = most_written_out(body);
-  while (limit > most) limit /= 2;
-  int widest = useful_vector(body, axis, limit, facts);
-  // By single elements where rows have an odd length: all rows as one, if that is wider.
-  int flat = widest > 1 || body.parallel_axes == 1
-                 ? 1
-                 : flat_vector(body, 16 / sizes.largest, size, facts);
-  while (flat > most) flat /= 2;
-  const bool is_flat = flat > 1;
-  widest = std::max(widest, flat);
-
-  // Enough bytes in flight: with all threads resident, each loads its share of the target's need.
-  const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
-  const std::int64_t streams = std::max(sizes.streams, 1);
-  const std::int64_t loaded = streams * widest * sizes.largest;
-  // More than two only where every SM reads so much that it pays to compile them.
-  const bool is_large =
-      size * streams * sizes.largest >= 2 * std::int64_t{target.bytes_in_flight} * target.sm_count;
-  int unroll = 1;
-  while (unroll < (is_large ? kMostUnrolled : 2) && unroll * loaded < per_thread &&
-         2 * unroll * widest <= most)
-    unroll *= 2;
-  const auto blocks = [&](int threads, int vector, int times) {
-    return size / (std::int64_t{threads} * vector * times);
-  };
-  // Small tensors spread over all SMs: fewer elements per thread before fewer busy SMs.
-  Schedule best{.threads = 256, .vector = widest, .unroll = unroll, .is_flat = is_flat};
-  while (best.unroll > 1 && blocks(best.threads, best.vector, best.unroll) < target.sm_count)
-    best.unroll /= 2;
-  while (best.threads > 64 && blocks(best.threads, best.vector, 1) < target.sm_count)
-    best.threads /= 2;
-  list.add(best);
-  for (const int times : {1, 2, 4})
-    for (const int threads : {128, 256, 512})
-      if (times == 1 || times * widest <= most)
-        list.add({.threads = threads, .vector = widest, .unroll = times, .is_flat = is_flat});
-  if (is_flat) list.add({.threads = 256, .vector = 1, .unroll = 2});
-  if (widest > 1 && !is_flat)
-    for (const int threads : {128, 256})
-      list.add({.threads = threads, .vector = widest / 2, .unroll = 2});
-  return list.take();
-}
 
 // --- rows ---------------------------------------------------------------------------------------
 
@@ -577,7 +473,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
                                                const Target& target, const Facts& facts) {
   switch (kind) {
     case KernelKind::pointwise: {
-      std::vector<Schedule> list = pointwise(body, target, facts);
+      std::vector<Schedule> list = pointwise_candidates(body, target, facts);
       // What lies as the space does needs no tiles.
       if (list.front().is_flat) return list;
       return with_tiles(std::move(list), body, target, facts);
