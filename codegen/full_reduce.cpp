@@ -70,30 +70,32 @@ class FullWriter {
                       .kept = {}};
     write_tile_loops(
         writer_, plan_, false,
-        [&](const std::string& accumulator) {
-          const std::string chunks = chunks_text(plan_);
-          writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
-              "column", fmt::format("{} * (part * {} + Shape::chunk(tile))", kChunk, chunks));
-          std::string condition;
-          if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks);
-          const std::string end = writer_.text(body_.reduced_size());
-          if (!plan_.whole_extent)
-            condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
-          const auto write = [&] {
-            Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
-            if (!plan_.whole_vectors) {
-              tile.count = "count";
-              writer_.declare_index(
-                  "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
-                                       schedule_.vector, atomic(end)));
-            }
-            writer_.write_tile(needed[0], sinks, tile);
-          };
-          if (condition.empty())
-            write();
-          else
-            writer_.out.block(fmt::format("if ({})", condition), write);
-        },
+        {.body =
+             [&](const TileLoop& loop) {
+               const std::string chunks = chunks_text(plan_);
+               writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+                   "column", fmt::format("{} * (part * {} + Shape::chunk(tile))", kChunk, chunks));
+               std::string condition;
+               if (!plan_.whole_parts && !loop.is_whole)
+                 condition = fmt::format("Shape::chunk(tile) < {}", chunks);
+               const std::string end = writer_.text(body_.reduced_size());
+               if (!plan_.whole_extent && !loop.is_whole)
+                 condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ", end);
+               const auto write = [&] {
+                 Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
+                 if (!plan_.whole_vectors && !loop.is_whole) {
+                   tile.count = "count";
+                   writer_.declare_index(
+                       "count", fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                                            schedule_.vector, atomic(end)));
+                 }
+                 writer_.write_tile(needed[0], sinks, tile);
+               };
+               if (condition.empty())
+                 write();
+               else
+                 writer_.out.block(fmt::format("if ({})", condition), write);
+             }},
         [&](const std::string& part) {
           for (const int index : sinks.reductions)
             writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(index), part));

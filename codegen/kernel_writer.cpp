@@ -26,10 +26,12 @@ KernelWriter::KernelWriter(const Program& program, const Kernel& kernel, const S
   texts_.resize(body.values.size());
   places_.resize(body.values.size());
   tiled_.resize(body.values.size());
+  ahead_.resize(body.values.size());
   rows_.resize(body.values.size());
   tile_calls_.resize(body.stores.size());
   moves_.resize(body.values.size());
   if (schedule.has_hints) last_reads_ = last_reads(body, schedule);
+  if (schedule.is_flat) body = in_one_axis(std::move(body));
   source.entry = entry;
   source.threads = schedule.threads;
   names_.take(entry);

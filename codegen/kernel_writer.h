@@ -104,6 +104,17 @@ class KernelWriter {
   void write_tile(const std::vector<bool>& values, const Sinks& sinks, const Tile& tile);
   /// Loads of `kept` values that are loads, into their arrays.
   void write_kept_loads(std::span<const int> kept, const Tile& tile);
+  // Loads in front of their tiles (loads_ahead.h):
+  /// True for a load of whole vectors whose address and conditions depend on nothing else.
+  bool may_load_ahead(int value);
+  /// Declares an array for `vectors` of the load `value`; returns its name, to be released.
+  std::string declare_ahead(int value, int vectors);
+  void release(const std::string& name) { names_.release(name); }
+  void write_load_ahead(int value, const std::string& place, const Tile& tile);
+  /// From here on `value` is not read from memory, but is the vector at `place`; empty: it is read.
+  void read_ahead(int value, std::string place) {
+    ahead_[static_cast<std::size_t>(value)] = std::move(place);
+  }
   /// Values that do not vary along the reduced axis and are ready after `stage` passes.
   void write_row_values(int stage, bool is_final = false);
   /// Stores of row values, or of final ones; `condition` says which thread writes.
@@ -233,9 +244,12 @@ class KernelWriter {
   void write_vector_load(int value, const std::string& count, const std::string& destination);
   /// Vectors that are read under the same conditions are read in one block.
   void write_conditional_loads(std::span<const int> loads, const std::string& count);
+  void write_ending_loads(std::span<const int> loads, const std::string& count);
   void write_kept_element(int value);
   bool is_kept(int value) const { return !places_[static_cast<std::size_t>(value)].empty(); }
   const std::string& tiled_element(const Value& load) const;
+  /// The vector of a `load` that was made ahead; empty: it was not.
+  const std::string& vector_ahead(const Value& load) const;
   /// Where `load` finds its row in shared memory; empty: it does not.
   const std::string& row_of(const Value& load) const;
   std::vector<int> write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
@@ -292,6 +306,7 @@ class KernelWriter {
   std::vector<int> last_reads_;          ///< of each value (cache_hints.h); empty: no hints
   std::vector<std::string> places_;      ///< of a kept value, the vector it is kept in; else empty
   std::vector<std::string> tiled_;       ///< of a load from a tile, its element; else empty
+  std::vector<std::string> ahead_;       ///< of a load that was made ahead, its vector; else empty
   std::vector<std::string> rows_;        ///< of a load from a row in shared memory; else empty
   std::vector<std::string> tile_calls_;  ///< of a store to a tile, what does it; else empty
   std::vector<std::string> tile_names_;  ///< names that end with the tile being written

@@ -34,6 +34,10 @@ const std::string& KernelWriter::tiled_element(const Value& load) const {
   return tiled_[static_cast<std::size_t>(&load - body.values.data())];
 }
 
+const std::string& KernelWriter::vector_ahead(const Value& load) const {
+  return ahead_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
 const std::string& KernelWriter::row_of(const Value& load) const {
   return rows_[static_cast<std::size_t>(&load - body.values.data())];
 }
@@ -68,6 +72,7 @@ std::string_view KernelWriter::load_hint(const Value& value) const {
 std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
                                     const std::string& count) {
   if (!tiled_element(value).empty()) return tiled_element(value);
+  if (!vector_ahead(value).empty()) return vector_ahead(value);
   const int buffer = program.buffer_of.lookup(value.node);
   const std::string& row = row_of(value);
   const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
@@ -102,6 +107,28 @@ std::string KernelWriter::counted_load(int value, int vector) {
                      text(v.at, false));
 }
 
+bool KernelWriter::may_load_ahead(int value) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  if (v.kind != Value::Kind::load || is_kept(value) || !v.conditions.empty()) return false;
+  if (!row_of(v).empty() || has_indirect(v.at) || !depends_on(v.at, vector_axis)) return false;
+  const Access access = load_form(v).access;
+  return access == Access::vector || access == Access::apart;
+}
+
+std::string KernelWriter::declare_ahead(int value, int vectors) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  std::string name = name_for(v.node, "_ahead");
+  out.line(
+      fmt::format("Vector<{}, {}> {}[{}];", info(v.dtype).c_name, schedule.vector, name, vectors));
+  return name;
+}
+
+void KernelWriter::write_load_ahead(int value, const std::string& place, const Tile& tile) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  out.line(fmt::format("{} = {};", place, load_call(v, load_form(v), tile.count)));
+  count_load(v);
+}
+
 void KernelWriter::read_from_tile(int value, std::string element) {
   tiled_[static_cast<std::size_t>(value)] = std::move(element);
 }
@@ -119,6 +146,7 @@ std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
 
 void KernelWriter::count_load(const Value& value) {
   if (!tiled_element(value).empty()) return;  // when the tile was filled
+  if (!vector_ahead(value).empty()) return;   // when it was made
   if (!row_of(value).empty()) return;         // when the row was loaded
   if (kept_.contains(program.buffer_of.lookup(value.node)))
     return;  // when shared memory was filled

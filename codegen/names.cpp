@@ -64,7 +64,7 @@ bool is_reserved_word(std::string_view name) {
       "cluster_rank", "cluster_arrive", "cluster_wait", "cluster_map", "blocks", "own", "owned",
       "PanelCopy", "copy_rounds", "load_rest", "keep_rest", "panels", "panel", "has_place", "item",
       "round", "end", "down", "slot", "team", "join_slots", "join_ranks", "named", "word",
-      "own_bit", "is_begun", "results", "added", "first_column", "quotients"};
+      "own_bit", "is_begun", "results", "added", "first_column", "quotients", "wave", "in_wave"};
   // `row_0` names an axis, `s_tree_part` a piece of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||

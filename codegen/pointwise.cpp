@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "codegen/same_bytes.h"
 #include "codegen/shapes.h"
 
 namespace sinter {
@@ -33,6 +35,17 @@ void declare_position(KernelWriter& writer, const std::string& first) {
     writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
 }
 
+/// True if no two places read the same element: loads may then be written twice, for some places
+/// each.
+bool reads_once(const Body& body) {
+  return std::ranges::all_of(body.values, [&](const Value& value) {
+    if (value.kind != Value::Kind::load) return true;
+    for (int axis = 0; axis < body.parallel_axes; ++axis)
+      if (const auto step = coefficient_of(value.at, axis); !step || step->is(0)) return false;
+    return true;
+  });
+}
+
 }  // namespace
 
 void write_pointwise(KernelWriter& writer) {
@@ -57,9 +70,9 @@ void write_pointwise(KernelWriter& writer) {
   std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
   const std::vector<bool> all(body.values.size(), true);
 
-  const auto one_vector = [&](const std::string& first) {
+  const auto one_vector = [&](const std::string& first, bool is_whole) {
     Tile tile{.count = {}, .accumulator = {}, .index = {}};
-    if (may_end) {
+    if (may_end && !is_whole) {
       tile.count = "count";
       writer.declare_index("count", fmt::format("minimum({0}({1}), {2} - {3})", type,
                                                 schedule.vector, atomic(size_text), first));
@@ -75,7 +88,7 @@ void write_pointwise(KernelWriter& writer) {
     writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
       writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,
                                                 schedule.threads, schedule.vector));
-      writer.out.block("if (first < end)", [&] { one_vector("first"); });
+      writer.out.block("if (first < end)", [&] { one_vector("first", false); });
     });
     return;
   }
@@ -85,20 +98,30 @@ void write_pointwise(KernelWriter& writer) {
     writer.declare_index("first",
                          scale.empty() ? position : fmt::format("{}({})", scale, position));
     if (may_be_outside) writer.out.line(fmt::format("if (first >= {}) return;", size_text));
-    one_vector("first");
+    one_vector("first", false);
     return;
   }
   writer.declare_index("start",
                        fmt::format("{} * {} + {} * {}", block, per_block, thread, schedule.vector));
-  writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
-    writer.declare_index("first",
-                         fmt::format("start + u * {}", schedule.threads * schedule.vector));
-    if (!may_be_outside) {
-      one_vector("first");
-      return;
-    }
-    writer.out.block(fmt::format("if (first < {})", size_text), [&] { one_vector("first"); });
+  const int apart = schedule.threads * schedule.vector;
+  const auto vectors = [&](bool is_whole) {
+    writer.declare_index("first", fmt::format("start + u * {}", apart));
+    if (is_whole) return one_vector("first", true);
+    writer.out.block(fmt::format("if (first < {})", size_text),
+                     [&] { one_vector("first", false); });
+  };
+  const std::string unroll = std::to_string(schedule.unroll);
+  if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
+  if (!reads_once(body)) return writer.out.unrolled("u", unroll, [&] { vectors(false); });
+  // Of most threads all vectors exist: nothing is asked between their loads.
+  const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
+  writer.out.block(fmt::format("if (start + {} < {})", last, size_text), [&] {
+    const SameBytes same(writer.source);
+    writer.out.unrolled("u", unroll, [&] { vectors(true); });
+    writer.out.line("return;");
   });
+  writer.out.directive("#pragma unroll 1");
+  writer.out.block(fmt::format("for (int u = 0; u < {}; ++u)", unroll), [&] { vectors(false); });
 }
 
 }  // namespace sinter

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "codegen/same_bytes.h"
 #include "compiler/cost.h"
 
 namespace sinter {
@@ -77,28 +79,117 @@ std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::st
   return fmt::format("{} * {}", number, chunks_text(plan));
 }
 
-void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
-                      const std::function<void(const std::string&)>& tile_body,
-                      const std::function<void(const std::string&)>& finish_part) {
-  SourceWriter& out = writer.out;
-  const int per_thread = plan.accumulators_per_thread;
-  const auto tiles = [&] {
-    if (unroll_tiles || (plan.is_fixed && plan.tiles <= per_thread)) {
-      out.unrolled("tile", std::to_string(plan.tiles), [&] { tile_body("tile"); });
+namespace {
+
+/// The tiles of one part where not each has a text of its own.
+class RolledTiles {
+ public:
+  RolledTiles(KernelWriter& writer, const TreePlan& plan, TileTexts& texts)
+      : out_(writer.out),
+        writer_(writer),
+        plan_(plan),
+        texts_(texts),
+        round_(plan.accumulators_per_thread),
+        at_once_(texts.ahead.empty() ? 1 : writer.schedule.unroll) {}
+
+  /// A thread goes round its accumulators, and only rounds are unrolled. Those that are whole in
+  /// all threads come first: a question in front of a tile would keep the compiler from loading it
+  /// before it is done with the one before.
+  void write() {
+    if (!plan_.is_fixed) {
+      const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
+      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
+                        {.accumulator = "i"});
+    }
+    const std::int64_t rounds = plan_.whole_tiles / round_;
+    const std::int64_t step =
+        round_ * std::clamp<std::int64_t>(at_once_ / round_, 1, std::max<std::int64_t>(rounds, 1));
+    const std::int64_t whole = rounds * round_ / step * step;
+    const std::int64_t rest = plan_.tiles - whole;
+    const bool is_short = rest <= 2 * step;
+    if (whole > 0) {
+      std::optional<SameBytes> same;
+      if (rest > 0) same.emplace(writer_.source);
+      write_loop("0", std::to_string(whole), step, {.accumulator = "i", .is_whole = true});
+    }
+    const std::string first = std::to_string(whole);
+    if (rest > 0 && !is_short)
+      write_loop(first, std::to_string(plan_.tiles), round_, {.accumulator = "i"});
+    if (rest > 0 && is_short) write_tiles(first, rest, {.accumulator = "i", .is_unrolled = true});
+  }
+
+ private:
+  void write_loop(const std::string& first, const std::string& end, std::int64_t step,
+                  const TileLoop& loop) {
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int step = {}; step < {}; step += {})", first, end, step),
+               [&] { write_tiles("step", step, loop); });
+  }
+
+  /// `count` tiles from number `first` on, each of which the compiler sees.
+  void write_tiles(const std::string& first, std::int64_t count, const TileLoop& loop) {
+    if (at_once_ == 1) return write_wave(first, "", count, loop);
+    const std::int64_t waves = count / at_once_;
+    const std::int64_t rest = count % at_once_;
+    if (waves > 0) {
+      std::optional<SameBytes> same;
+      if (rest > 0) same.emplace(writer_.source);
+      const std::string wave = waves == 1 ? "0" : fmt::format("wave * {}", at_once_);
+      const auto write = [&] { write_wave(first, wave, at_once_, loop); };
+      if (waves > 1)
+        out_.unrolled("wave", std::to_string(waves), write);
+      else if (rest > 0 || loop.is_unrolled)
+        out_.block("", write);
+      else
+        write();  // all that stands in a loop
+    }
+    if (rest > 0)
+      out_.block("", [&] { write_wave(first, std::to_string(waves * at_once_), rest, loop); });
+  }
+
+  void write_wave(const std::string& first, const std::string& wave, std::int64_t count,
+                  const TileLoop& loop) {
+    const std::string number = std::to_string(count);
+    if (at_once_ == 1) {
+      out_.unrolled("i", number, [&] {
+        out_.line(fmt::format("const int tile = {} + i;", first));
+        texts_.body(loop);
+      });
       return;
     }
-    // A thread goes round its accumulators; only the round is unrolled.
-    const std::string end =
-        plan.is_fixed ? std::to_string(plan.tiles)
-                      : fmt::format("(chunks + {}) / {}", plan.lanes * plan.vector_chunks - 1,
-                                    plan.lanes * plan.vector_chunks);
-    out.directive("#pragma unroll 1");
-    out.block(fmt::format("for (int step = 0; step < {}; step += {})", end, per_thread), [&] {
-      out.unrolled("i", std::to_string(per_thread), [&] {
-        out.line("const int tile = step + i;");
-        tile_body("i");
+    const auto each = [&](const std::function<void()>& inside) {
+      out_.unrolled("in_wave", number, [&] {
+        out_.line(fmt::format("const int i = {}in_wave;", wave == "0" ? "" : wave + " + "));
+        out_.line(fmt::format("const int tile = {} + i;", first));
+        inside();
       });
+    };
+    texts_.ahead.with_arrays(static_cast<int>(count), [&] {
+      each([&] {
+        texts_.guarded([&](const Tile& tile) { texts_.ahead.write_loads("in_wave", tile); }, loop);
+      });
+      each([&] { texts_.ahead.with_loads("in_wave", [&] { texts_.body(loop); }); });
     });
+  }
+
+  SourceWriter& out_;
+  KernelWriter& writer_;
+  const TreePlan& plan_;
+  TileTexts& texts_;
+  std::int64_t round_;    ///< tiles of a thread's accumulators
+  std::int64_t at_once_;  ///< tiles whose loads are made ahead of the first; 1: none
+};
+
+}  // namespace
+
+void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
+                      TileTexts texts, const std::function<void(const std::string&)>& finish_part) {
+  SourceWriter& out = writer.out;
+  const auto tiles = [&] {
+    if (!unroll_tiles && (!plan.is_fixed || plan.tiles > plan.accumulators_per_thread))
+      return RolledTiles(writer, plan, texts).write();
+    out.unrolled("tile", std::to_string(plan.tiles),
+                 [&] { texts.body({.accumulator = "tile", .is_unrolled = true}); });
   };
   if (plan.parts_per_group == 1) {
     tiles();

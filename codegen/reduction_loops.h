@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "codegen/kernel_writer.h"
+#include "codegen/loads_ahead.h"
 #include "compiler/tree.h"
 
 namespace sinter {
@@ -31,11 +32,25 @@ std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type,
 /// Element stores of `pass`.
 std::vector<int> stores_of_pass(const Body& body, int pass);
 
-/// Loops over the parts and tiles of one pass. `tile_body(accumulator)` writes one tile; it may use
-/// the variables `part` (if there are several) and `tile`. `finish_part` is written after each
-/// part.
+/// What a loop over tiles says of the one that is written.
+struct TileLoop {
+  std::string accumulator;   ///< variable that picks it
+  bool is_whole = false;     ///< every thread has all elements of it: nothing is to be asked
+  bool is_unrolled = false;  ///< each `tile` is known to the compiler
+};
+
+/// What is written of each tile. It may use the variables `part` (if there are several) and `tile`.
+struct TileTexts {
+  std::function<void(const TileLoop&)> body;
+  /// Writes `inside` where the tile is guarded by what of it exists, as the body is.
+  std::function<void(const std::function<void(const Tile&)>& inside, const TileLoop&)> guarded = {};
+  /// Loads that are made of `Schedule::unroll` tiles at once, in loops that are rolled.
+  LoadsAhead ahead = {};
+};
+
+/// Loops over the parts and tiles of one pass; `finish_part` is written after each part.
 void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
-                      const std::function<void(const std::string& accumulator)>& tile_body,
+                      TileTexts texts,
                       const std::function<void(const std::string& part)>& finish_part);
 
 /// The number of the chunk at which this thread's part begins, as an expression.

@@ -222,22 +222,22 @@ std::string RowPasses::column_text() const {
 }
 
 /// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
-void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
-                        const std::string& accumulator) {
+void RowPasses::in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop) {
   writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("column", column_text());
   std::string condition;
-  if (!plan_.whole_parts) condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
-  if (!plan_.whole_extent)
+  if (!plan_.whole_parts && !loop.is_whole)
+    condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
+  if (!plan_.whole_extent && !loop.is_whole)
     condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
                              writer_.text(body_.reduced_size()));
   // Where tiles are unrolled, only the last ones are asked whether they end early.
   const std::string is_whole =
-      is_unrolled() && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
+      loop.is_unrolled && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
   if (!condition.empty() && !is_whole.empty())
     condition = fmt::format("{} || ({})", is_whole, condition);
   const auto body = [&] {
-    Tile tile{.count = {}, .accumulator = accumulator, .index = "column + k"};
-    if (!plan_.whole_vectors) {
+    Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
+    if (!plan_.whole_vectors && !loop.is_whole) {
       tile.count = "count";
       std::string count = fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
                                       schedule_.vector, atomic(writer_.text(body_.reduced_size())));
@@ -246,7 +246,7 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
                             count);
       writer_.declare_index("count", count);
     }
-    if (is_unrolled()) {
+    if (loop.is_unrolled) {
       writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
       writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
     }
@@ -261,17 +261,12 @@ void RowPasses::in_tile(const std::function<void(const Tile&)>& inside,
 }
 
 void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {
-  write_tile_loops(
-      writer_, plan_, true, [&](const std::string& accumulator) { in_tile(inside, accumulator); },
-      [](const std::string&) {});
+  write_tile_loops(writer_, plan_, true,
+                   {.body = [&](const TileLoop& loop) { in_tile(inside, loop); }},
+                   [](const std::string&) {});
 }
 
 bool RowPasses::keeps_in_registers() const { return schedule_.resident && !schedule_.in_shared; }
-
-bool RowPasses::is_unrolled() const {
-  return keeps_in_registers() || !body_.columns.empty() ||
-         (plan_.is_fixed && plan_.tiles <= plan_.accumulators_per_thread);
-}
 
 std::int64_t RowPasses::held() const {
   return plan_.parts_per_group * plan_.tiles * schedule_.vector;
@@ -311,20 +306,19 @@ void RowPasses::write_pass(int pass, bool loads_done) {
     for (const int reduction : sinks.reductions)
       writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
   };
-  write_tile_loops(
-      writer_, plan_, unroll,
-      [&](const std::string& accumulator) {
-        in_tile(
-            [&](Tile tile) {
-              if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
-              tile.loads_done = loads_first || loads_done;
-              writer_.write_conversions_again(kept_before(pass));
-              if (has_columns) tile.held = held_place();
-              write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
-            },
-            accumulator);
-      },
-      finish_part);
+  const auto write_tile = [&](Tile tile) {
+    if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
+    tile.loads_done = loads_first || loads_done;
+    writer_.write_conversions_again(kept_before(pass));
+    if (has_columns) tile.held = held_place();
+    write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+  };
+  TileTexts texts{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); }};
+  if (!unroll && schedule_.unroll > 1) {
+    texts.guarded = [&](const auto& inside, const TileLoop& loop) { in_tile(inside, loop); };
+    texts.ahead = LoadsAhead(writer_, passes_.needed[static_cast<std::size_t>(pass)]);
+  }
+  write_tile_loops(writer_, plan_, unroll, std::move(texts), finish_part);
   if (pass == 0 && !has_columns) await_cluster();
   for (const int index : sinks.reductions) finish_reduction(index);
   if (pass == 0 && !staged_.empty()) write_staged_rows();

@@ -48,12 +48,10 @@ class RowPasses {
 
  private:
   bool keeps_in_registers() const;
-  /// True if each tile of a part has a text of its own.
-  bool is_unrolled() const;
   bool has_first_column() const;
   void declare_first_column();
   std::string column_text() const;
-  void in_tile(const std::function<void(const Tile&)>& inside, const std::string& accumulator);
+  void in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop);
   std::vector<int> columns_of_pass(int pass) const;
   /// Values that `pass` needs and an earlier one left.
   std::vector<int> kept_before(int pass) const;

@@ -247,12 +247,39 @@ void KernelWriter::write_kept_element(int value) {
   count_load(v);
 }
 
+/// Vectors that may end early: where they do not, which is asked once for all of them, nothing
+/// stands between their loads.
+void KernelWriter::write_ending_loads(std::span<const int> loads, const std::string& count) {
+  if (loads.size() < 2) {
+    for (const int load : loads) write_vector_load(load, count, {});
+    return;
+  }
+  std::vector<std::string> names;
+  for (const int load : loads) {
+    const Value& v = body.values[static_cast<std::size_t>(load)];
+    names.push_back(name_for(v.node));
+    out.line(
+        fmt::format("Vector<{}, {}> {};", info(v.dtype).c_name, schedule.vector, names.back()));
+    texts_[static_cast<std::size_t>(load)] = computed(v.dtype, names.back() + "[k]");
+    count_load(v);
+  }
+  const auto write = [&](const std::string& some) {
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      const Value& v = body.values[static_cast<std::size_t>(loads[i])];
+      out.line(fmt::format("{} = {};", names[i], load_call(v, {Access::vector, {}}, some)));
+    }
+  };
+  out.block(fmt::format("if ({} == {})", count, schedule.vector), [&] { write({}); });
+  out.block("else", [&] { write(count); });
+}
+
 /// Writes what comes before the loop over a vector's elements; returns the values that stand in it.
 std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values, const Sinks& sinks,
                                                 const Tile& tile) {
   std::vector<int> in_loop;
   std::vector<int> conditional;
   std::vector<int> random;
+  std::vector<int> ending;
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     const int id = static_cast<int>(i);
@@ -273,9 +300,13 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       in_loop.push_back(id);
     else if (!keep && !value.conditions.empty())
       conditional.push_back(id);
+    else if (!keep && !tile.count.empty() && load_form(value).access == Access::vector &&
+             vector_ahead(value).empty())
+      ending.push_back(id);
     else if (!keep || !tile.loads_done)
       write_vector_load(id, tile.count, places_[i]);
   }
+  write_ending_loads(ending, tile.count);
   write_conditional_loads(conditional, tile.count);
   for (const int value : random) write_random_words(value);  // while loads are under way
   return in_loop;

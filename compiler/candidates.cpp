@@ -48,6 +48,12 @@ constexpr std::int64_t kGuardRegisters = 40;
 constexpr int kMostThreadsThatKeep = 512;
 /// What an element costs that Welford's or logsumexp take in.
 constexpr std::int64_t kHeavyWords = 16;
+/// Registers of a thread that goes through its row by loops, at least; those for what it loads
+/// ahead, and those that any thread has, at most.
+constexpr int kRegistersOfLoops = 64;
+constexpr std::int64_t kEndRegisters = 16;  // where the last vector may end early
+constexpr std::int64_t kWordsAhead = 64;
+constexpr std::int64_t kMostRegisters = 255;
 /// A block of a cluster: with fewer threads there would be more barriers than work …
 constexpr int kLeastThreadsOfCluster = 256;
 /// … and with fewer bytes of a row, where it could be kept by fewer blocks.
@@ -74,9 +80,16 @@ class RowCandidates {
       words_of_pass[static_cast<std::size_t>(reduction.stage)] += state_bytes(*reduction.node) / 4;
     state_words_ = std::ranges::max(words_of_pass);
     if (extent_ < kLeastBytesOfBlock) row_bytes_ = bytes_of_row();
+    const PassPlan plan = may_keep_ ? plan_resident_passes(body) : plan_passes(body);
+    for (std::size_t value = 0; value < body.values.size(); ++value) {
+      const Value& v = body.values[value];
+      if (v.kind == Value::Kind::load && plan.needed[0][value]) read_first_.push_back(&v);
+    }
     if (!may_keep_) return;
-    const PassPlan plan = plan_resident_passes(body);
     kept_bytes_ = kept_bytes_per_element(body, plan);
+    for (const int kept : plan.kept)
+      if (const Value& v = body.values[static_cast<std::size_t>(kept)]; v.kind == Value::Kind::load)
+        kept_loads_.push_back(&v);
     const std::vector<int> slots = kept_slots(body, plan).bytes;
     slot_bytes_ = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
     for (const StagedRow& row : staged_rows(body, plan))
@@ -179,7 +192,7 @@ class RowCandidates {
   /// with shared memory to itself should have if none do.
   int threads_to_keep(int cluster) const {
     if (!may_keep_) return 1;
-    const std::int64_t bytes = extent_ * kept_bytes_;
+    const std::int64_t bytes = extent_ * bytes_in_registers(static_cast<int>(kChunk));
     const std::int64_t of_thread = kKeptWords * 4 * cluster;
     const auto threads = static_cast<std::uint64_t>((bytes + of_thread - 1) / of_thread);
     // A row that nothing can keep is read again, by as many threads as any other.
@@ -198,7 +211,8 @@ class RowCandidates {
   void add_if_kept(int vector, int cluster, bool may_be_in_shared, int scale = 1) {
     const int threads = std::max(threads_to_keep(cluster), kLeastThreadsOfCluster) * scale;
     const std::optional<Schedule> made = schedule_of(threads, vector, threads, cluster);
-    if (made && made->resident && (may_be_in_shared || !made->in_shared)) list_.add(*made);
+    if (!made || !made->resident) return;
+    if (may_be_in_shared || (!made->in_shared && loads_enough(*made))) list_.add(*made);
   }
 
   /// Where rows are few, clusters that put more SMs to work. Where no block keeps a row by itself,
@@ -308,8 +322,65 @@ class RowCandidates {
     if (schedule.threads > 1024) return std::nullopt;
     schedule.resident = fits(schedule);
     schedule.in_shared = !schedule.resident && fits_shared(schedule);
+    if (!schedule.resident && has_loops(schedule)) load_ahead(schedule);
     schedule.resident = schedule.resident || schedule.in_shared;
     return schedule;
+  }
+
+  /// True if a thread has more vectors of a part than accumulators: its loops over them are rolled
+  /// where they are not kept in registers.
+  bool has_loops(const Schedule& schedule) const {
+    if (split_ || !body_.reduced_size().is_number()) return false;
+    const std::int64_t vectors = vectors_of(schedule) * schedule.groups * schedule.cluster;
+    return vectors * schedule.threads_per_row * (schedule.vector / kChunk) >
+           tree_.accumulators * schedule.groups * tree_.parts;
+  }
+
+  /// Rows that are no arrays of registers are gone through by loops: how many vectors a thread
+  /// loads at once there, for the threads of an SM to have as many bytes under way as the target
+  /// needs, and how many blocks these registers leave an SM. The compiler is told, since by itself
+  /// it saves registers for more blocks and loads less at once.
+  void load_ahead(Schedule& schedule) const {
+    const std::int64_t bytes = schedule.vector * read_bytes();
+    if (bytes == 0) return;
+    std::int64_t words = 0;
+    for (const Value* load : read_first_) words += words_of(*load, schedule.vector);
+    const std::int64_t others =
+        other_registers(schedule) + (extent_ % schedule.vector == 0 ? 0 : kEndRegisters);
+    const std::int64_t shared =
+        schedule.in_shared ? shared_bytes_of_rows(schedule) : shared_bytes(schedule);
+    int blocks = blocks_per_sm(target_, schedule.threads, kRegistersOfLoops, shared);
+    for (; blocks > 0; --blocks) {
+      const std::int64_t of_vector = bytes * schedule.threads * blocks;
+      const auto wanted =
+          static_cast<std::uint64_t>((target_.bytes_in_flight + of_vector - 1) / of_vector);
+      const std::int64_t free =
+          std::min<std::int64_t>(target_.registers_per_sm / (schedule.threads * blocks),
+                                 kMostRegisters) -
+          others;
+      const std::int64_t most = std::min(free, kWordsAhead) / words;
+      if (most < 1 || (blocks > 1 && std::bit_ceil(wanted) > static_cast<std::uint64_t>(most)))
+        continue;
+      schedule.unroll = static_cast<int>(
+          std::min(std::bit_ceil(wanted), std::bit_floor(static_cast<std::uint64_t>(most))));
+      schedule.blocks_per_sm = blocks;
+      return;
+    }
+  }
+
+  /// Bytes of an element of what the first pass loads.
+  std::int64_t read_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Value* load : read_first_) bytes += size_of(load->dtype);
+    return bytes;
+  }
+
+  /// Registers of a vector of `load`: an element that is loaded by itself takes a whole one.
+  std::int64_t words_of(const Value& load, int vector) const {
+    const int size = size_of(load.dtype);
+    const bool is_wide = load.aligned >= vector &&
+                         aligned_vector(load.at, body_.reduced_axis(), vector, facts_) == vector;
+    return std::int64_t{vector} * (is_wide ? size : std::max(size, 4)) / 4;
   }
 
   std::int64_t vectors_of(const Schedule& schedule) const {
@@ -319,18 +390,48 @@ class RowCandidates {
     return tiles * (tree_.parts / (schedule.groups * schedule.cluster));
   }
 
+  /// Of what is kept of a row, per element. What is loaded element by element stays like that until
+  /// the whole row is there, however narrow it is.
+  std::int64_t bytes_in_registers(int vector) const {
+    std::int64_t bytes = kept_bytes_;
+    for (const Value* load : kept_loads_)
+      bytes += words_of(*load, vector) * 4 / vector - size_of(load->dtype);
+    return bytes;
+  }
+
+  /// A row that is kept in registers is loaded at once: true if the blocks that an SM has place for
+  /// then have as many bytes under way as the target needs.
+  bool loads_enough(const Schedule& schedule) const {
+    const std::int64_t elements = vectors_of(schedule) * schedule.vector;
+    const std::int64_t registers = elements * bytes_in_registers(schedule.vector) / 4 +
+                                   other_registers(schedule) + guard_registers(schedule);
+    return elements * read_bytes() * schedule.threads *
+               blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
+                             shared_bytes(schedule)) >=
+           target_.bytes_in_flight;
+  }
+
   /// A thread's share of the kept values fits in its registers beside what else it needs.
   bool fits(const Schedule& schedule) const {
     if (!may_keep_) return false;
+    const std::int64_t words = std::min<std::int64_t>(
+        kKeptWords, target_.registers_per_sm / schedule.threads - other_registers(schedule) -
+                        guard_registers(schedule));
+    return vectors_of(schedule) * schedule.vector * bytes_in_registers(schedule.vector) <=
+               words * 4 &&
+           shared_bytes(schedule) <= target_.shared_per_block_opt_in;
+  }
+
+  /// Registers of a thread beside what it keeps, or loads ahead.
+  std::int64_t other_registers(const Schedule& schedule) const {
     const std::int64_t accumulators =
         state_words_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
-    const std::int64_t others =
-        kOtherRegisters + std::max<std::int64_t>(accumulators - kAccumulatorWords, 0);
-    const std::int64_t words = std::min<std::int64_t>(
-        kKeptWords, target_.registers_per_sm / schedule.threads - others -
-                        (extent_ % schedule.vector == 0 ? 0 : kGuardRegisters));
-    return vectors_of(schedule) * schedule.vector * kept_bytes_ <= words * 4 &&
-           shared_bytes(schedule) <= target_.shared_per_block_opt_in;
+    return kOtherRegisters + std::max<std::int64_t>(accumulators - kAccumulatorWords, 0);
+  }
+
+  /// And those for the ends of vectors where each has a text of its own.
+  std::int64_t guard_registers(const Schedule& schedule) const {
+    return extent_ % schedule.vector == 0 ? 0 : kGuardRegisters;
   }
 
   /// Of a block: what its threads hand over, and the rows that they leave for one another.
@@ -347,9 +448,12 @@ class RowCandidates {
   /// The block's shared memory holds the kept values of its rows.
   bool fits_shared(const Schedule& schedule) const {
     if (split_ || !may_keep_) return false;
+    return shared_bytes_of_rows(schedule) <= target_.shared_per_block_opt_in;
+  }
+
+  std::int64_t shared_bytes_of_rows(const Schedule& schedule) const {
     return exchange_bytes(schedule) +
-               vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_ <=
-           target_.shared_per_block_opt_in;
+           vectors_of(schedule) * schedule.vector * schedule.threads * slot_bytes_;
   }
 
   Schedule fallback() const {
@@ -379,6 +483,8 @@ class RowCandidates {
   std::int64_t state_words_ = 0;   ///< of one accumulator of each reduction of a pass, at most
   std::int64_t heavy_words_ = 0;   ///< that taking an element in needs
   std::int64_t row_bytes_ = 0;     ///< read and written; 0: enough for a block
+  std::vector<const Value*> kept_loads_;
+  std::vector<const Value*> read_first_;  ///< what the first pass loads along rows
   CandidateList list_;
 };
 
@@ -445,6 +551,12 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
   switch (kind) {
     case KernelKind::pointwise:
       return with_tiles(pointwise_candidates(body, target, facts), body, target, facts);
+    case KernelKind::pointwise: {
+      std::vector<Schedule> list = pointwise_candidates(body, target, facts);
+      // What lies as the space does needs no tiles.
+      if (list.front().is_flat) return list;
+      return with_tiles(std::move(list), body, target, facts);
+    }
     case KernelKind::scatter: return scatters(body, target, facts);
     case KernelKind::scan: return scans(body, target, facts);
     case KernelKind::column_reduce: return column_candidates(body, target, facts);

@@ -194,4 +194,26 @@ Body in_strips(Body body, std::int64_t outer, std::int64_t strip) {
   return body;
 }
 
+Body in_one_axis(Body body) {
+  std::vector<Extent> shape;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  IndexSpace space;
+  std::vector<Index> axes = space.delinearize(space.add_axis(product(shape)), shape);
+  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
+  Rewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = 1;
+  return body;
+}
+
+bool is_place(const Body& body, const Index& at, std::int64_t width) {
+  const auto last = coefficient_of(at, body.parallel_axes - 1);
+  if (!last || !last->is(1) || !at.constant.is_number() || at.constant.number() % width != 0)
+    return false;
+  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis)
+    if (!moves_on(body, at, axis)) return false;
+  return std::ranges::all_of(
+      at.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
+}
+
 }  // namespace sinter

@@ -27,6 +27,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other members, whose blocks would not divide by it, need not care.
   if (candidate.joins_columns) return std::nullopt;
+  // A block of a panel may end where a row does.
+  if (candidate.is_flat) return std::nullopt;
   if (clusters == Clusters::as_planned &&
       candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;

@@ -41,8 +41,8 @@ struct StripSchedule {
 struct Schedule {
   int threads = 256;  ///< per block
   int vector = 1;     ///< consecutive elements per load and store
-  /// Vectors per thread (pointwise); rows loaded at once (rows and columns); chunks of a column
-  /// loaded at once (columns).
+  /// Vectors per thread (pointwise); loaded at once: vectors of a row in loops over it (rows), rows
+  /// (rows and columns), chunks of a column (columns).
   int unroll = 1;
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
@@ -64,6 +64,9 @@ struct Schedule {
   /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.
   int tile = 0;
+  /// Pointwise: vectors run along all axes as if they were one, past the ends of rows that are no
+  /// multiple of them. What does not lie like that is loaded element by element.
+  bool is_flat = false;
   /// Of a member of a joined kernel: no block goes beyond a multiple of this along the last axis
   /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;
   /// 0: beyond none (panels.h).

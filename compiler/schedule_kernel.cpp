@@ -61,6 +61,7 @@ std::string to_string(const Schedule& schedule) {
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
+  if (schedule.is_flat) text += ", flat";
   if (schedule.unroll > 1) text += fmt::format(", unroll {}", schedule.unroll);
   if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)
     text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,

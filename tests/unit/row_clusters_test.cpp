@@ -93,6 +93,46 @@ graph lse(x: bf16[4096, 262144]) {
   EXPECT_FALSE(program.kernels.at(0).schedule.in_shared);
 }
 
+/// A layer norm keeps its rows of bf16.
+Kernel layer_norm_of(std::int64_t columns) {
+  return planned(fmt::format(R"(
+graph norm(x: bf16[4096, {}]) {{
+  h = cast x {{to = f32}}
+  v, m = var_mean h {{axes = [1], correction = 0, keep = true}}
+  c = sub h, m
+  r = rsqrt v
+  n = mul c, r
+  y = cast n {{to = bf16}}
+  return y
+}})",
+                             columns))
+      .kernels.at(0);
+}
+
+// An element that is loaded by itself takes a register, and two of a vector share one.
+TEST(RowClusters, NarrowElementsOfOddRowsTakeARegisterEach) {
+  const Schedule even = layer_norm_of(131072).schedule;
+  EXPECT_EQ(even.cluster, 4);
+  EXPECT_FALSE(even.in_shared);
+  for (const std::int64_t columns : {131070, 131071, 262142, 262143}) {
+    const Schedule odd = layer_norm_of(columns).schedule;
+    EXPECT_TRUE(odd.resident) << columns;
+    EXPECT_TRUE(odd.in_shared) << columns;
+    EXPECT_EQ(odd.threads, 512) << columns;
+  }
+}
+
+// A block of 512 threads that has an SM to itself loads 48 KiB at once by 96 bytes each.
+TEST(RowClusters, LoopsOverRowsLoadAheadWhatTheMemoryNeeds) {
+  const Schedule alone = planned(softmax("f32", 4096, 50257)).kernels.at(0).schedule;
+  EXPECT_TRUE(alone.in_shared);
+  EXPECT_EQ(alone.threads, 512);
+  EXPECT_EQ(alone.blocks_per_sm, 1);
+  EXPECT_EQ(alone.unroll, 8);
+  // Where rows stay in registers they are loaded at once anyway.
+  EXPECT_EQ(planned(softmax("f32", 4096, 16384)).kernels.at(0).schedule.unroll, 1);
+}
+
 TEST(RowClusters, NoneKeepsARowThatIsTooLong) {
   const Kernel kernel = planned(softmax("f32", 128, 1 << 21)).kernels.at(0);
   EXPECT_FALSE(kernel.schedule.resident);

@@ -1,6 +1,7 @@
 // Which loads and stores go through tiles, and that it pays: counted in sectors.
 #include "compiler/tiles.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/kernel_body.h"
@@ -30,6 +31,32 @@ graph transpose_add(a: f32[4096, 4096], b: f32[4096, 4096]) {
   y = add a, t
   return y
 })";
+
+TEST(FlatVectors, RunPastTheEndsOfOddRows) {
+  const auto of = [](int columns) {
+    return planned(fmt::format(R"(
+graph biased(x: bf16[4096, {0}], bias: bf16[{0}], scale: bf16[4096, 1]) {{
+  b = add x, bias
+  y = mul b, scale
+  return y
+}})",
+                               columns))
+        .kernels.at(0)
+        .schedule;
+  };
+  EXPECT_TRUE(of(3073).is_flat);
+  EXPECT_EQ(of(3073).vector, 8);
+  EXPECT_FALSE(of(3072).is_flat);
+  // What lies along rows of another length is as much as what lies as the space does.
+  EXPECT_FALSE(planned(R"(
+graph part(x: f32[4096, 1023], y: f32[4096, 1025]) {
+  s = slice y {axis = 1, begin = 1, end = 1024, step = 1}
+  z = add x, s
+  return z
+})")
+                   .kernels.at(0)
+                   .schedule.is_flat);
+}
 
 TEST(Tiles, ATransposedOperandIsReadThroughTiles) {
   const Program program = planned(kTranspose);
