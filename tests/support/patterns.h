@@ -27,8 +27,7 @@ namespace sinter::test {
 ///     // in_flight: 9, 18, 48    (at least so many KiB of loads per SM; without the line, what the
 ///     // in_flight_because: …     GPU needs; with it, why it is less)
 ///     // narrow: x, y            (arrays that are also, or alone, read or stored element by
-///     element)
-///     // narrow_because: …
+///     // narrow_because: …        element; those of odd extents are at the ends of rows anyway)
 ///
 /// and how the host device runs them, which must give kernels of the same forms (`small_pattern`):
 ///
@@ -54,6 +53,8 @@ struct Pattern {
 
   Graph graph() const;
   Target target() const;
+  /// True if rows end within vectors.
+  bool has_odd_rows() const { return columns != "-" && std::stoll(columns) % 2 != 0; }
   /// The symbols of `graph`; valid as long as this.
   std::vector<Size> named_sizes() const;
 };

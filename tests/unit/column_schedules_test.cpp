@@ -104,7 +104,7 @@ graph few_columns(x: f32[1048576, 64]) {
 
 TEST(ColumnSchedules, FewColumnsAreReadOnce) {
   for (const std::string_view dtype : {"f32", "bf16"})
-    for (const auto [rows, columns] : {std::pair{512, 2},
+    for (const auto& [rows, columns] : {std::pair{512, 2},
                                        {1024, 4},
                                        {2048, 3},
                                        {8192, 2},

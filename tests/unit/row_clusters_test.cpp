@@ -179,7 +179,7 @@ TEST(RowClusters, PutMoreSmsToWorkWhereRowsAreFew) {
 }
 
 TEST(RowClusters, ReadFewRowsOnce) {
-  for (const auto [rows, columns] :
+  for (const auto& [rows, columns] :
        {std::pair{1, 8192}, {1, 65536}, {8, 8192}, {32, 8192}, {8, 32768}, {1, 8191}, {2, 50257}}) {
     const Program program = planned(fmt::format(
         "graph f(x: f32[{}, {}]) {{\n  v, m = var_mean x {{axes = [1]}}\n  return v, m\n}}", rows,

@@ -131,11 +131,7 @@ loaded_ahead_0(const float* __restrict__ x_in,
     if (tile < 24 || (Shape::chunk(tile) < 1571 && column < 50257)) {
       const int count = tile < 24 ? int(4) : minimum(int(4), 50257 - column);
       const Vector<float, 4> exp_3 = exp_3_kept[tile * 512];
-      Vector<float, 4> y;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        y[k] = exp_3[k] / sum_4;
-      }
+      const Vector<float, 4> y = quotients(exp_3, sum_4);
       store_apart<4>(y_out, row * 50257 + column, 1, y, count);
     }
   }
