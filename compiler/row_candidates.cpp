@@ -43,7 +43,8 @@ constexpr std::int64_t kHeavyWords = 16;
 /// Registers of a thread that goes through its row by loops, at least; those for what it loads
 /// ahead, and those that any thread has, at most.
 constexpr int kRegistersOfLoops = 64;
-constexpr std::int64_t kEndRegisters = 16;  // where the last vector may end early
+constexpr std::int64_t kLoopRegisters = 50;  // beside what it loads
+constexpr std::int64_t kEndRegisters = 16;   // where the last vector may end early
 constexpr std::int64_t kWordsAhead = 64;
 constexpr std::int64_t kMostRegisters = 255;
 /// A block of a cluster: with fewer threads there would be more barriers than work …
@@ -166,6 +167,12 @@ class RowCandidates {
     const std::int64_t blocks =
         split_ ? rows_ * tree_.parts
                : (rows_ + schedule.rows_per_block - 1) / schedule.rows_per_block;
+    if (schedule.blocks_per_sm > 0)  // the compiler is told
+      return {
+          .blocks_per_sm = static_cast<double>(blocks) / target_.sm_count,
+          .resident = schedule.blocks_per_sm,
+          .bytes_in_flight = static_cast<double>(std::int64_t{schedule.threads} * schedule.unroll *
+                                                 schedule.vector * read_bytes())};
     return {.blocks_per_sm = static_cast<double>(blocks) / target_.sm_count,
             .resident = blocks_per_sm(target_, schedule.threads, static_cast<int>(registers),
                                       shared_bytes(schedule)),
@@ -337,8 +344,8 @@ class RowCandidates {
     if (bytes == 0) return;
     std::int64_t words = 0;
     for (const Value* load : read_first_) words += words_of(*load, schedule.vector);
-    const std::int64_t others =
-        other_registers(schedule) + (extent_ % schedule.vector == 0 ? 0 : kEndRegisters);
+    const std::int64_t others = std::max(other_registers(schedule), kLoopRegisters) +
+                                (extent_ % schedule.vector == 0 ? 0 : kEndRegisters);
     const std::int64_t shared =
         schedule.in_shared ? shared_bytes_of_rows(schedule) : shared_bytes(schedule);
     int blocks = blocks_per_sm(target_, schedule.threads, kRegistersOfLoops, shared);

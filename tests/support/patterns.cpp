@@ -167,6 +167,8 @@ std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
                       .bytes_in_flight = static_cast<std::int64_t>(
                           figure(head_list(text, "in_flight"), i, 0) * 1024),
                       .in_flight_because = head_line(text, "in_flight_because"),
+                      .last_wave = figure(head_list(text, "last_wave"), i, 1.05),
+                      .last_wave_because = head_line(text, "last_wave_because"),
                       .narrow = head_list(text, "narrow"),
                       .narrow_because = head_line(text, "narrow_because"),
                       .run = named_numbers(text, "run"),

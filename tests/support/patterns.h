@@ -26,6 +26,9 @@ namespace sinter::test {
 ///     // layers: 12             (launches and bytes are told for each of so many too)
 ///     // in_flight: 9, 18, 48    (at least so many KiB of loads per SM; without the line, what the
 ///     // in_flight_because: …     GPU needs; with it, why it is less)
+///     // last_wave: 1.07         (times the time in which blocks read without a last, partial
+///     wave;
+///     // last_wave_because: …     without the line 1.05; with it, why it is more)
 ///     // narrow: x, y            (arrays that are also, or alone, read or stored element by
 ///     // narrow_because: …        element; those of odd extents are at the ends of rows anyway)
 ///
@@ -45,6 +48,8 @@ struct Pattern {
   double sectors = 0;  ///< asked for by tiles, against the fewest; 0: nothing is stated
   std::int64_t bytes_in_flight = 0;  ///< 0: nothing is stated
   std::string in_flight_because;
+  double last_wave = 1.05;
+  std::string last_wave_because;
   std::vector<std::string> narrow;
   std::string narrow_because;
   GoldenSizes run;       ///< what is another size or extent when the host device runs it
