@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/read_once.h"
 #include "codegen/reduction_loops.h"
 #include "codegen/shapes.h"
 #include "compiler/cost.h"
@@ -68,6 +69,7 @@ class FullWriter {
     const Sinks sinks{.reductions = declare_reductions(writer_, "RowReduction", 1, 0),
                       .stores = stores_of_pass(body_, 0),
                       .kept = {}};
+    const int along[] = {body_.reduced_axis()};
     write_tile_loops(
         writer_, plan_, false,
         {.body =
@@ -95,7 +97,8 @@ class FullWriter {
                  write();
                else
                  writer_.out.block(fmt::format("if ({})", condition), write);
-             }},
+             },
+         .reads_once = reads_once(body_, needed[0], along)},
         [&](const std::string& part) {
           for (const int index : sinks.reductions)
             writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(index), part));

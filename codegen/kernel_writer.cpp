@@ -269,10 +269,12 @@ std::string KernelWriter::custom_definitions(const std::string& head) const {
   std::string text;
   for (std::size_t i = 0; i < customs_.size(); ++i) {
     const Node& node = *customs_[i];
-    text += fmt::format("namespace {}_{} {{\n#line 1 \"custom op {}\"\n", custom_namespace(), i,
-                        attribute(node, "name").text);
+    text += fmt::format("namespace {}_{} {{\n", custom_namespace(), i);
+    if (!is_anonymous_)
+      text += fmt::format("#line 1 \"custom op {}\"\n", attribute(node, "name").text);
     text += fmt::format("__device__ __forceinline__ {}\n}}\n",
                         plain_function(attribute(node, "source").text));
+    if (is_anonymous_) continue;
     const auto lines = std::ranges::count(head, '\n') + std::ranges::count(text, '\n');
     text += fmt::format("#line {} \"{}\"\n", lines + 2, source.entry);
   }

@@ -1,11 +1,22 @@
 #include "codegen/loads_ahead.h"
 
+#include <algorithm>
+
 namespace sinter {
 
 LoadsAhead::LoadsAhead(KernelWriter& writer, const std::vector<bool>& needed) : writer_(&writer) {
   for (std::size_t value = 0; value < needed.size(); ++value)
     if (needed[value] && writer.may_load_ahead(static_cast<int>(value)))
       loads_.push_back(static_cast<int>(value));
+}
+
+int LoadsAhead::words() const {
+  int words = 0;
+  for (const int load : loads_)
+    words += std::max(size_of(writer_->body.values[static_cast<std::size_t>(load)].dtype) *
+                          writer_->schedule.vector / 4,
+                      1);
+  return words;
 }
 
 void LoadsAhead::with_arrays(int vectors, const std::function<void()>& inside) {

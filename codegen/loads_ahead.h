@@ -18,6 +18,8 @@ class LoadsAhead {
   LoadsAhead(KernelWriter& writer, const std::vector<bool>& needed);
 
   bool empty() const { return loads_.empty(); }
+  /// Registers of one vector of each.
+  int words() const;
   /// Declares the arrays, and writes with them what `inside` does.
   void with_arrays(int vectors, const std::function<void()>& inside);
   /// Within it: the loads of the vector at `tile`, which is number `place`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/read_once.h"
 #include "codegen/same_bytes.h"
 #include "codegen/shapes.h"
 
@@ -35,17 +36,6 @@ void declare_position(KernelWriter& writer, const std::string& first) {
     writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
 }
 
-/// True if no two places read the same element: loads may then be written twice, for some places
-/// each.
-bool reads_once(const Body& body) {
-  return std::ranges::all_of(body.values, [&](const Value& value) {
-    if (value.kind != Value::Kind::load) return true;
-    for (int axis = 0; axis < body.parallel_axes; ++axis)
-      if (const auto step = coefficient_of(value.at, axis); !step || step->is(0)) return false;
-    return true;
-  });
-}
-
 }  // namespace
 
 void write_pointwise(KernelWriter& writer) {
@@ -69,6 +59,8 @@ void write_pointwise(KernelWriter& writer) {
   sinks.stores.resize(body.stores.size());
   std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
   const std::vector<bool> all(body.values.size(), true);
+  std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
+  std::iota(axes.begin(), axes.end(), 0);
 
   const auto one_vector = [&](const std::string& first, bool is_whole) {
     Tile tile{.count = {}, .accumulator = {}, .index = {}};
@@ -112,7 +104,8 @@ void write_pointwise(KernelWriter& writer) {
   };
   const std::string unroll = std::to_string(schedule.unroll);
   if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
-  if (!reads_once(body)) return writer.out.unrolled("u", unroll, [&] { vectors(false); });
+  if (!reads_once(body, all, axes))
+    return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   // Of most threads all vectors exist: nothing is asked between their loads.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
   writer.out.block(fmt::format("if (start + {} < {})", last, size_text), [&] {

@@ -90,7 +90,7 @@ class RolledTiles {
         plan_(plan),
         texts_(texts),
         round_(plan.accumulators_per_thread),
-        at_once_(texts.ahead.empty() ? 1 : writer.schedule.unroll) {}
+        at_once_(texts.ahead.empty() || !texts.reads_once ? 1 : texts.at_once) {}
 
   /// A thread goes round its accumulators, and only rounds are unrolled. Those that are whole in
   /// all threads come first: a question in front of a tile would keep the compiler from loading it
@@ -101,6 +101,8 @@ class RolledTiles {
       return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
                         {.accumulator = "i"});
     }
+    if (!texts_.reads_once)
+      return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
     const std::int64_t rounds = plan_.whole_tiles / round_;
     const std::int64_t step =
         round_ * std::clamp<std::int64_t>(at_once_ / round_, 1, std::max<std::int64_t>(rounds, 1));

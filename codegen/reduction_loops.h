@@ -44,8 +44,11 @@ struct TileTexts {
   std::function<void(const TileLoop&)> body;
   /// Writes `inside` where the tile is guarded by what of it exists, as the body is.
   std::function<void(const std::function<void(const Tile&)>& inside, const TileLoop&)> guarded = {};
-  /// Loads that are made of `Schedule::unroll` tiles at once, in loops that are rolled.
+  /// No load reads an element at two places of the reduced axis: loops may have two texts.
+  bool reads_once = true;
+  /// Loads that are made of so many tiles at once, in loops that are rolled.
   LoadsAhead ahead = {};
+  int at_once = 1;
 };
 
 /// Loops over the parts and tiles of one pass; `finish_part` is written after each part.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "codegen/read_once.h"
 #include "compiler/staged_rows.h"
 
 namespace sinter {
@@ -313,10 +315,19 @@ void RowPasses::write_pass(int pass, bool loads_done) {
     if (has_columns) tile.held = held_place();
     write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
   };
-  TileTexts texts{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); }};
+  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+  const int along[] = {body_.reduced_axis()};
+  TileTexts texts{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); },
+                  .reads_once = reads_once(body_, needed, along)};
   if (!unroll && schedule_.unroll > 1) {
     texts.guarded = [&](const auto& inside, const TileLoop& loop) { in_tile(inside, loop); };
-    texts.ahead = LoadsAhead(writer_, passes_.needed[static_cast<std::size_t>(pass)]);
+    texts.ahead = LoadsAhead(writer_, needed);
+    // The first pass is what the schedule was made for: others have the same registers for loads.
+    const int words = texts.ahead.words();
+    if (pass == 0) words_ahead_ = words * schedule_.unroll;
+    if (words > 0)
+      texts.at_once = static_cast<int>(std::bit_floor(
+          static_cast<unsigned>(std::clamp(words_ahead_ / words, 1, schedule_.unroll))));
   }
   write_tile_loops(writer_, plan_, unroll, std::move(texts), finish_part);
   if (pass == 0 && !has_columns) await_cluster();

@@ -80,6 +80,7 @@ class RowPasses {
   TreePlan plan_;
   PassPlan passes_;
   std::vector<int> kept_of_rows_;
+  int words_ahead_ = 0;  ///< registers for what a pass loads at once
   /// Kept loads that are left in shared memory as well, with the pointer to their row there.
   std::vector<std::pair<int, std::string>> staged_;
 };

@@ -5,6 +5,7 @@
 
 #include "codegen/kernel_writer.h"
 #include "codegen/literal.h"
+#include "codegen/read_once.h"
 #include "ir/custom.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
@@ -250,7 +251,9 @@ void KernelWriter::write_kept_element(int value) {
 /// Vectors that may end early: where they do not, which is asked once for all of them, nothing
 /// stands between their loads.
 void KernelWriter::write_ending_loads(std::span<const int> loads, const std::string& count) {
-  if (loads.size() < 2) {
+  std::vector<bool> values(body.values.size());
+  for (const int load : loads) values[static_cast<std::size_t>(load)] = true;
+  if (loads.size() < 2 || !reads_once(body, values, {&vector_axis, 1})) {
     for (const int load : loads) write_vector_load(load, count, {});
     return;
   }

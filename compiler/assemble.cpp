@@ -403,8 +403,9 @@ class Assembler {
           {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
            .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
            .reason = in_words(pair, apart),
-           .bytes = apart.bytes(pair.whole ? groups_.home(pair.whole) : group_of(pair.producer),
-                                group_of(pair.consumer))});
+           // Of a whole, what the producer stores of it.
+           .bytes = apart.bytes(group_of(pair.producer),
+                                pair.whole ? groups_.home(pair.whole) : group_of(pair.consumer))});
   }
 
   int group_of(int kernel) const { return order_[static_cast<std::size_t>(kernel)]; }

@@ -137,6 +137,7 @@ namespace {
 /// every pass, the later times from the L2 cache, with a barrier of the grid in between.
 bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
                      const Target& target, const Facts& facts) {
+  if (blocks == 0) return false;
   constexpr double kLoadsOfKeeper = 32 << 10;  // bytes that a block has in flight, of a row …
   constexpr double kLoadsOfPart = 8 << 10;     // … and of a part
   double read = 0;

@@ -84,11 +84,15 @@ std::vector<Fuser::Merge> Fuser::merge_past_arrays() {
 }
 
 bool Fuser::merge_as(const std::vector<Merge>& merges) {
+  if (merges.empty()) return true;
   groups.find_chain();
   for (const Merge& merge : merges) {
+    if (!groups[merge.into].alive || !groups[merge.from].alive) return false;
     Groups::Between between = groups.between(merge.into, merge.from);
     if (between.detour != Groups::Detour::none) return false;
     groups.merge(merge.into, merge.from, std::move(between));
+    // What became of others since may have left it other results.
+    if (groups.arguments(merge.into) != merge.arrays) return false;
   }
   return true;
 }

@@ -55,12 +55,17 @@ std::vector<CompileResult> compile_all(VariantSource& from,
 std::string tuning_key(const TuneRequest& request, Tune effort) {
   std::string key = fmt::format("{} {}", static_cast<int>(effort), request.alignment);
   for (const Source& source : request.sources) {
-    key += fmt::format("\n{} {}", evaluate(source.grid, request.symbols),
-                       source.code.empty() ? source.text : source.code);
+    key += fmt::format("\n{} {} {} {}", evaluate(source.grid, request.symbols), source.shared_bytes,
+                       source.cluster, source.code.empty() ? source.text : source.code);
     for (const std::vector<Argument>* list : {&source.arguments, &source.table})
-      for (const Argument& argument : *list)
+      for (const Argument& argument : *list) {
         if (argument.kind == Argument::Kind::extent)
           key += fmt::format(" {}", evaluate(argument.extent, request.symbols));
+        if (argument.kind == Argument::Kind::buffer) {
+          const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
+          key += fmt::format(" {}", evaluate(buffer.elements, request.symbols));
+        }
+      }
   }
   return key;
 }
@@ -128,7 +133,7 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
     const std::uint64_t hash = llvm::xxh3_64bits(llvm::StringRef(code));
     Source source = emit(program, kernel, schedule, fmt::format("{}_{:016x}", name, hash));
     source.code = std::move(code);
-    if (std::ranges::count(emitted.sources, source.entry, &Source::entry)) continue;
+    if (std::ranges::count(emitted.sources, source.code, &Source::code)) continue;
     emitted.sources.push_back(std::move(source));
     emitted.schedules.push_back(schedule);
   }

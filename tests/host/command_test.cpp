@@ -78,10 +78,11 @@ TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
   }
   ASSERT_FALSE(json["boundaries"].empty());
   for (const Json& boundary : json["boundaries"]) {
-    EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason", "is_inside"}));
+    EXPECT_EQ(keys(boundary), (Keys{"producer", "consumer", "reason", "is_inside", "bytes"}));
     for (const char* end : {"producer", "consumer"})
       EXPECT_EQ(std::ranges::count(names, boundary[end].get<std::string>()), 1) << boundary;
     EXPECT_NE(boundary["reason"], "");
+    EXPECT_GT(boundary["bytes"].get<std::int64_t>(), 0) << boundary;
   }
 }
 

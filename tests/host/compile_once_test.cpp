@@ -108,20 +108,28 @@ TEST(CompileOnce, OfTwelveLayersInOneProgram) {
   EXPECT_EQ(device.compile_service->counters().compiles, compiles);
 }
 
-/// Twelve layers, each a program of its own.
+/// One layer, in which everything has a name that begins with `prefix`.
+Graph layer_called(const std::string& prefix) {
+  std::string text = R"(graph $layer($x: f32[$rows, 64], $w: f32[64], $gate: f32[$rows, 96]) {
+  $s = sum $x {axes = [0], keep = true}
+  $y = mul $x, $s
+  $z = rms_norm $y, $w
+  $g = silu $gate
+  return $z, $g
+})";
+  for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at))
+    text.replace(at, 1, prefix);
+  return parse(text);
+}
+
+/// Twelve layers, each a program of its own with names of its own.
 TEST(CompileOnce, OfTwelvePrograms) {
-  const Graph layer = parse(R"(graph layer(x: f32[rows, 64], w: f32[64], gate: f32[rows, 96]) {
-  s = sum x {axes = [0], keep = true}
-  y = mul x, s
-  z = rms_norm y, w
-  g = silu gate
-  return z, g
-})");
   DeviceState device(host::host_driver(), 0);
   std::vector<Executable> layers;
   for (int i = 0; i < 12; ++i) {
-    layers.push_back(compile(layer, Device(&device), kQuick));
-    layers.back().prepare({{"rows", 4096}});
+    const std::string prefix = "layer_" + std::to_string(i) + "_";
+    layers.push_back(compile(layer_called(prefix), Device(&device), kQuick));
+    layers.back().prepare({{prefix + "rows", 4096}});
   }
   std::set<std::string> kernels;
   for (const KernelReport& kernel : layers.front().report().kernels) kernels.insert(kernel.source);
