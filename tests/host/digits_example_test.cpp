@@ -30,7 +30,8 @@ TEST(DigitsExample, TrainsAndShowsWhatFusingAndReplayingSave) {
   ASSERT_EQ(result.exit_code, 0) << text;
   EXPECT_THAT(text, HasSubstr("device: host device, kernels planned for h200"));
   EXPECT_EQ(found(text, "([0-9]+ recorded ops -> [0-9]+ launch)"), "33 recorded ops -> 1 launch");
-  EXPECT_EQ(found(text, "bytes moved per step: ([0-9]+ fused)"), "183322 fused");
+  // The schedule that tuning finds to be fastest says how many blocks have parts of their own.
+  EXPECT_NE(found(text, "bytes moved per step: (183162|183322) fused"), "") << text;
   EXPECT_THAT(text, HasSubstr("extern \"C\" __global__ void __launch_bounds__"));
   EXPECT_THAT(text, HasSubstr("candidates, "));
   EXPECT_NE(found(text, "(step  500  loss 0\\.1[0-9]{3}  NaN: no)"), "");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/prelude_parts.h"
 #include "runtime/nvrtc.h"
@@ -33,12 +34,27 @@ std::vector<Emitted> emit_all(const Program& program, std::string_view prefix = 
   for (const Kernel& kernel : program.kernels)
     for (std::size_t i = 0; i < std::min(most, kernel.candidates.size()); ++i) {
       const std::string entry = fmt::format("{}{}_c{}", prefix, kernel.name, i);
-      result.push_back({.source = emit(program, kernel, kernel.candidates.list()[i], entry),
-                        .schedule = kernel.candidates.list()[i],
-                        .is_default = i == 0});
+      const Schedule& schedule = kernel.candidates.list()[i];
+      Source source = emit(program, kernel, schedule, entry);
+      source.code = anonymous_text(program, kernel, schedule);
+      result.push_back({.source = std::move(source), .schedule = schedule, .is_default = i == 0});
     }
   return result;
 }
+
+/// Kernels of different code.
+class DistinctKernels {
+ public:
+  void add(std::vector<Emitted> more) {
+    for (Emitted& kernel : more)
+      if (codes_.insert(kernel.source.code).second) kernels_.push_back(std::move(kernel));
+  }
+  const std::vector<Emitted>& list() const { return kernels_; }
+
+ private:
+  std::set<std::string> codes_;
+  std::vector<Emitted> kernels_;
+};
 
 NvrtcOutput compile_for(const std::vector<Emitted>& kernels, const std::string& arch) {
   std::vector<SourcePart> parts;
@@ -76,11 +92,10 @@ class Cubins : public testing::TestWithParam<std::string> {
 /// On one architecture all of them; on the others the two that come first.
 TEST_P(Cubins, CandidatesOfEveryGoldenKernelCompile) {
   const std::size_t most = GetParam() == "sm_90" ? SIZE_MAX : 2;
-  std::vector<Emitted> kernels;
+  DistinctKernels kernels;
   for (const auto& file : golden_graphs(kFolder))
-    for (Emitted& kernel : emit_all(plan_golden(file).program, "", most))
-      kernels.push_back(std::move(kernel));
-  expect_good_cubins(kernels, GetParam());
+    kernels.add(emit_all(plan_golden(file).program, "", most));
+  expect_good_cubins(kernels.list(), GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_75", "sm_80", "sm_90"));
@@ -94,23 +109,21 @@ class MoreCubins : public testing::TestWithParam<bool> {
 };
 
 TEST_P(MoreCubins, EveryKernelOfTheGraphsThatAreRun) {
-  std::vector<Emitted> kernels;
+  DistinctKernels kernels;
   for (const auto& file : golden_graphs(SINTER_SOURCE_DIR "/tests/golden/run"))
-    for (Emitted& kernel : emit_all(plan_golden(file, {.fuse = GetParam()}).program, "", 1))
-      kernels.push_back(std::move(kernel));
-  expect_good_cubins(kernels, "sm_90");
+    kernels.add(emit_all(plan_golden(file, {.fuse = GetParam()}).program, "", 1));
+  expect_good_cubins(kernels.list(), "sm_90");
 }
 
 TEST_P(MoreCubins, EveryKernelOfRandomGraphs) {
-  std::vector<Emitted> kernels;
+  DistinctKernels kernels;
   for (unsigned seed = 0; seed < 32; ++seed) {
     const RandomGraph random = random_graph(seed, /*ops=*/16);
     const Program program =
         plan(random.graph, *find_target("sm_90"), {.symbols = random.sizes}, {.fuse = GetParam()});
-    for (Emitted& kernel : emit_all(program, fmt::format("s{}_", seed), 1))
-      kernels.push_back(std::move(kernel));
+    kernels.add(emit_all(program, fmt::format("s{}_", seed), 1));
   }
-  expect_good_cubins(kernels, "sm_90");
+  expect_good_cubins(kernels.list(), "sm_90");
 }
 
 INSTANTIATE_TEST_SUITE_P(FusedAndUnfused, MoreCubins, testing::Bool());
