@@ -6,6 +6,7 @@
 #include "codegen/read_once.h"
 #include "codegen/same_bytes.h"
 #include "codegen/shapes.h"
+#include "compiler/cost.h"
 
 namespace sinter {
 
@@ -34,6 +35,16 @@ void declare_position(KernelWriter& writer, const std::string& first) {
     writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
   else
     writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
+}
+
+/// True if computing takes longer than the memory does: loads need not be under way sooner, and
+/// text is what takes compilers long.
+bool is_busy(const Body& body) {
+  constexpr int kMostInstructions = 64;  // per element of a result
+  int instructions = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
+  return instructions > kMostInstructions * static_cast<int>(body.stores.size());
 }
 
 }  // namespace
@@ -104,7 +115,7 @@ void write_pointwise(KernelWriter& writer) {
   };
   const std::string unroll = std::to_string(schedule.unroll);
   if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
-  if (!reads_once(body, all, axes))
+  if (is_busy(body) || !reads_once(body, all, axes))
     return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   // Of most threads all vectors exist: nothing is asked between their loads.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);

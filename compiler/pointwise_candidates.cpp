@@ -93,12 +93,14 @@ std::vector<Schedule> pointwise_candidates(const Body& body, const Target& targe
   const std::int64_t per_thread = target.bytes_in_flight / target.max_threads_per_sm;
   const std::int64_t streams = std::max(sinter::streams(body), 1);
   const std::int64_t loaded = streams * widest * sizes.largest;
-  // More than two only where every SM reads so much that it pays to compile them.
+  // More than two only where every SM reads so much that it pays to compile them, and computing
+  // does not take longer than that.
+  const std::int64_t most_for_loads = most / 4;
   const bool is_large =
       size * streams * sizes.largest >= 2 * std::int64_t{target.bytes_in_flight} * target.sm_count;
   int unroll = 1;
   while (unroll < (is_large ? kMostUnrolled : 2) && unroll * loaded < per_thread &&
-         2 * unroll * widest <= most)
+         2 * unroll * widest <= (unroll < 2 ? most : most_for_loads))
     unroll *= 2;
   const auto blocks = [&](int threads, int vector, int times) {
     return size / (std::int64_t{threads} * vector * times);
@@ -113,7 +115,7 @@ std::vector<Schedule> pointwise_candidates(const Body& body, const Target& targe
   const int most_at_once = std::max(best.unroll, 4);
   std::vector<Grid> grids;
   for (int times = best.unroll; times <= most_at_once; times *= 2) {
-    if (times > best.unroll && times * widest > most) break;
+    if (times > best.unroll && times * widest > most_for_loads) break;
     const std::int64_t registers =
         kPointwiseRegisters + times * widest * sizes.largest * (streams + 1) / 4;
     grids.push_back(
