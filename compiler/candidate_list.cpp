@@ -17,9 +17,7 @@ Sizes sizes_along(const Body& body, int axis) {
   Sizes sizes;
   const auto add = [&](const Index& at, DType dtype) {
     if (axis >= 0 && !depends_on(at, axis)) return;
-    sizes.smallest = std::min(sizes.smallest, size_of(dtype));
     sizes.largest = std::max(sizes.largest, size_of(dtype));
-    sizes.any = true;
   };
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load) add(value.at, value.dtype);

@@ -25,11 +25,9 @@ class CandidateList {
   std::vector<Schedule> list_;
 };
 
-/// The sizes of elements that move along an axis, in memory.
+/// The size of the largest elements that move along an axis, in memory.
 struct Sizes {
-  int smallest = 8;
   int largest = 1;
-  bool any = false;
 };
 Sizes sizes_along(const Body& body, int axis);
 /// Loads that are not broadcast.

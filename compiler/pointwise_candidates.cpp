@@ -81,7 +81,7 @@ std::vector<Schedule> pointwise_candidates(const Body& body, const Target& targe
   const std::int64_t most = most_written_out(body);
   while (limit > most) limit /= 2;
   int widest = useful_vector(body, axis, limit, facts);
-  // By single elements where rows have an odd length: all rows as one, if that is wider.
+  // Rows of an odd length would go by single elements: all rows as one, where that has vectors.
   int flat = widest > 1 || body.parallel_axes == 1
                  ? 1
                  : flat_vector(body, 16 / sizes.largest, size, facts);

@@ -10,7 +10,6 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t kSector = 32;
 constexpr int kWarp = 32;
 /// Warps that stand for all of a kernel.
 constexpr std::int64_t kMostSamples = 16;
@@ -25,13 +24,13 @@ class Request {
   void add(std::int64_t byte, std::int64_t bytes) {
     bytes_.push_back(byte);
     each_ = bytes;
-    for (std::int64_t at = byte / kSector; at * kSector < byte + bytes; ++at)
+    for (std::int64_t at = byte / kSectorBytes; at * kSectorBytes < byte + bytes; ++at)
       sectors_.push_back(at);
   }
   void count(Sectors& sectors, double times) {
     sectors.asked += times * static_cast<double>(distinct(sectors_));
     const std::int64_t all = distinct(bytes_) * each_;
-    sectors.fewest += times * static_cast<double>((all + kSector - 1) / kSector);
+    sectors.fewest += times * static_cast<double>((all + kSectorBytes - 1) / kSectorBytes);
   }
 
  private:
