@@ -396,6 +396,7 @@ class Assembler {
           add_pair({.producer = kernel_of(producer), .consumer = static_cast<int>(i)});
       }
     add_sibling_pairs();
+    bounded_ = {};
     // They are many and large, so they are counted before there is place for them.
     program_.boundaries.reserve(pairs_.size());
     for (const Pair& pair : pairs_)
