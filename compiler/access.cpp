@@ -245,6 +245,11 @@ int kept_bytes_per_element(const Body& body, const PassPlan& plan) {
   return most;
 }
 
+bool is_affine(const Index& at) {
+  return std::ranges::all_of(
+      at.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
+}
+
 std::int64_t divisor_of(Extent extent, const Facts& facts) {
   constexpr std::int64_t kMost = 16;
   if (extent.is_number()) return std::gcd(extent.number(), kMost);

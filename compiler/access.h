@@ -48,6 +48,8 @@ std::optional<Extent> step_along(const Index& at, int axis, int width, const Fac
 /// The widest power of two <= `limit` that a vector of consecutive elements along `axis` may have
 /// for its address `at` to be a multiple of it. 1 if the axis does not move the address by 1.
 int aligned_vector(const Index& at, int axis, int limit, const Facts& facts);
+/// True if `at` is a sum of multiples of axes and a constant.
+bool is_affine(const Index& at);
 /// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);
 

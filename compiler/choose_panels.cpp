@@ -5,6 +5,7 @@
 
 #include "compiler/column_pieces.h"
 #include "compiler/cost.h"
+#include "compiler/hardware.h"
 #include "compiler/local_panel_time.h"
 #include "compiler/local_panels.h"
 #include "compiler/panels.h"
@@ -12,25 +13,14 @@
 #include "compiler/tiles.h"
 #include "compiler/tree.h"
 #include "compiler/unit_walk.h"
+#include "ir/steps.h"
 
 namespace sinter {
 
 namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
-
-/// What a panel's copy is waited for, each round, before there is work again.
-constexpr double kFillSeconds = 1e-6;
 /// Threads of an SM for which there are registers enough, as kernels of several members have them.
 constexpr int kThreadsPerSm = 512;
-constexpr std::int64_t kSector = 32;
-/// What a thread has on its way of a panel: up to 8 vectors of 16 bytes, and none while it
-/// computes.
-constexpr double kBytesAhead = 96;
-/// Panels are worked on so many times as fast as they are copied from memory, roughly.
-constexpr double kTimesFaster = 4;
 /// What predictions are not told apart by, of the time that the kernel takes: barriers and waiting
 /// are assumptions, bytes are counted.
 constexpr double kAlike = 0.03;
@@ -151,7 +141,7 @@ class PanelChooser {
     return panels.has_units || channels == panels.channels ||
            std::ranges::all_of(panels.arrays, [&](const PanelArray& array) {
              return !array.has_neighbouring_channels() ||
-                    channels * size_of(array.access.dtype) % kSector == 0;
+                    channels * size_of(array.access.dtype) % kSectorBytes == 0;
            });
   }
 
@@ -257,11 +247,8 @@ class PanelChooser {
         std::min(kBytesAhead * width_of_copies(panels, channels) * joined_.threads,
                  static_cast<double>(panels.bytes_of_panel(channels)));
     const double ahead = of_block * blocks * busy;
-    // Half of the bytes in flight that memory needs reach three quarters of its bandwidth.
-    const double slower =
-        std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0) / 3;
     const double uneven = std::ceil(at_once / target_.sm_count) * target_.sm_count / at_once;
-    return slower * moved_ + bytes_of_waiting(panels, channels) +
+    return slower_by(target_, ahead) * moved_ + bytes_of_waiting(panels, channels) +
            (uneven - 1) * moved_ / kTimesFaster;
   }
 

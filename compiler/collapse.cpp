@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/access.h"
 #include "compiler/body.h"
 
 namespace sinter {
@@ -106,25 +107,20 @@ class Rewriter {
   std::size_t next_ = 0;
 };
 
-bool has_axes_alone(const Index& index) {
-  return std::ranges::all_of(
-      index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
-}
-
 /// True where nothing is to merge, and no address has anything but axes in it.
 bool is_collapsed(const Body& body) {
   if (body.parallel_axes > 1 || (body.parallel_axes == 1 && body.space.extent(0).is(1)))
     return false;
-  const auto have_axes_alone = [](std::span<const Condition> conditions) {
-    return std::ranges::all_of(conditions, has_axes_alone, &Condition::at);
+  const auto are_affine = [](std::span<const Condition> conditions) {
+    return std::ranges::all_of(conditions, is_affine, &Condition::at);
   };
   return body.indirect.empty() &&
          std::ranges::all_of(body.values,
                              [&](const Value& value) {
-                               return has_axes_alone(value.at) && have_axes_alone(value.conditions);
+                               return is_affine(value.at) && are_affine(value.conditions);
                              }) &&
          std::ranges::all_of(body.stores, [&](const BodyStore& store) {
-           return has_axes_alone(store.at) && have_axes_alone(store.conditions);
+           return is_affine(store.at) && are_affine(store.conditions);
          });
 }
 
@@ -212,8 +208,7 @@ bool is_place(const Body& body, const Index& at, std::int64_t width) {
     return false;
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis)
     if (!moves_on(body, at, axis)) return false;
-  return std::ranges::all_of(
-      at.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
+  return is_affine(at);
 }
 
 }  // namespace sinter

@@ -15,14 +15,6 @@
 
 namespace sinter {
 
-namespace {
-
-double bytes_of(Extent elements, DType dtype, const Facts& facts) {
-  return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
-}
-
-}  // namespace
-
 int loads_of(const PassPlan& plan, std::size_t value) {
   const bool is_kept = std::ranges::binary_search(plan.kept, static_cast<int>(value));
   int times = 0;

@@ -22,10 +22,6 @@ constexpr std::int64_t kResidentBytes = 128 * 1024;
 /// Shared memory that reductions take for themselves.
 constexpr std::int64_t kExchangeBytes = 16 * 1024;
 
-double bytes_of(Extent elements, DType dtype, const Facts& facts) {
-  return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
-}
-
 /// Of each value, how often it is computed per element of a body without a reduction: once for a
 /// whole vector of those along the last axis, where it is the same for all of them.
 std::vector<double> shares_of_vectors(const Body& body, const Facts& facts) {
@@ -114,6 +110,10 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   const std::vector<int> slots = kept_slots(body, plan).bytes;
   const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   return extent * bytes <= blocks * (target.shared_per_block_opt_in - kExchangeBytes);
+}
+
+double bytes_of(Extent elements, DType dtype, const Facts& facts) {
+  return static_cast<double>(evaluate(elements, facts.symbols)) * size_of(dtype);
 }
 
 int state_bytes(const Node& reduction) {

@@ -38,6 +38,7 @@ std::int64_t most_resident_bytes(const Target& target);
 /// taking one element in.
 int instructions_of(Op op);
 
+double bytes_of(Extent elements, DType dtype, const Facts& facts);
 /// Bytes of the state that a reduction adds elements to.
 int state_bytes(const Node& reduction);
 

@@ -14,12 +14,6 @@ namespace {
 constexpr double kBusyThreads = 512;
 /// Threads of an SM where nothing but registers limits them.
 constexpr double kMostThreads = 1536;
-/// What a thread has on its way of a panel, as choose_panels.cpp has it, and of other loads.
-constexpr double kBytesAhead = 96;
-/// Panels are worked on so many times as fast as memory moves them, roughly.
-constexpr double kTimesFaster = 4;
-/// What a block waits for at the start and at the end of a panel.
-constexpr double kFillSeconds = 1e-6;
 
 }  // namespace
 
@@ -33,9 +27,8 @@ LocalPanelTime::LocalPanelTime(const Program& program, std::span<const Kernel> m
         target.launch_seconds);
 }
 
-double LocalPanelTime::slower(double ahead) const {
-  // Half of the bytes in flight that memory needs reach three quarters of its bandwidth.
-  return std::max(static_cast<double>(target_.bytes_in_flight) / ahead - 1, 0.0) / 3;
+double slower_by(const Target& target, double ahead) {
+  return std::max(static_cast<double>(target.bytes_in_flight) / ahead - 1, 0.0) / 3;
 }
 
 LocalPanelTime::Loads LocalPanelTime::loads_of(const Panels& panels, std::size_t member) const {
@@ -76,7 +69,7 @@ double LocalPanelTime::lost(const Panels& panels, std::int64_t channels, int blo
   double lost = 0;
   if (copied > 0) {
     const double of_block = std::min(kBytesAhead * copy_width * joined_.threads, copied / all);
-    lost += slower(of_block * blocks_there) * copied / target_.bandwidth;
+    lost += slower_by(target_, of_block * blocks_there) * copied / target_.bandwidth;
   }
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (panels.members[i].part != PanelMember::Part::panels) continue;
@@ -86,8 +79,9 @@ double LocalPanelTime::lost(const Panels& panels, std::int64_t channels, int blo
     lost += computing_[i] * std::max(kBusyThreads / threads - 1, 0.0);
     const Loads loads = loads_of(panels, i);
     if (loads.ahead == 0) continue;
-    lost += (slower(loads.ahead * threads) - slower(loads.ahead * kMostThreads)) * loads.bytes /
-            target_.bandwidth;
+    lost += (slower_by(target_, loads.ahead * threads) -
+             slower_by(target_, loads.ahead * kMostThreads)) *
+            loads.bytes / target_.bandwidth;
   }
   const double turns = std::ceil(all / (double(target_.sm_count) * blocks));
   return lost + (turns - 1) * kFillSeconds / blocks;

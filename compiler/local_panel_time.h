@@ -11,6 +11,17 @@
 
 namespace sinter {
 
+/// What a thread has on its way of a panel, and of other loads: up to 8 vectors of 16 bytes, and
+/// none while it computes.
+inline constexpr double kBytesAhead = 96;
+/// Panels are worked on so many times as fast as memory moves them, roughly.
+inline constexpr double kTimesFaster = 4;
+/// What a panel's copy is waited for before there is work again.
+inline constexpr double kFillSeconds = 1e-6;
+/// How much longer than at full bandwidth memory takes where `ahead` bytes are on their way in each
+/// SM: 0 for no longer. Half of the bytes that it needs reach three quarters of its bandwidth.
+double slower_by(const Target& target, double ahead);
+
 class LocalPanelTime {
  public:
   LocalPanelTime(const Program& program, std::span<const Kernel> members,
@@ -27,8 +38,6 @@ class LocalPanelTime {
     double ahead = 0;  ///< of each thread, on its way at once
   };
   Loads loads_of(const Panels& panels, std::size_t member) const;
-  /// How much longer than at full bandwidth memory takes where so much is on its way in each SM.
-  double slower(double ahead) const;
 
   const Program& program_;
   std::span<const Kernel> members_;

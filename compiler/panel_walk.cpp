@@ -4,6 +4,7 @@
 
 #include "compiler/column_pieces.h"
 #include "compiler/tiles.h"
+#include "ir/steps.h"
 
 namespace sinter {
 
@@ -135,14 +136,14 @@ std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk,
 
 std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
                               std::int64_t channels) {
-  const auto cover = [](std::int64_t what, std::int64_t size) { return (what + size - 1) / size; };
   if (walk.unit_blocks > 0) return channels * walk.unit_blocks;
   if (walk.unit_work > 0)
-    return cover(channels * walk.unit_work, channels_per_block(kernel, schedule));
+    return steps_over(channels * walk.unit_work, channels_per_block(kernel, schedule));
   if (kernel.kind != KernelKind::pointwise)
-    return cover(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
-  if (schedule.tile == 0) return cover(channels * walk.rows, channels_per_block(kernel, schedule));
-  return cover(channels, schedule.tile) * cover(walk.rows, schedule.tile);
+    return steps_over(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
+  if (schedule.tile == 0)
+    return steps_over(channels * walk.rows, channels_per_block(kernel, schedule));
+  return steps_over(channels, schedule.tile) * steps_over(walk.rows, schedule.tile);
 }
 
 double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,

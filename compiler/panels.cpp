@@ -8,14 +8,11 @@
 #include <set>
 
 #include "compiler/parts.h"
+#include "ir/steps.h"
 
 namespace sinter {
 
 namespace {
-
-std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
 
 class PanelFinder {
  public:

@@ -4,6 +4,7 @@
 #include "compiler/body.h"
 #include "compiler/parts.h"
 #include "compiler/plan.h"
+#include "ir/steps.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
 
@@ -16,9 +17,7 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
 
 /// The kernels that touch a temporary, or parts of it.
 struct Tenancy {

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "compiler/access.h"
-#include "compiler/sectors.h"
+#include "compiler/hardware.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr int kWordBytes = 4;
 /// Of a block, so that an SM has place for three.
 constexpr std::int64_t kMostTileBytes = 64 << 10;
 

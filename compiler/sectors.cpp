@@ -10,7 +10,6 @@ namespace sinter {
 
 namespace {
 
-constexpr int kWarp = 32;
 /// Warps that stand for all of a kernel.
 constexpr std::int64_t kMostSamples = 16;
 

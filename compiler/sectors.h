@@ -3,12 +3,10 @@
 #pragma once
 
 #include "compiler/body.h"
+#include "compiler/hardware.h"
 #include "compiler/kernel.h"
 
 namespace sinter {
-
-/// What memory moves at once.
-inline constexpr int kSectorBytes = 32;
 
 /// Sectors that the warps of a kernel ask for, every load and store instruction by itself: as a
 /// profiler counts them, so that what the L1 cache still has is counted again.

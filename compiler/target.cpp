@@ -2,20 +2,19 @@
 
 #include <algorithm>
 
+#include "compiler/hardware.h"
+#include "ir/steps.h"
+
 namespace sinter {
 
 namespace {
 
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
-constexpr int kWarp = 32;
 constexpr int kMaxThreadsPerBlock = 1024;
 /// Each SM has four parts with a quarter of its registers each.
 constexpr int kParts = 4;
 constexpr int kRegisterGranularity = 256;  ///< of one warp
-
-/// Blocks of a cluster that any GPU with clusters can run (CUDA C++ Programming Guide).
-constexpr int kPortableCluster = 8;
 
 /// A device copy in one CUDA Graph node, beside its bytes (PERFORMANCE: `gpu-small-kernels`, H200).
 constexpr double kLaunch = 1.3e-6;
@@ -73,10 +72,6 @@ constexpr Target kTargets[] = {
      .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
 };
 // clang-format on
-
-std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
 
 /// Warps whose registers fit one SM; 0 if not even one block's do.
 int warps_by_registers(const Target& target, int warps_per_block, int registers) {

@@ -4,21 +4,18 @@
 #include <map>
 
 #include "compiler/access.h"
+#include "compiler/hardware.h"
 #include "compiler/touched.h"
 
 namespace sinter {
 
 namespace {
 
-constexpr int kWordBytes = 4;
-constexpr int kWarp = 32;
-/// Bytes beside one another along the axis of a tile that make it worth the while: a sector.
-constexpr int kRunBytes = 32;
-
 /// True if `at` moves along `axis` by one element, at least within runs of a sector, and along the
 /// last axis by more.
 bool lies_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
-  const int run = std::min(kRunBytes / size_of(access.dtype), 16);
+  // So many beside one another make a tile worth the while.
+  const int run = std::min(kSectorBytes / size_of(access.dtype), 16);
   const std::optional<Extent> own = step_along(access.at, axis, run, facts);
   if (!own || !own->is(1)) return false;
   const int last = body.parallel_axes - 1;

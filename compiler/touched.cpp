@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/access.h"
+
 namespace sinter {
 
 namespace {
-
-bool is_affine(const Index& index) {
-  return std::ranges::all_of(
-      index.terms, [](const IndexTerm& term) { return term.atom->kind == IndexAtom::Kind::axis; });
-}
 
 /// The larger of two; nullopt where neither is for certain.
 std::optional<Extent> larger(Extent a, Extent b) {

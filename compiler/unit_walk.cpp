@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "compiler/column_pieces.h"
+#include "compiler/hardware.h"
 #include "compiler/tiles.h"
+#include "ir/steps.h"
 
 namespace sinter {
 
@@ -122,8 +124,6 @@ bool has_numbers(const Body& body) {
   return true;
 }
 
-std::int64_t cover(std::int64_t what, std::int64_t size) { return (what + size - 1) / size; }
-
 }  // namespace
 
 std::vector<std::int64_t> numbers_of_units(std::span<const Body> bodies) {
@@ -161,9 +161,8 @@ UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedul
   if (axis == body.parallel_axes || body.parallel_size().is(0)) return {};
   strips.strip = body.parallel_size().number() / (units * strips.outer);
   // What is stored must still come in whole sectors, and vectors must not go beyond a strip.
-  constexpr std::int64_t kSector = 32;
   const bool is_wide = std::ranges::all_of(body.stores, [&](const BodyStore& store) {
-    return store.varies || strips.strip * size_of(store.node->dtype) % kSector == 0;
+    return store.varies || strips.strip * size_of(store.node->dtype) % kSectorBytes == 0;
   });
   const bool has_vectors = has_rows || strips.strip % schedule.vector == 0;
   return is_wide && has_vectors ? strips : UnitStrips{};
@@ -186,7 +185,7 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
       if (!has_blocks_apart(kernel, body, schedule) || last < 0 || !others_are_units(last))
         return std::nullopt;
       const std::int64_t columns = body.space.extent(last).number();
-      walk.unit_blocks = walk.unit_work / columns * cover(columns, columns_of(schedule));
+      walk.unit_blocks = walk.unit_work / columns * steps_over(columns, columns_of(schedule));
       break;
     }
     case KernelKind::row_reduce:
@@ -198,8 +197,8 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
       if (tiled < 0 || !others_are_units(std::min(tiled, last))) return std::nullopt;
       const std::int64_t rows = body.space.extent(tiled).number();
       const std::int64_t columns = body.space.extent(last).number();
-      walk.unit_blocks = walk.unit_work / (rows * columns) * cover(rows, schedule.tile) *
-                         cover(columns, schedule.tile);
+      walk.unit_blocks = walk.unit_work / (rows * columns) * steps_over(rows, schedule.tile) *
+                         steps_over(columns, schedule.tile);
       break;
     }
     default: return std::nullopt;

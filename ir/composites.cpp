@@ -1,4 +1,6 @@
 // Composites: functions written in ops. Gradient and fusion come free.
+#include <numbers>
+
 #include "ir/composite.h"
 #include "ir/widening.h"
 
@@ -52,7 +54,7 @@ Tensor trigamma(Operand x) {
   // Below 1/2 by reflection: trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2. From there up to 6
   // and more by recurrence, trigamma(x) = trigamma(x + 1) + 1 / x^2, and then the asymptotic series
   // (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12).
-  constexpr double kPi = 3.141592653589793;
+  constexpr double kPi = std::numbers::pi;
   const Widening to("trigamma", {&x});
   const Operand wide = to.wide(x);
   const Tensor is_low = lt(wide, 0.5);

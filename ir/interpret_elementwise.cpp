@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 
 namespace sinter {
 
@@ -45,7 +46,7 @@ bool holds_one_of(const Arguments& x, long double first, long double apart) {
 
 /// True if the formula jumps or is infinite somewhere inside the box, where no corner shows it.
 bool has_pole(Op op, const Arguments& x) {
-  constexpr long double kPi = 3.14159265358979323846264338327950288L;
+  constexpr long double kPi = std::numbers::pi_v<long double>;
   switch (op) {
     case Op::div: return x.bounds[1] > 0 && may_be_zero(x, 1);
     case Op::pow: return x.bounds[0] > 0 && may_be_zero(x, 0) && x.values[1] - x.bounds[1] <= 0;

@@ -3,11 +3,12 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numbers>
 
 namespace sinter {
 namespace {
 
-constexpr long double kPi = 3.14159265358979323846264L;
+constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr long double kHalfRootOfPi = 0.886226925452758013649084L;
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();

@@ -1,5 +1,6 @@
 #include "runtime/cubin_info.h"
 
+#include "runtime/machine_code.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ namespace {
 constexpr unsigned char kWordsFormat = 4;
 constexpr unsigned char kFrameSize = 0x11;
 constexpr unsigned char kRegisterCount = 0x2f;
-constexpr std::int64_t kInstructionBytes = 16;  // from sm_70 on
 
 /// Bounds-checked reading of the file.
 class Elf {
@@ -132,7 +132,7 @@ std::vector<KernelResources> read_resources(std::span<const std::byte> cubin,
     if (const std::string name = elf.name(section); name.starts_with(kCode))
       kernels.push_back(
           {.entry = name.substr(kCode.size()),
-           .instructions = static_cast<std::int64_t>(section.sh_size) / kInstructionBytes,
+           .instructions = static_cast<std::int64_t>(section.sh_size / kInstructionBytes),
            .loads_in_flight = most_loads_in_flight(elf.bytes(section)),
            .loads_before_wait = loads_before_wait(elf.bytes(section))});
   read_info(elf, kernels);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "runtime/ptx_info.h"
 
@@ -18,6 +21,10 @@ std::string_view line_at(std::string_view text, int number) {
   for (; number > 1; --number) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
+std::string line_of(const PtxAccess& access, std::string_view ptx) {
+  return fmt::format("line {} of the PTX: {}", access.line, line_at(ptx, access.line));
 }
 
 /// The loads, or the stores, of an array, and what is wrong with them.
@@ -46,18 +53,14 @@ class Accesses {
       return fmt::format("no {}, where {} bytes at once were predicted", what_, predicted.widest);
     if (widest() < predicted.widest)
       return fmt::format("no {} of more than {} bytes, where {} at once were predicted; {}", what_,
-                         widest(), predicted.widest, line_of(*widest_));
+                         widest(), predicted.widest, line_of(*widest_, ptx_));
     if (narrowest() < predicted.narrowest)
       return fmt::format("a {} of {} bytes, where at least {} at once were predicted; {}", what_,
-                         narrowest(), predicted.narrowest, line_of(*narrowest_));
+                         narrowest(), predicted.narrowest, line_of(*narrowest_, ptx_));
     return {};
   }
 
  private:
-  std::string line_of(const PtxAccess& access) const {
-    return fmt::format("line {} of the PTX: {}", access.line, line_at(ptx_, access.line));
-  }
-
   std::span<const PtxAccess> all_;
   std::string_view ptx_;
   std::string_view what_;
@@ -75,25 +78,41 @@ class ArrayProof {
         ptx_(ptx),
         accesses_(read_accesses(ptx, source.entry)) {}
 
-  std::vector<AccessReport> arrays() const {
+  std::vector<AccessReport> arrays() {
     std::vector<AccessReport> result;
-    for (std::size_t i = 0; i < source_.arguments.size(); ++i)
-      if (source_.arguments[i].kind == Argument::Kind::buffer)
-        result.push_back(array(source_.arguments[i], static_cast<int>(i), -1, 1));
+    for (std::size_t i = 0; i < source_.arguments.size(); ++i) {
+      const auto parameter = static_cast<int>(i);
+      switch (source_.arguments[i].kind) {
+        case Argument::Kind::buffer:
+          result.push_back(array(source_.arguments[i], parameter, -1, 1));
+          break;
+        case Argument::Kind::workspace:
+        case Argument::Kind::tickets:
+        case Argument::Kind::table: known_.insert({parameter, -1}); break;
+        case Argument::Kind::scalar:
+        case Argument::Kind::extent: break;  // no addresses
+      }
+    }
     const auto table = std::ranges::find(source_.arguments, Argument::Kind::table, &Argument::kind);
     const auto parameter = static_cast<int>(table - source_.arguments.begin());
     // The instruction has the place in the first row; that of the row is found as it runs.
     for (const TableList& list : source_.lists)
-      for (std::size_t at = list.begin; at < list.begin + list.columns; ++at)
-        if (source_.table[at].kind == Argument::Kind::buffer)
-          result.push_back(
-              array(source_.table[at], parameter, static_cast<int>(8 * at), list.rows));
+      for (std::size_t at = list.begin; at < list.begin + list.columns; ++at) {
+        const Argument& argument = source_.table[at];
+        const auto place = static_cast<int>(8 * at);
+        if (argument.kind == Argument::Kind::buffer)
+          result.push_back(array(argument, parameter, place, list.rows));
+        else if (argument.kind == Argument::Kind::workspace ||
+                 argument.kind == Argument::Kind::tickets)
+          known_.insert({parameter, place});
+      }
+    if (const auto unknown = of_no_array()) result.push_back(*unknown);
     return result;
   }
 
  private:
-  AccessReport array(const Argument& argument, int parameter, int loaded_at,
-                     std::size_t count) const {
+  AccessReport array(const Argument& argument, int parameter, int loaded_at, std::size_t count) {
+    known_.insert({parameter, loaded_at});
     Accesses loads(accesses_, ptx_, false);
     Accesses stores(accesses_, ptx_, true);
     loads.find(parameter, loaded_at);
@@ -114,10 +133,35 @@ class ArrayProof {
     return report;
   }
 
+  /// Accesses of whose memory nothing is known, so that nothing is proved of any array.
+  std::optional<AccessReport> of_no_array() const {
+    AccessReport report{.array = "an unknown array"};
+    for (const PtxAccess& access : accesses_) {
+      if (known_.contains({access.parameter, access.loaded_at})) continue;
+      int& widest = access.is_store ? report.store_bytes : report.load_bytes;
+      int& narrowest = access.is_store ? report.narrowest_store_bytes : report.narrowest_load_bytes;
+      narrowest = widest == 0 ? access.bytes : std::min(narrowest, access.bytes);
+      widest = std::max(widest, access.bytes);
+      if (report.problem.empty()) report.problem = why_unknown(access);
+    }
+    return report.problem.empty() ? std::nullopt : std::optional(std::move(report));
+  }
+
+  std::string why_unknown(const PtxAccess& access) const {
+    const std::string line = line_of(access, ptx_);
+    if (!access.callee.empty())
+      return fmt::format("a call of {}, whose accesses are not in the PTX; {}", access.callee,
+                         line);
+    return fmt::format("a {} of {} bytes whose array was not found; {}",
+                       access.is_store ? "store" : "load", access.bytes, line);
+  }
+
   const Program& program_;
   const Source& source_;
   std::string_view ptx_;
   std::vector<PtxAccess> accesses_;
+  /// Of what is accounted for: a parameter, and where an address in a table lies or -1.
+  std::set<std::pair<int, int>> known_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/hardware.h"
 #include "ir/extent.h"
 #include "sinter/error.h"
 
@@ -38,10 +39,7 @@ std::int64_t launched_blocks(const Source& source, std::int64_t resident,
   return resident > 0 ? std::min(blocks, resident) : blocks;
 }
 
-bool has_large_cluster(const Source& source) {
-  constexpr int kPortable = 8;
-  return source.cluster > kPortable;
-}
+bool has_large_cluster(const Source& source) { return source.cluster > kPortableCluster; }
 
 std::string why_no_cluster(const DeviceState& device, const Source& source, CUfunction function) {
   if (!has_large_cluster(source)) return {};

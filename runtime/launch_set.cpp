@@ -9,6 +9,7 @@
 
 #include "compiler/parts.h"
 #include "ir/extent.h"
+#include "ir/steps.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -17,9 +18,7 @@ namespace {
 
 constexpr std::int64_t kArenaAlignment = 256;
 
-std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
+std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kArenaAlignment); }
 
 /// The slot that `argument` takes its value from; -1 for none.
 int slot_of(const Argument& argument, const Program& program, const Interface& interface) {
@@ -35,18 +34,18 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
 ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symbols) {
   MemoryPlan plan = plan_memory(variant.program, symbols);
   ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
-                       .arena_bytes = round_up(plan.arena_bytes)};
+                       .arena_bytes = aligned(plan.arena_bytes)};
   // Kernels without an edge between them may run at once: no two share a workspace.
   for (const VariantKernel& kernel : variant.kernels) {
     const std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
     const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
     layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
-    layout.arena_bytes += round_up(bytes);
+    layout.arena_bytes += aligned(bytes);
     layout.tickets += tickets;
     const auto table_bytes = static_cast<std::int64_t>(kernel.source.table.size() * 8);
     layout.table_offsets.push_back(table_bytes > 0 ? layout.table_bytes : -1);
-    layout.table_bytes += round_up(table_bytes);
+    layout.table_bytes += aligned(table_bytes);
   }
   return layout;
 }

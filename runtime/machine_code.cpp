@@ -7,7 +7,6 @@
 namespace sinter {
 namespace {
 
-constexpr std::size_t kInstructionBytes = 16;
 constexpr unsigned kCounters = 6;  // 7 names none
 
 /// One instruction as two words, and its fields.

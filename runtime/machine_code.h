@@ -7,6 +7,9 @@
 
 namespace sinter {
 
+/// From sm_70 on.
+inline constexpr std::size_t kInstructionBytes = 16;
+
 struct LoadsInFlight {
   int loads = 0;
   std::int64_t bytes = 0;  ///< of one thread

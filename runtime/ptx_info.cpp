@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,17 @@ Words words_of(std::string_view line) {
     words.push_back(line.substr(begin, end - begin));
     line.remove_prefix(end);
   }
+}
+
+/// `st.global.b32 [%rd1+8], %r1;` → `%rd1+8`.
+std::string_view address_in(std::string_view line) {
+  const std::size_t begin = std::min(line.find('[') + 1, line.size());
+  return line.substr(begin, line.find(']', begin) - begin);
+}
+
+/// True for what is neither a register nor a number: the name of a variable of the program.
+bool is_name(std::string_view operand) {
+  return std::isalpha(static_cast<unsigned char>(operand[0])) != 0 || operand[0] == '_';
 }
 
 /// `ld.global.v4.b32` is of `ld`.
@@ -58,14 +70,18 @@ int bytes_of(std::string_view opcode) {
 
 /// What an address is made of: a parameter, or what was loaded from where that points to.
 struct Origin {
-  int parameter = -1;  ///< -1: unknown
-  int loaded_at = -1;  ///< as in PtxAccess
+  int parameter = -1;   ///< -1: unknown
+  int loaded_at = -1;   ///< as in PtxAccess
+  bool is_own = false;  ///< not given to the kernel: of a block, of a thread, a table of constants
+
+  bool is_known() const { return parameter >= 0 || is_own; }
 };
+
+constexpr Origin kOwn = {.is_own = true};
 
 /// An access, or a call of a function that has more of them.
 struct Step {
   PtxAccess access;
-  std::string_view callee = {};        ///< empty: an access
   std::vector<Origin> arguments = {};  ///< of the call, in terms of the caller's parameters
 };
 
@@ -82,16 +98,17 @@ class Reader {
     if (!is_inside_ && !words.empty() && words.front() == ".param")
       parameters_.push_back(words.back());
     if (!is_inside_) return true;
+    if (!words.empty() && words.front().starts_with('@')) words.erase(words.begin());
     if (is_in_call_ || (!words.empty() && is_opcode(words.front(), "call"))) {
       take_call(words, line);
       return true;
     }
-    if (!words.empty() && words.front().starts_with('@')) words.erase(words.begin());
-    if (words.size() > 1) follow(words);
+    if (words.size() > 1) follow(words, line);
     return true;
   }
 
-  /// Behind the function: its steps, if it has a body.
+  /// Behind the function: whether it has a body, and its steps then.
+  bool has_body() const { return is_inside_; }
   std::vector<Step> steps() { return std::move(steps_); }
 
  private:
@@ -101,7 +118,7 @@ class Reader {
       if (!is_opcode(word, "call") && !word.starts_with("retval")) call_.push_back(word);
     is_in_call_ = line.find(';') == line.npos;
     if (is_in_call_ || call_.empty()) return;
-    Step step{.access = {.line = line_}, .callee = call_[0]};
+    Step step{.access = {.line = line_, .callee = std::string(call_[0])}};
     for (std::size_t i = 1; i < call_.size(); ++i) {
       const auto at = arguments_.find(call_[i]);
       step.arguments.push_back(at == arguments_.end() ? Origin{} : at->second);
@@ -110,7 +127,7 @@ class Reader {
     call_.clear();
   }
 
-  void follow(const Words& words) {
+  void follow(const Words& words, std::string_view line) {
     const std::string_view opcode = words[0];
     const bool is_load = is_opcode(opcode, "ld");
     const bool is_store = is_opcode(opcode, "st");
@@ -118,13 +135,19 @@ class Reader {
       const auto at = std::ranges::find(parameters_, words[2]);
       if (at != parameters_.end())
         values_[words[1]] = {.parameter = static_cast<int>(at - parameters_.begin())};
+    } else if (is_opcode(opcode, "mapa") || (is_opcode(opcode, "cvta") && !is_global(opcode))) {
+      pointers_[words[1]] = kOwn;  // of another block of the cluster, of this one or a thread
+    } else if (is_opcode(opcode, "mov") && is_wide(opcode) && is_name(words.back())) {
+      pointers_[words[1]] = kOwn;
     } else if (is_opcode(opcode, "cvta")) {
       if (const auto at = values_.find(words[2]); at != values_.end())
         pointers_[words[1]] = at->second;
     } else if (is_store && opcode.find(".param") != opcode.npos) {
-      arguments_[words[1]] = origin_among(words);  // of the next call
+      arguments_[words[1]] = origin_among(words, 1);  // of the next call
     } else if ((is_load || is_store) && is_global(opcode)) {
-      const Origin origin = origin_among(words);
+      const Words address = words_of(address_in(line));
+      const Origin origin = origin_among(address, 0);
+      if (origin.is_own || (!address.empty() && is_name(address[0]))) return;
       steps_.push_back({.access = {.line = line_,
                                    .bytes = bytes_of(opcode),
                                    .parameter = origin.parameter,
@@ -136,7 +159,7 @@ class Reader {
     } else if (!is_load && !is_store && !pointers_.contains(words[1])) {
       // Addresses are made of pointers by whatever arithmetic; what a loop carries was copied
       // first.
-      if (const Origin pointer = among(pointers_, words, 2); pointer.parameter >= 0)
+      if (const Origin pointer = among(pointers_, words, 2); pointer.is_known())
         pointers_[words[1]] = pointer;
       // Loads with a cache operator take addresses as they are, without a conversion.
       else if (const Origin wide = among(values_, words, 2); wide.parameter >= 0 && is_wide(opcode))
@@ -157,9 +180,9 @@ class Reader {
     return opcode.ends_with("64") && !is_opcode(opcode, "cvt");
   }
 
-  Origin origin_among(const Words& words) const {
-    const Origin pointer = among(pointers_, words, 1);
-    return pointer.parameter >= 0 ? pointer : among(values_, words, 1);
+  Origin origin_among(const Words& words, std::size_t first) const {
+    const Origin pointer = among(pointers_, words, first);
+    return pointer.is_known() ? pointer : among(values_, words, first);
   }
 
   static Origin among(const std::unordered_map<std::string_view, Origin>& known, const Words& words,
@@ -203,7 +226,7 @@ Functions read_functions(std::string_view ptx) {
       name = words.back();
       reader = {};
     } else if (!reader.take(line, number)) {
-      functions[name] = reader.steps();  // behind a declaration comes the definition
+      if (reader.has_body()) functions[name] = reader.steps();
       name = {};
     }
   }
@@ -223,16 +246,20 @@ void append(std::vector<PtxAccess>& accesses, const Functions& functions,
     return {.parameter = outer.loaded_at < 0 ? outer.parameter : -1, .loaded_at = origin.loaded_at};
   };
   for (const Step& step : function) {
-    if (step.callee.empty()) {
+    if (step.access.callee.empty()) {
       const Origin origin =
           of_kernel({.parameter = step.access.parameter, .loaded_at = step.access.loaded_at});
+      if (origin.is_own) continue;
       accesses.push_back(step.access);
       accesses.back().parameter = origin.parameter;
       accesses.back().loaded_at = origin.parameter < 0 ? -1 : origin.loaded_at;
       continue;
     }
-    const auto callee = functions.find(step.callee);
-    if (callee == functions.end()) continue;
+    const auto callee = functions.find(step.access.callee);
+    if (callee == functions.end()) {
+      accesses.push_back(step.access);
+      continue;
+    }
     std::vector<Origin> arguments;
     for (const Origin& argument : step.arguments) arguments.push_back(of_kernel(argument));
     append(accesses, functions, callee->second, &arguments);

@@ -9,6 +9,7 @@
 #include "ir/extent.h"
 #include "ir/node.h"
 #include "ir/rounding.h"
+#include "ir/steps.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -18,9 +19,7 @@ namespace {
 constexpr std::int64_t kPartAlignment = 256;
 constexpr std::int64_t kPatternBytes = 1 << 20;
 
-std::int64_t round_up(std::int64_t bytes) {
-  return (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
-}
+std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kPartAlignment); }
 
 /// The range of the numbers in a buffer: as recorded for an input, else small numbers.
 struct NumberRange {
@@ -69,12 +68,12 @@ bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::si
 }  // namespace
 
 std::int64_t TuningData::bytes_per_set(const Request& request) {
-  std::int64_t bytes = round_up(request.workspace_bytes) +
-                       round_up(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+  std::int64_t bytes = aligned(request.workspace_bytes) +
+                       aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
   for (const int number : buffers_of(request.source)) {
     const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
     // One unit more, for pointers that are less aligned on purpose.
-    bytes += round_up(bytes_of(buffer, request.symbols)) + kPartAlignment;
+    bytes += aligned(bytes_of(buffer, request.symbols)) + kPartAlignment;
   }
   return bytes;
 }
@@ -91,12 +90,12 @@ void TuningData::lay_out(const Request& request) {
                       .offset = set_bytes_ + misalignment,
                       .bytes = bytes_of(buffer, symbols_),
                       .is_written = written.contains(number)});
-    set_bytes_ += round_up(parts_.back().bytes) + kPartAlignment;
+    set_bytes_ += aligned(parts_.back().bytes) + kPartAlignment;
   }
   workspace_offset_ = set_bytes_;
-  set_bytes_ += round_up(request.workspace_bytes);
+  set_bytes_ += aligned(request.workspace_bytes);
   ticket_offset_ = set_bytes_;
-  set_bytes_ += round_up(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+  set_bytes_ += aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
 }
 
 TuningData::TuningData(DeviceState& device, const Request& request, int sets, CUstream stream)

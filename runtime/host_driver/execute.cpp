@@ -1,5 +1,6 @@
 #include "runtime/host_driver/execute.h"
 
+#include "ir/steps.h"
 #include "runtime/host_driver/cluster_rendezvous.h"
 #include "runtime/host_driver/count.h"
 #include "runtime/host_driver/fault_signal.h"
@@ -153,8 +154,7 @@ std::vector<void*> point_to(const KernelLaunch& launch) {
   for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
     // Kernels take parameters by value: they read what is here and never write it.
     pointers.push_back(const_cast<std::byte*>(launch.parameters.data()) + offset);
-    offset += (launch.kernel->parameter_bytes[i] + kParameterAlignment - 1) / kParameterAlignment *
-              kParameterAlignment;
+    offset += round_up<std::size_t>(launch.kernel->parameter_bytes[i], kParameterAlignment);
   }
   return pointers;
 }
@@ -166,8 +166,7 @@ std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, voi
   for (unsigned i = 0; i < kernel.parameter_count; ++i) {
     const std::size_t offset = packed.size();
     const std::size_t bytes = kernel.parameter_bytes[i];
-    packed.resize(offset +
-                  (bytes + kParameterAlignment - 1) / kParameterAlignment * kParameterAlignment);
+    packed.resize(offset + round_up(bytes, kParameterAlignment));
     std::memcpy(packed.data() + offset, parameters[i], bytes);
   }
   return packed;

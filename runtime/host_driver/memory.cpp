@@ -1,5 +1,7 @@
 #include "runtime/host_driver/memory.h"
 
+#include "ir/steps.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -49,8 +51,6 @@ Table& table() {
   static auto* const table = new Table;  // outlives every static object that frees memory
   return *table;
 }
-
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 std::byte* first_byte(const Mapping& mapping) { return mapping.pages + kGuardBytes; }
 std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * kGuardBytes; }

@@ -1,6 +1,8 @@
 // The dynamic shared memory of a block on the host device.
 #pragma once
 
+#include "ir/steps.h"
+
 #include <cstddef>
 
 #include <sys/mman.h>
@@ -21,7 +23,7 @@ class SharedMemory {
   }
   unsigned char* part(std::size_t bytes) const {
     if (!end_) return nullptr;
-    return end_ - (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    return end_ - round_up(bytes, kSharedAlignment);
   }
 
  private:

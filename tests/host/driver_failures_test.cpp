@@ -3,10 +3,12 @@
 #include "runtime/host_driver/host_driver.h"
 #include "sinter/sinter.h"
 
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,15 +80,40 @@ std::vector<float> live(bool is_new) {
   return result;
 }
 
-class DriverCalls : public testing::TestWithParam<const char*> {
+/// True for calls that are made only as a program is compiled and tuned.
+bool is_of_compiling(const std::string& call) {
+  return call.starts_with("cuModule") || call.starts_with("cuMemset") ||
+         call.starts_with("cuMemcpyDtoD");
+}
+
+using Calls = std::vector<std::string>;
+
+/// Calls that fail one after the other in one process: starting it takes longer than most take.
+std::vector<Calls> groups_of_calls() {
+  std::vector<Calls> groups;
+  for (const bool is_compiling : {true, false}) {
+    const std::size_t most = is_compiling ? 2 : 10;
+    groups.emplace_back();
+    for (const char* const call : kSymbols) {
+      if (is_of_compiling(call) != is_compiling) continue;
+      if (groups.back().size() == most) groups.emplace_back();
+      groups.back().emplace_back(call);
+    }
+  }
+  return groups;
+}
+
+/// The parameter is the number of a group.
+class DriverCalls : public testing::TestWithParam<std::size_t> {
  protected:
   void TearDown() override { host::clear_faults(); }
+
+  static void make_fail(const std::string& call);
 };
 
-TEST_P(DriverCalls, FailWithCallCodeAndContext) {
-  const std::string call = GetParam();
-  const bool is_new = call.starts_with("cuModule") || call.starts_with("cuMemset") ||
-                      call.starts_with("cuMemcpyDtoD");  // compiling and tuning
+void DriverCalls::make_fail(const std::string& call) {
+  SCOPED_TRACE(call);
+  const bool is_new = is_of_compiling(call);
   live(is_new);  // what is made once for the whole process is there
   host::reset_counters();
   live(is_new);
@@ -109,6 +136,18 @@ TEST_P(DriverCalls, FailWithCallCodeAndContext) {
     }
     EXPECT_THAT(live(is_new), ElementsAre(kRows, 3)) << "after call " << n;
   }
+}
+
+TEST_P(DriverCalls, FailWithCallCodeAndContext) {
+  const Calls group = groups_of_calls()[GetParam()];
+  for (const std::string& call : group) make_fail(call);
+}
+
+/// The groups are all there is.
+TEST(DriverFailures, HaveEveryCallOnce) {
+  std::multiset<std::string> calls;
+  for (const Calls& group : groups_of_calls()) calls.insert(group.begin(), group.end());
+  EXPECT_EQ(calls, (std::multiset<std::string>(std::begin(kSymbols), std::end(kSymbols))));
 }
 
 TEST(DriverFailures, ReachWhatAProgramCalls) {
@@ -150,8 +189,12 @@ TEST(DriverFailures, ReachWhatAProgramCalls) {
                                     "cuGraphLaunch"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Symbols, DriverCalls, testing::ValuesIn(kSymbols),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Symbols, DriverCalls,
+                         testing::Range<std::size_t>(0, groups_of_calls().size()),
+                         [](const auto& test) {
+                           const Calls group = groups_of_calls()[test.param];
+                           return fmt::format("{}_and_{}_more", group.front(), group.size() - 1);
+                         });
 
 }  // namespace
 }  // namespace sinter

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "ir/bind.h"
 #include "ir/check.h"
@@ -11,6 +10,7 @@
 #include "ir/random_inputs.h"
 #include "runtime/host_driver/host_driver.h"
 #include "tests/support/compile_together.h"
+#include "tests/support/counted.h"
 #include "tests/support/run.h"
 
 namespace sinter::test {
@@ -140,60 +140,12 @@ class Checker {
     if (launches != run.launches)
       fail(fmt::format("{}: {} launches predicted but {} counted", what, launches, run.launches),
            run.report);
-    if (!as_predicted(run.report))
+    const std::vector<host::Launch> counted = host::counters().launches;
+    if (!as_predicted(run.report, counted))
       fail(fmt::format("{}: {} bytes read and {} written predicted but {} and {} counted", what,
                        read, written, run.bytes_read, run.bytes_written) +
-               per_launch(run.report),
+               per_launch(run.report, counted),
            run.report);
-  }
-
-  /// What one launch moves.
-  struct Moved {
-    std::uint64_t written = 0;
-    std::uint64_t read = 0;
-    bool writes_are_bounds = false;
-    bool bytes_are_bounds = false;
-    friend auto operator<=>(const Moved&, const Moved&) = default;
-  };
-
-  /// Names end in what tells the code of kernels; it may have been compiled under another name.
-  static std::string code_of(const std::string& name) { return name.substr(name.rfind('_') + 1); }
-
-  /// Launch by launch: those that run the same code may be of different sizes.
-  static bool as_predicted(const Report& report) {
-    std::map<std::string, std::vector<Moved>> predicted;
-    std::map<std::string, std::vector<Moved>> counted;
-    for (const KernelReport& kernel : report.kernels)
-      for (int i = 0; i < kernel.launches; ++i)
-        predicted[code_of(kernel.name)].push_back(
-            {.written = static_cast<std::uint64_t>(kernel.bytes_written),
-             .read = static_cast<std::uint64_t>(kernel.bytes_read),
-             .writes_are_bounds = kernel.writes_are_bounds,
-             .bytes_are_bounds = kernel.bytes_are_bounds});
-    for (const host::Launch& launch : host::counters().launches)
-      counted[code_of(launch.kernel)].push_back(
-          {.written = launch.bytes_written, .read = launch.bytes_read});
-    const auto holds = [](const Moved& meant, const Moved& found) {
-      return (meant.writes_are_bounds ? found.written <= meant.written
-                                      : found.written == meant.written) &&
-             (meant.bytes_are_bounds ? found.read <= meant.read : found.read == meant.read);
-    };
-    return std::ranges::equal(predicted, counted, [&](auto& meant, auto& found) {
-      std::ranges::sort(meant.second);
-      std::ranges::sort(found.second);
-      return meant.first == found.first && std::ranges::equal(meant.second, found.second, holds);
-    });
-  }
-
-  static std::string per_launch(const Report& report) {
-    std::string text;
-    for (const KernelReport& kernel : report.kernels)
-      text += fmt::format("\n  {}: predicted {} and {}", kernel.name, kernel.bytes_read,
-                          kernel.bytes_written);
-    for (const host::Launch& launch : host::counters().launches)
-      text += fmt::format("\n  {}: counted {} and {}", launch.kernel, launch.bytes_read,
-                          launch.bytes_written);
-    return text;
   }
 
   void check_replay(const Options& options, const RunResult& fused) const {

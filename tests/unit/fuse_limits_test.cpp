@@ -1,9 +1,11 @@
 // How large a kernel may become: beyond that it would spill, and compilers would choke on it.
+#include "compiler/fuser.h"
 #include "compiler/judge.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -94,6 +96,35 @@ TEST(FuseLimitsTest, ManyArraysOnTheWayToOneKernelAreNoLimit) {
       planned("graph live(x: f32[4096, 1024]) {\n" + sum_and_readers("a", 60) + "  return ar\n}\n");
   ASSERT_EQ(program.kernels.size(), 1u);
   EXPECT_EQ(program.kernels[0].bytes, 2.0 * 4096 * 1024 * 4);
+}
+
+/// What one Fuser has found past the limit, another one does only where each step leaves it the
+/// arrays that it left the first.
+TEST(FuseLimitsTest, MergesOfAnotherAreDoneAsTheyWere) {
+  const Graph graph = parse("graph live(x: f32[4096, 1024], y: f32[4096, 1024]) {\n" +
+                            sum_and_readers("a", 60) + "  z = add ar, y\n  return z\n}\n");
+  LazyValueNames names;
+  const Facts facts;
+  PlanWork work;
+  const auto fuser = [&] {
+    auto result = std::make_unique<Fuser>(graph.data(), names, *find_target("h200"), facts, work);
+    result->run();
+    return result;
+  };
+  const auto explorer = fuser();
+  ASSERT_TRUE(explorer->has_met_too_many_arrays());
+  const std::vector<Fuser::Merge> merges = explorer->merge_past_arrays();
+  ASSERT_GE(merges.size(), 2u);
+
+  const auto same = fuser();
+  const double before = same->seconds();
+  EXPECT_TRUE(same->merge_as(merges));
+  EXPECT_EQ(same->seconds(), explorer->seconds());
+  EXPECT_LT(same->seconds(), before);
+
+  EXPECT_FALSE(fuser()->merge_as({merges.begin() + 1, merges.end()})) << "other arrays are left";
+  const std::vector<Fuser::Merge> twice = {merges[0], merges[0]};
+  EXPECT_FALSE(fuser()->merge_as(twice)) << "what was merged is not there any more";
 }
 
 /// Where more is stored in the end than one kernel may touch, what leads up to it still is one.

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 Program planned(const std::string& text, std::vector<std::int64_t> symbols = {}) {
   return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)}, {});
@@ -184,6 +185,28 @@ graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
   EXPECT_GT(phases(program.kernels[0]), 1);
   const std::string text = emit(program, program.kernels[0], program.kernels[0].schedule, "k").text;
   EXPECT_THAT(text, Not(HasSubstr("float* __restrict__ n_in")));
+}
+
+/// A kernel that stores a piece would spare storing and loading it, not all of the whole.
+TEST(PartsTest, BoundariesAcrossAConcatSayWhatThePieceHas) {
+  const Program program = plan(parse(R"(
+graph rows(a: f32[640, 128], b: f32[320, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  s = cumsum y {axis = 0}
+  return y, s
+})"),
+                               *find_target("h200"), {}, {.skip = {"join"}});
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 81920 of y"));
+  ASSERT_THAT(program.kernels, SizeIs(3));
+  std::vector<double> bytes;
+  for (const Boundary& boundary : program.boundaries) {
+    EXPECT_THAT(boundary.reason, HasSubstr("y is known when all kernels have stored"));
+    EXPECT_EQ(boundary.consumer, program.kernels[2].name);
+    bytes.push_back(boundary.bytes);
+  }
+  EXPECT_THAT(bytes, UnorderedElementsAre(2.0 * 640 * 128 * 4, 2.0 * 320 * 128 * 4));
 }
 
 TEST(PartsTest, OffsetsMayBeSymbols) {

@@ -158,5 +158,52 @@ TEST(PtxInfoTest, AccessesOfFunctionsAreThoseOfTheKernelThatCallsThem) {
   EXPECT_EQ(accesses[4].parameter, 0);
 }
 
+/// What a cluster's blocks share, or a thread has for itself, may be accessed without the state
+/// space in the instruction; tables of constants lie in global memory.
+TEST(PtxInfoTest, MemoryThatAKernelIsNotGivenIsLeftOut) {
+  const std::vector<PtxAccess> accesses = read(
+      "\tcvta.shared.u64 \t%rd20, %rd19;\n"
+      "\tadd.s64 \t%rd21, %rd20, 16;\n"
+      "\tmapa.u64 %rd22, %rd21, %r1;\n"
+      "\tst.f32 \t[%rd22], %f1;\n"
+      "\tld.v4.f32 \t{%f1, %f2, %f3, %f4}, [%rd21];\n"
+      "\tcvta.local.u64 \t%SP, %SPL;\n"
+      "\tadd.u64 \t%rd23, %SP, 8;\n"
+      "\tst.u32 \t[%rd23], %r1;\n"
+      "\tmov.u64 \t%rd24, __cudart_i2opi_f;\n"
+      "\tld.global.nc.u32 \t%r2, [%rd24];\n"
+      "\tadd.s64 \t%rd24, %rd24, 4;\n"
+      "\tld.global.nc.u32 \t%r2, [__cudart_i2opi_f+8];\n"
+      "\tst.global.u32 \t[%rd6], %r1;\n"
+      "\tst.u32 \t[%rd30], %r1;\n"
+      "\tret;\n");
+  ASSERT_EQ(accesses.size(), 2U);
+  EXPECT_EQ(accesses[0].parameter, 0);
+  EXPECT_EQ(accesses[1].parameter, -1) << "nobody knows where that is";
+}
+
+/// What a function does that is elsewhere, nobody knows.
+TEST(PtxInfoTest, CallsOfFunctionsThatAreNotThereAreSaid) {
+  const std::string declared = R"(
+.extern .func  (.param .b32 func_retval0) elsewhere
+(
+	.param .b64 elsewhere_param_0
+)
+;
+)";
+  const std::vector<PtxAccess> accesses =
+      read_accesses(declared + kHead +
+                        "	ld.global.b32 	%r2, [%rd6];\n"
+                        "	st.param.b64 	[param0], %rd1;\n"
+                        "	@%p1 call.uni (retval0), elsewhere, (param0);\n"
+                        "	ret;\n}\n",
+                    "f");
+  ASSERT_EQ(accesses.size(), 2U);
+  EXPECT_EQ(accesses[0].callee, "");
+  EXPECT_EQ(accesses[1].callee, "elsewhere");
+  EXPECT_EQ(accesses[1].parameter, -1);
+  EXPECT_EQ(accesses[1].line, accesses[0].line + 2);
+}
+
 }  // namespace
 }  // namespace sinter

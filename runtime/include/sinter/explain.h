@@ -18,7 +18,7 @@ namespace sinter {
 /// How a kernel accesses one of its arrays: bytes of one instruction of one thread, 0 for none.
 struct AccessReport {
   /// As the graph names it. Arrays that members which run the same code have in the same place are
-  /// one: `w0 and 23 more`.
+  /// one: `w0 and 23 more`. Last `an unknown array`, where an access is of none of them.
   std::string array;
   int predicted_load_bytes = 0;            ///< of the widest load that the schedule means
   int predicted_narrowest_load_bytes = 0;  ///< of the narrowest one, tails included
@@ -28,7 +28,7 @@ struct AccessReport {
   int predicted_narrowest_store_bytes = 0;
   int store_bytes = 0;
   int narrowest_store_bytes = 0;
-  /// Which access is narrower than predicted, and where; empty if none is.
+  /// Which access is narrower than predicted, or of no known array, and where; empty if none is.
   std::string problem;
 };
 

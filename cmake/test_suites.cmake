@@ -1,0 +1,23 @@
+# Read by ctest as it starts: one test for each suite of a GoogleTest binary, run in one process. A
+# failure shows the names of the tests that failed. Expects BINARY, LABEL, and FILTER, which leaves
+# suites out.
+if(NOT EXISTS "${BINARY}")
+  add_test("${BINARY}_NOT_BUILT" "${BINARY}_NOT_BUILT")
+  return()
+endif()
+execute_process(
+  COMMAND "${BINARY}" --gtest_list_tests "--gtest_filter=${FILTER}"
+  OUTPUT_VARIABLE listing
+  RESULT_VARIABLE status
+  TIMEOUT 60)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${BINARY} --gtest_list_tests failed (${status}):\n${listing}")
+endif()
+string(REGEX MATCHALL "\n[^ \n#]+\\." suites "\n${listing}")
+foreach(suite IN LISTS suites)
+  string(REGEX REPLACE "^\n|\\.$" "" suite "${suite}")
+  add_test("${suite}" "${BINARY}" "--gtest_filter=${suite}.*")
+  # ctest would take a whole suite for skipped, even where other tests of it failed.
+  set_tests_properties("${suite}" PROPERTIES
+    LABELS "${LABEL}" TIMEOUT 600 FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+endforeach()
