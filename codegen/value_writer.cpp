@@ -69,18 +69,36 @@ std::string KernelWriter::number_text(const Value& value, bool at_element) {
   return fmt::format("static_cast<{}>({})", compute_c_type(value.dtype), number);
 }
 
+/// The pieces of a select as memory has them, if all are loads of one narrow dtype.
+std::vector<std::string> KernelWriter::pieces_in_memory(const Value& select) {
+  std::vector<std::string> result;
+  for (const int operand : select.operands) {
+    const Value& piece = body.values[static_cast<std::size_t>(operand)];
+    if (piece.kind != Value::Kind::load || piece.dtype != select.dtype) return {};
+    result.push_back(in_memory_of(piece.dtype, operand_text(operand)));
+    if (result.back().empty()) return {};
+  }
+  return result;
+}
+
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind == Value::Kind::number) return number_text(v, moves(value));
   if (v.kind == Value::Kind::select) {
-    std::string result = operand_text(v.operands.back());
+    // Pieces that are read as they are become one load for the compiler, if nothing is done with
+    // them before one of them is chosen.
+    std::vector<std::string> pieces = pieces_in_memory(v);
+    const bool are_in_memory = !pieces.empty();
+    for (const int operand : v.operands)
+      if (!are_in_memory) pieces.push_back(operand_text(operand));
+    std::string result = pieces.back();
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
       Condition piece = v.conditions[i];
       piece.begin = 0;  // it does not lie in the pieces before
       const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
-      result = fmt::format("({}) ? {} : {}", text, operand_text(v.operands[i]), result);
+      result = fmt::format("({}) ? {} : {}", text, pieces[i], result);
     }
-    return result;
+    return are_in_memory ? computed(v.dtype, result) : result;
   }
   std::vector<std::string> operands;
   for (const int operand : v.operands) operands.push_back(operand_text(operand));
@@ -106,14 +124,21 @@ void KernelWriter::write_scalar(int value) {
     out.line(fmt::format("const {} {} = {};", type, name, value_expression(value)));
   } else {
     const Access access = moves(value) ? Access::element : Access::scalar;
-    std::string loaded = computed(v.dtype, load_call(v, {access, {}}, {}));
+    const std::string call = load_call(v, {access, {}}, {});
     // Past the end of a vector that ends early there is nothing to load.
     const bool may_end = !count_.empty() && moves(value);
     std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
+    count_load(v);
+    if (is_narrow(v.dtype) && !v.conditions.empty() && !guard.empty()) {
+      out.line(fmt::format("const {0} {1} = ({2}) ? {3} : {0}{{}};", info(v.dtype).c_name, name,
+                           guard, call));
+      texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name);
+      return;
+    }
+    std::string loaded = computed(v.dtype, call);
     if (!guard.empty()) loaded = fmt::format("({}) ? {} : static_cast<{}>(0)", guard, loaded, type);
     out.line(fmt::format("const {} {} = {};", type, name, loaded));
-    count_load(v);
   }
   texts_[static_cast<std::size_t>(value)] = name;
 }
@@ -298,6 +323,8 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       random.push_back(id);
     else if (is_called_division(id, sinks))
       write_quotients(id);
+    else if (value.kind == Value::Kind::load && few_at_once(value).each > 1)
+      write_few_at_once(id, tile.count);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);
