@@ -17,9 +17,9 @@ std::string computed(DType dtype, const std::string& element) {
 
 std::string in_memory_of(DType dtype, const std::string& computed) {
   constexpr std::string_view kHead = "to_float(";
-  if (!is_narrow(dtype) || !computed.starts_with(kHead)) return {};
-  const std::string element = computed.substr(kHead.size(), computed.size() - kHead.size() - 1);
-  return element.find_first_of("()") == element.npos ? element : "";
+  return is_narrow(dtype) && computed.starts_with(kHead)
+             ? computed.substr(kHead.size(), computed.size() - kHead.size() - 1)
+             : computed;
 }
 
 namespace {

@@ -15,7 +15,7 @@ std::string_view compute_c_type(DType dtype);
 
 /// A loaded element of `dtype` as what is computed with.
 std::string computed(DType dtype, const std::string& element);
-/// The `element` of a text that `computed` gave for a narrow dtype; empty of other texts.
+/// The `element` of a text that `computed` gave.
 std::string in_memory_of(DType dtype, const std::string& computed);
 
 /// The text of one application of `node`'s op to operand texts that need no parentheses; it is

@@ -229,7 +229,11 @@ class KernelWriter {
     return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
   }
   std::string value_expression(int value);
-  std::vector<std::string> pieces_in_memory(const Value& select);
+  /// True if the pieces of a select are single loads of one narrow dtype: nothing is done with them
+  /// before one of them is chosen, so that they become one load for the compiler.
+  bool is_chosen_in_memory(const Value& select) const;
+  /// True for a piece of such a select.
+  bool is_piece_in_memory(int value) const;
   std::string custom_call(const Node& node, std::span<const std::string> operands);
   /// The users' functions in front of the kernel, under their own line numbers.
   std::string custom_definitions(const std::string& head) const;

@@ -69,28 +69,15 @@ std::string KernelWriter::number_text(const Value& value, bool at_element) {
   return fmt::format("static_cast<{}>({})", compute_c_type(value.dtype), number);
 }
 
-/// The pieces of a select as memory has them, if all are loads of one narrow dtype.
-std::vector<std::string> KernelWriter::pieces_in_memory(const Value& select) {
-  std::vector<std::string> result;
-  for (const int operand : select.operands) {
-    const Value& piece = body.values[static_cast<std::size_t>(operand)];
-    if (piece.kind != Value::Kind::load || piece.dtype != select.dtype) return {};
-    result.push_back(in_memory_of(piece.dtype, operand_text(operand)));
-    if (result.back().empty()) return {};
-  }
-  return result;
-}
-
 std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind == Value::Kind::number) return number_text(v, moves(value));
   if (v.kind == Value::Kind::select) {
-    // Pieces that are read as they are become one load for the compiler, if nothing is done with
-    // them before one of them is chosen.
-    std::vector<std::string> pieces = pieces_in_memory(v);
-    const bool are_in_memory = !pieces.empty();
+    const bool is_in_memory = is_chosen_in_memory(v);
+    std::vector<std::string> pieces;
     for (const int operand : v.operands)
-      if (!are_in_memory) pieces.push_back(operand_text(operand));
+      pieces.push_back(is_in_memory ? in_memory_of(v.dtype, operand_text(operand))
+                                    : operand_text(operand));
     std::string result = pieces.back();
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
       Condition piece = v.conditions[i];
@@ -98,7 +85,7 @@ std::string KernelWriter::value_expression(int value) {
       const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
       result = fmt::format("({}) ? {} : {}", text, pieces[i], result);
     }
-    return are_in_memory ? computed(v.dtype, result) : result;
+    return is_in_memory ? computed(v.dtype, result) : result;
   }
   std::vector<std::string> operands;
   for (const int operand : v.operands) operands.push_back(operand_text(operand));
@@ -130,7 +117,7 @@ void KernelWriter::write_scalar(int value) {
     std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
     count_load(v);
-    if (is_narrow(v.dtype) && !v.conditions.empty() && !guard.empty()) {
+    if (!guard.empty() && is_piece_in_memory(value)) {
       out.line(fmt::format("const {0} {1} = ({2}) ? {3} : {0}{{}};", info(v.dtype).c_name, name,
                            guard, call));
       texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name);
