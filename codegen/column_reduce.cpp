@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 
@@ -151,7 +153,7 @@ class ColumnWriter {
     if (plan_.parts_per_group == 1)
       part("0");
     else
-      write_far_first("number", plan_.parts_per_group, [&] {
+      write_far_first("number", plan_.parts_per_group, 1, [&] {
         writer_.out.line(
             fmt::format("const int part = far_first<{}>(number);", plan_.parts_per_group));
         part("number");
@@ -161,8 +163,9 @@ class ColumnWriter {
     finish_reductions(sinks.reductions);
   }
 
-  void write_far_first(std::string_view variable, int count, const std::function<void()>& body) {
-    writer_.out.directive("#pragma unroll 1");
+  void write_far_first(std::string_view variable, int count, int at_once,
+                       const std::function<void()>& body) {
+    writer_.out.directive(fmt::format("#pragma unroll {}", at_once));
     writer_.out.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count), body);
   }
 
@@ -176,7 +179,7 @@ class ColumnWriter {
                                   ? std::to_string(plan_.tiles)
                                   : fmt::format("(chunks + {}) / {}", stride() - 1, stride());
     const auto tiles_from = [&](const std::string& first) {
-      out.directive(fmt::format("#pragma unroll {}", schedule_.unroll));
+      out.directive(fmt::format("#pragma unroll {}", schedule_.unroll / accumulators_at_once()));
       if (own > 1 && plan_.is_fixed && (plan_.tiles % own == 0 || !is_whole())) {
         // As many for each accumulator, so that an unrolled loop has no rest. Chunks past the end
         // are left out one by one.
@@ -196,7 +199,7 @@ class ColumnWriter {
       finish("0");
       return;
     }
-    write_far_first("i", own, [&] {
+    write_far_first("i", own, accumulators_at_once(), [&] {
       const std::string first = fmt::format("far_first<{}>(i)", own);
       if (plan_.is_fixed && plan_.tiles <= own) {
         out.line(fmt::format("const int tile = {};", first));
@@ -209,6 +212,14 @@ class ColumnWriter {
       }
       finish("i");
     });
+  }
+
+  /// Where a thread loads more chunks at once than an accumulator has: those of several.
+  int accumulators_at_once() const {
+    if (!plan_.is_fixed) return 1;
+    const int own = plan_.accumulators_per_thread;
+    const auto turns = static_cast<std::uint64_t>((plan_.tiles + own - 1) / own);
+    return std::clamp(schedule_.unroll / static_cast<int>(std::bit_ceil(turns)), 1, own);
   }
 
   /// Chunks of a part from each of a thread's chunks to the next one.

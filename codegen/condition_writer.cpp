@@ -79,6 +79,22 @@ Condition written(const Condition& condition) {
 
 }  // namespace
 
+bool KernelWriter::is_chosen_in_memory(const Value& select) const {
+  return select.kind == Value::Kind::select && is_narrow(select.dtype) && schedule.vector == 1 &&
+         kernel.kind == KernelKind::pointwise &&
+         std::ranges::all_of(select.operands, [&](int operand) {
+           const Value& piece = body.values[static_cast<std::size_t>(operand)];
+           return piece.kind == Value::Kind::load && piece.dtype == select.dtype &&
+                  !piece.conditions.empty() && tiled_element(piece).empty();
+         });
+}
+
+bool KernelWriter::is_piece_in_memory(int value) const {
+  return std::ranges::any_of(body.values, [&](const Value& user) {
+    return std::ranges::count(user.operands, value) > 0 && is_chosen_in_memory(user);
+  });
+}
+
 std::string KernelWriter::condition_text(const std::vector<Condition>& conditions,
                                          bool at_element) {
   std::vector<std::string> parts;

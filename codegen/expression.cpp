@@ -15,6 +15,13 @@ std::string computed(DType dtype, const std::string& element) {
   return is_narrow(dtype) ? "to_float(" + element + ")" : element;
 }
 
+std::string in_memory_of(DType dtype, const std::string& computed) {
+  constexpr std::string_view kHead = "to_float(";
+  return is_narrow(dtype) && computed.starts_with(kHead)
+             ? computed.substr(kHead.size(), computed.size() - kHead.size() - 1)
+             : computed;
+}
+
 namespace {
 
 /// The conversion of a computed value of `from` to one of `to`.

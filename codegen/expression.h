@@ -15,6 +15,8 @@ std::string_view compute_c_type(DType dtype);
 
 /// A loaded element of `dtype` as what is computed with.
 std::string computed(DType dtype, const std::string& element);
+/// The `element` of a text that `computed` gave.
+std::string in_memory_of(DType dtype, const std::string& computed);
 
 /// The text of one application of `node`'s op to operand texts that need no parentheses; it is
 /// rounded to the node's dtype.

@@ -207,10 +207,12 @@ class KernelWriter {
   Source source;
 
  private:
-  enum class Access : std::uint8_t { scalar, vector, apart, element };
+  /// `few`: a vector as several that are aligned.
+  enum class Access : std::uint8_t { scalar, vector, few, apart, element };
   struct LoadForm {
     Access access;
-    std::string step;
+    std::string step = {};
+    int each = 1;  ///< elements that are loaded at once
   };
 
   /// Where a store goes: to memory, to shared memory, or to both.
@@ -227,6 +229,11 @@ class KernelWriter {
     return kernel.stores[static_cast<std::size_t>(store.request)].buffer;
   }
   std::string value_expression(int value);
+  /// True if the pieces of a select are single loads of one narrow dtype: nothing is done with them
+  /// before one of them is chosen, so that they become one load for the compiler.
+  bool is_chosen_in_memory(const Value& select) const;
+  /// True for a piece of such a select.
+  bool is_piece_in_memory(int value) const;
   std::string custom_call(const Node& node, std::span<const std::string> operands);
   /// The users' functions in front of the kernel, under their own line numbers.
   std::string custom_definitions(const std::string& head) const;
@@ -289,10 +296,17 @@ class KernelWriter {
   enum class Does : std::uint8_t { load, store };
   /// Remembers that so many elements of `buffer` are accessed at once.
   void note_access(Does what, int buffer, int elements);
-  /// The same of a vector, or with `is_wide = false` of an element; the rest of a vector of which
-  /// `count` elements are there goes element by element too.
-  void note_vector(Does what, int buffer, bool is_wide, const std::string& count);
-  bool is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned);
+  /// The same of a vector that goes by `each`; the rest of a whole one of which `count` elements
+  /// are there goes element by element too.
+  void note_vector(Does what, int buffer, int each, const std::string& count);
+  /// How many neighbours of a vector may be accessed at once: all of them, or so many of which
+  /// every vector has several.
+  int elements_at_once(const Index& at, DType dtype, int buffer, int aligned);
+  /// Bytes that element 0 of `buffer` and what stands `aligned` elements behind it are aligned to.
+  std::int64_t alignment_of(int buffer, DType dtype, int aligned) const;
+  /// Of a load that is otherwise element by element since its vectors go past the ends of rows.
+  FewOfVector few_at_once(const Value& value);
+  void write_few_at_once(int value, const std::string& count);
   void count_load(const Value& value);
   void find_moving_values();
   std::string head_comment() const;

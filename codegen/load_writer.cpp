@@ -8,14 +8,16 @@
 
 namespace sinter {
 
-bool KernelWriter::is_wide_aligned(const Index& at, DType dtype, int buffer, int aligned) {
-  const int size = size_of(dtype);
-  const int widest = std::min(schedule.vector * size, 16);
-  if (aligned * size < widest) return false;
+std::int64_t KernelWriter::alignment_of(int buffer, DType dtype, int aligned) const {
+  const std::int64_t bytes = std::int64_t{aligned} * size_of(dtype);
   const bool is_bound =
       program.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::temporary;
-  if (is_bound && program.facts.alignment < widest) return false;
-  return aligned_vector(at, vector_axis, schedule.vector, program.facts) * size >= widest;
+  return is_bound ? std::min<std::int64_t>(program.facts.alignment, bytes) : bytes;
+}
+
+int KernelWriter::elements_at_once(const Index& at, DType dtype, int buffer, int aligned) {
+  return widest_access(at, dtype, alignment_of(buffer, dtype, aligned),
+                       body.space.extent(vector_axis), vector_axis, schedule.vector, program.facts);
 }
 
 void KernelWriter::note_access(Does what, int buffer, int elements) {
@@ -25,9 +27,9 @@ void KernelWriter::note_access(Does what, int buffer, int elements) {
   source.vector_bytes = std::max(source.vector_bytes, bytes);
 }
 
-void KernelWriter::note_vector(Does what, int buffer, bool is_wide, const std::string& count) {
-  if (is_wide) note_access(what, buffer, schedule.vector);
-  if (!is_wide || !count.empty()) note_access(what, buffer, 1);
+void KernelWriter::note_vector(Does what, int buffer, int each, const std::string& count) {
+  note_access(what, buffer, each);
+  if (each == schedule.vector && !count.empty()) note_access(what, buffer, 1);
 }
 
 const std::string& KernelWriter::tiled_element(const Value& load) const {
@@ -43,17 +45,18 @@ const std::string& KernelWriter::row_of(const Value& load) const {
 }
 
 KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
-  if (!tiled_element(value).empty()) return {Access::element, {}};
-  if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar, {}};
+  if (!tiled_element(value).empty()) return {Access::element};
+  if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar};
   const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
     return is_same_along_vector(condition);
   });
   const std::optional<Extent> step =
       step_along(value.at, vector_axis, schedule.vector, program.facts);
-  if (!step || !is_same) return {Access::element, {}};
+  if (!step || !is_same) return {Access::element};
   const int buffer = program.buffer_of.lookup(value.node);
-  if (step->is(1) && is_wide_aligned(value.at, value.dtype, buffer, value.aligned))
-    return {Access::vector, {}};
+  const int each = step->is(1) ? elements_at_once(value.at, value.dtype, buffer, value.aligned) : 1;
+  if (each == schedule.vector) return {.access = Access::vector, .each = each};
+  if (each > 1) return {.access = Access::few, .each = each};
   return {Access::apart, text(*step)};
 }
 
@@ -79,11 +82,15 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   const std::string at = text(value.at, form.access == Access::element);
   const std::string some = count.empty() ? "" : ", " + count;
   if (row.empty() && !kept_.contains(buffer))
-    note_vector(Does::load, buffer, form.access == Access::vector, count);
+    note_vector(Does::load, buffer, form.access == Access::vector ? schedule.vector : form.each,
+                count);
   switch (form.access) {
     case Access::vector:
       return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
                          schedule.vector, memory, at, some);
+    case Access::few:
+      return fmt::format("load_by<{}, {}>({}, {}, {})", schedule.vector, form.each, memory, at,
+                         count.empty() ? std::to_string(schedule.vector) : count);
     case Access::apart:
       return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
                          count.empty() ? std::to_string(schedule.vector) : count);
@@ -96,6 +103,33 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
           ? std::nullopt
           : step_along(value.at, vector_axis, schedule.vector, program.facts);
   return fmt::format("load{}({}, {})", step && step->is(1) ? load_hint(value) : "", memory, at);
+}
+
+FewOfVector KernelWriter::few_at_once(const Value& value) {
+  if (!schedule.is_flat || load_form(value).access != Access::element) return {};
+  return few_along(value.at, value.dtype,
+                   alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned),
+                   vector_axis, schedule.vector / 2, program.facts);
+}
+
+void KernelWriter::write_few_at_once(int value, const std::string& count) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const FewOfVector few = few_at_once(v);
+  const int buffer = program.buffer_of.lookup(v.node);
+  note_access(Does::load, buffer, few.is_same ? 1 : few.each);
+  count_load(v);
+  const std::string name = name_for(v.node);
+  const std::string memory = buffer_name(buffer, false);
+  const std::string at = text(v.at, true);
+  out.line(fmt::format("Vector<{}, {}> {}{};", info(v.dtype).c_name, schedule.vector, name,
+                       count.empty() ? "" : "{}"));
+  const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
+  out.directive("#pragma unroll");
+  out.line(fmt::format("for (int k = 0; k < {}; k += {}) {}", schedule.vector, few.each, guard) +
+           (few.is_same
+                ? fmt::format("put_same<{}>({}, k, load({}, {}));", few.each, name, memory, at)
+                : fmt::format("put({}, k, load<{}>({}, {}));", name, few.each, memory, at)));
+  texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
 }
 
 std::string KernelWriter::counted_load(int value, int vector) {
@@ -112,7 +146,7 @@ bool KernelWriter::may_load_ahead(int value) {
   if (v.kind != Value::Kind::load || is_kept(value) || !v.conditions.empty()) return false;
   if (!row_of(v).empty() || has_indirect(v.at) || !depends_on(v.at, vector_axis)) return false;
   const Access access = load_form(v).access;
-  return access == Access::vector || access == Access::apart;
+  return access == Access::vector || access == Access::few || access == Access::apart;
 }
 
 std::string KernelWriter::declare_ahead(int value, int vectors) {

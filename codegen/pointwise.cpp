@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/loads_ahead.h"
 #include "codegen/read_once.h"
 #include "codegen/same_bytes.h"
 #include "codegen/shapes.h"
@@ -73,7 +74,7 @@ void write_pointwise(KernelWriter& writer) {
   std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
   std::iota(axes.begin(), axes.end(), 0);
 
-  const auto one_vector = [&](const std::string& first, bool is_whole) {
+  const auto declare_tile = [&](const std::string& first, bool is_whole) {
     Tile tile{.count = {}, .accumulator = {}, .index = {}};
     if (may_end && !is_whole) {
       tile.count = "count";
@@ -81,7 +82,10 @@ void write_pointwise(KernelWriter& writer) {
                                                 schedule.vector, atomic(size_text), first));
     }
     declare_position(writer, first);
-    writer.write_tile(all, sinks, tile);
+    return tile;
+  };
+  const auto one_vector = [&](const std::string& first, bool is_whole) {
+    writer.write_tile(all, sinks, declare_tile(first, is_whole));
   };
 
   const std::string block = writer.block();
@@ -115,11 +119,35 @@ void write_pointwise(KernelWriter& writer) {
   };
   const std::string unroll = std::to_string(schedule.unroll);
   if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
-  if (is_busy(body) || !reads_once(body, all, axes))
-    return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   // Of most threads all vectors exist: nothing is asked between their loads.
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
-  writer.out.block(fmt::format("if (start + {} < {})", last, size_text), [&] {
+  const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
+  if (schedule.is_flat && !is_busy(body)) {
+    // What is broadcast is read at two places, and so in one text: whole vectors come before it.
+    LoadsAhead ahead(writer, all);
+    const auto each = [&](const std::function<void()>& write) {
+      writer.out.unrolled("u", unroll, [&] {
+        writer.declare_index("first", fmt::format("start + u * {}", apart));
+        write();
+      });
+    };
+    const auto each_there = [&](const std::function<void()>& write) {
+      each([&] { writer.out.block(fmt::format("if (first < {})", size_text), write); });
+    };
+    return ahead.with_arrays(schedule.unroll, [&] {
+      writer.out.block(has_all, [&] {
+        const SameBytes same(writer.source);
+        each([&] { ahead.write_loads("u", declare_tile("first", true)); });
+      });
+      writer.out.block("else", [&] {
+        each_there([&] { ahead.write_loads("u", declare_tile("first", false)); });
+      });
+      each_there([&] { ahead.with_loads("u", [&] { one_vector("first", false); }); });
+    });
+  }
+  if (is_busy(body) || !reads_once(body, all, axes))
+    return writer.out.unrolled("u", unroll, [&] { vectors(false); });
+  writer.out.block(has_all, [&] {
     const SameBytes same(writer.source);
     writer.out.unrolled("u", unroll, [&] { vectors(true); });
     writer.out.line("return;");

@@ -71,17 +71,21 @@ void KernelWriter::write_vector_store(const BodyStore& store, const Destination&
   const std::optional<Extent> step =
       vector_axis < 0 ? std::optional<Extent>(0)
                       : step_along(at, vector_axis, schedule.vector, program.facts);
-  const bool is_wide =
-      schedule.vector > 1 && step && step->is(1) &&
-      is_wide_aligned(at, store.node->dtype, buffer, is_shared ? kWellAligned : store.aligned);
-  note_vector(Does::store, buffer, is_wide, count);
+  const bool has_neighbours = schedule.vector > 1 && step && step->is(1);
+  const int each = has_neighbours ? elements_at_once(at, store.node->dtype, buffer,
+                                                     is_shared ? kWellAligned : store.aligned)
+                                  : 1;
+  note_vector(Does::store, buffer, each, count);
   if (schedule.vector == 1) {
     out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
-  } else if (is_wide) {
+  } else if (each == schedule.vector) {
     out.line(count.empty()
                  ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
                  : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where,
                                vector, count));
+  } else if (each > 1) {
+    out.line(fmt::format("store_by<{}, {}>({}, {}, {}, {});", schedule.vector, each, to, where,
+                         vector, some));
   } else if (step) {
     out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
                          text(*step), vector, some));

@@ -73,14 +73,19 @@ std::string KernelWriter::value_expression(int value) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
   if (v.kind == Value::Kind::number) return number_text(v, moves(value));
   if (v.kind == Value::Kind::select) {
-    std::string result = operand_text(v.operands.back());
+    const bool is_in_memory = is_chosen_in_memory(v);
+    std::vector<std::string> pieces;
+    for (const int operand : v.operands)
+      pieces.push_back(is_in_memory ? in_memory_of(v.dtype, operand_text(operand))
+                                    : operand_text(operand));
+    std::string result = pieces.back();
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
       Condition piece = v.conditions[i];
       piece.begin = 0;  // it does not lie in the pieces before
       const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
-      result = fmt::format("({}) ? {} : {}", text, operand_text(v.operands[i]), result);
+      result = fmt::format("({}) ? {} : {}", text, pieces[i], result);
     }
-    return result;
+    return is_in_memory ? computed(v.dtype, result) : result;
   }
   std::vector<std::string> operands;
   for (const int operand : v.operands) operands.push_back(operand_text(operand));
@@ -106,14 +111,21 @@ void KernelWriter::write_scalar(int value) {
     out.line(fmt::format("const {} {} = {};", type, name, value_expression(value)));
   } else {
     const Access access = moves(value) ? Access::element : Access::scalar;
-    std::string loaded = computed(v.dtype, load_call(v, {access, {}}, {}));
+    const std::string call = load_call(v, {access, {}}, {});
     // Past the end of a vector that ends early there is nothing to load.
     const bool may_end = !count_.empty() && moves(value);
     std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
+    count_load(v);
+    if (!guard.empty() && is_piece_in_memory(value)) {
+      out.line(fmt::format("const {0} {1} = ({2}) ? {3} : {0}{{}};", info(v.dtype).c_name, name,
+                           guard, call));
+      texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name);
+      return;
+    }
+    std::string loaded = computed(v.dtype, call);
     if (!guard.empty()) loaded = fmt::format("({}) ? {} : static_cast<{}>(0)", guard, loaded, type);
     out.line(fmt::format("const {} {} = {};", type, name, loaded));
-    count_load(v);
   }
   texts_[static_cast<std::size_t>(value)] = name;
 }
@@ -298,6 +310,8 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       random.push_back(id);
     else if (is_called_division(id, sinks))
       write_quotients(id);
+    else if (value.kind == Value::Kind::load && few_at_once(value).each > 1)
+      write_few_at_once(id, tile.count);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)
       in_loop.push_back(id);

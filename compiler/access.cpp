@@ -314,6 +314,29 @@ int aligned_vector(const Index& at, int axis, int limit, const Facts& facts) {
   return width;
 }
 
+int widest_access(const Index& at, DType dtype, std::int64_t alignment, Extent extent, int axis,
+                  int width, const Facts& facts) {
+  const int size = size_of(dtype);
+  const auto together = static_cast<int>(std::min<std::int64_t>(
+      aligned_vector(at, axis, width, facts), std::max<std::int64_t>(alignment / size, 1)));
+  if (together * size >= std::min(width * size, 16)) return width;
+  return static_cast<int>(std::min<std::int64_t>(std::bit_floor(static_cast<unsigned>(together)),
+                                                 divisor_of(extent, facts)));
+}
+
+FewOfVector few_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
+                      const Facts& facts) {
+  for (int each = most; each > 1; each /= 2) {
+    const std::optional<Extent> step = step_along(at, axis, each, facts);
+    if (!step) continue;
+    if (step->is(0)) return {.each = each, .is_same = true};
+    const int bytes = each * size_of(dtype);
+    if (bytes <= 16 && bytes <= alignment && aligned_vector(at, axis, each, facts) == each)
+      return {.each = each};
+  }
+  return {};
+}
+
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts) {
   const Index& at = condition.at;
   if (axis < 0 || width == 1) return true;

@@ -50,6 +50,19 @@ std::optional<Extent> step_along(const Index& at, int axis, int width, const Fac
 int aligned_vector(const Index& at, int axis, int limit, const Facts& facts);
 /// True if `at` is a sum of multiples of axes and a constant.
 bool is_affine(const Index& at);
+/// How many neighbours of a vector of `width` along `axis`, of the given extent, may be accessed at
+/// once where element 0 is aligned to so many bytes: all of them, or as many as any vector has
+/// several times, at the end of the axis too. At most 16 bytes are one instruction.
+int widest_access(const Index& at, DType dtype, std::int64_t alignment, Extent extent, int axis,
+                  int width, const Facts& facts);
+/// Neighbours within a vector that are read at once, though not the whole of it is.
+struct FewOfVector {
+  int each = 1;
+  bool is_same = false;  ///< they are one element
+};
+/// At most `most` along `axis`, where element 0 is aligned to so many bytes.
+FewOfVector few_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
+                      const Facts& facts);
 /// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);
 

@@ -30,6 +30,13 @@ bool is_cheap(const Body& body) {
   return instructions <= kMostUnrolledInstructions;
 }
 
+/// True if taking an element in takes registers that loads would need.
+bool is_heavy(const Body& body) {
+  return std::ranges::any_of(body.reductions, [](const BodyReduction& reduction) {
+    return reduction.node->op == Op::welford || reduction.node->op == Op::logsumexp;
+  });
+}
+
 /// Columns side by side in a block, and threads along the rows: enough of them, over all blocks, to
 /// keep the memory busy.
 class ColumnCandidates {
@@ -41,7 +48,8 @@ class ColumnCandidates {
         bytes_(model_.sizes().largest),
         streams_(std::max(streams(body), 1)),
         is_cheap_(is_cheap(body)),
-        may_be_split_(body.passes() == 1 && !body.reductions.empty()) {
+        may_be_split_(body.passes() == 1 && !body.reductions.empty()),
+        may_load_several_(may_be_split_ && body.reduced_size().is_number() && !is_heavy(body)) {
     const std::int64_t divisor = divisor_of(body.space.extent(body.parallel_axes - 1), facts);
     const int limit = static_cast<int>(std::min<std::int64_t>(16 / bytes_, divisor));
     widest_ = useful_vector(body, body.parallel_axes - 1, limit, facts);
@@ -160,9 +168,22 @@ class ColumnCandidates {
                       .rows_per_block = side_by_side,
                       .groups = groups,
                       .pieces = static_cast<int>(pieces)};
-    // Two chunks of an accumulator at once, where it has more than one.
-    if (is_cheap_ && tree_.chunks_per_part > tree_.accumulators) schedule.unroll = 2;
+    if (is_cheap_) schedule.unroll = chunks_at_once(vector, piece.chunks_per_part / lanes);
     return schedule;
+  }
+
+  /// Two chunks of an accumulator, where it has more than one. Where no vector is wide, as many of
+  /// the thread's `own`, those of other accumulators too, as make half of the threads that an SM
+  /// has place for load what the memory needs.
+  int chunks_at_once(int vector, std::int64_t own) const {
+    constexpr int kMost = 8;
+    const std::int64_t bytes = kChunk * vector * bytes_ * streams_;
+    int chunks = tree_.chunks_per_part > tree_.accumulators ? 2 : 1;
+    if (!may_load_several_ || vector < widest_) return chunks;
+    while (chunks < kMost && 2 * chunks <= own &&
+           chunks * bytes * target_.max_threads_per_sm / 2 < target_.bytes_in_flight)
+      chunks *= 2;
+    return chunks;
   }
 
   void add(int vector, int lanes, int side_by_side, bool is_last_resort = false) {
@@ -299,6 +320,7 @@ class ColumnCandidates {
   int streams_;  ///< at least one
   bool is_cheap_;
   bool may_be_split_;
+  bool may_load_several_;   ///< accumulators at once: their number of chunks is known
   int widest_ = 1;          ///< vector that all accesses along the columns may have
   int widest_of_rows_ = 1;  ///< the same of those that are made row by row
   CandidateList list_;

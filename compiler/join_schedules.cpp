@@ -27,8 +27,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other members, whose blocks would not divide by it, need not care.
   if (candidate.joins_columns) return std::nullopt;
-  // A block of a panel may end where a row does.
-  if (candidate.is_flat) return std::nullopt;
+  // Kernels of a list are of several sizes.
+  if (candidate.is_flat && kernel.list >= 0) return std::nullopt;
   if (clusters == Clusters::as_planned &&
       candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
@@ -184,6 +184,22 @@ Schedule with_small_tiles(Schedule joined) {
   return joined;
 }
 
+/// A block of a panel may end where a row does: members whose vectors go past that have others.
+std::optional<Schedule> in_rows(Schedule joined, std::span<const Kernel> members,
+                                const Target& target) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!joined.members[i].is_flat) continue;
+    std::optional<Schedule> other;
+    for (const Schedule& candidate : members[i].candidates)
+      if (!other && !candidate.is_flat)
+        other = with_threads(members[i], candidate, joined.threads, target, Clusters::as_planned);
+    if (!other) return std::nullopt;
+    joined.members[i] = *other;
+    joined.members[i].blocks_per_sm = 0;
+  }
+  return joined;
+}
+
 /// What members keep in shared memory for themselves is in panels, or is read again.
 Schedule with_shared_memory_left(Schedule joined) {
   for (Schedule& member : joined.members) {
@@ -236,7 +252,9 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
       choices.push_back(std::move(choice));
   };
   for (const Schedule& schedule : schedules) {
-    const Schedule shorter = with_short_vectors(with_shared_memory_left(schedule));
+    const std::optional<Schedule> whole_rows = in_rows(schedule, members, target);
+    if (!whole_rows) continue;
+    const Schedule shorter = with_short_vectors(with_shared_memory_left(*whole_rows));
     consider(shorter);
     const Schedule smaller = with_small_tiles(shorter);
     if (smaller != shorter) consider(smaller);

@@ -374,12 +374,12 @@ class RowCandidates {
     return bytes;
   }
 
-  /// Registers of a vector of `load`: an element that is loaded by itself takes a whole one.
+  /// Registers of a vector of `load`: what is loaded at once takes a whole one at least.
   std::int64_t words_of(const Value& load, int vector) const {
-    const int size = size_of(load.dtype);
-    const bool is_wide = load.aligned >= vector &&
-                         aligned_vector(load.at, body_.reduced_axis(), vector, facts_) == vector;
-    return std::int64_t{vector} * (is_wide ? size : std::max(size, 4)) / 4;
+    const std::int64_t size = size_of(load.dtype);
+    const int each = widest_access(load.at, load.dtype, load.aligned * size, body_.reduced_size(),
+                                   body_.reduced_axis(), vector, facts_);
+    return vector / each * std::max<std::int64_t>((each * size + 3) / 4, 1);
   }
 
   std::int64_t vectors_of(const Schedule& schedule) const {

@@ -13,13 +13,24 @@ Accesses accesses_along(const Body& body, int axis, int width, const Facts& fact
                        std::span<const Condition> conditions) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
     if (step && step->is(0)) return;
-    const bool is_wide = aligned_vector(at, axis, width, facts) == width &&
-                         std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype)) >=
-                             std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype)) &&
-                         std::ranges::all_of(conditions, [&](const Condition& condition) {
-                           return is_same_along(condition, axis, width, facts);
-                         });
-    ++(is_wide ? result.wide : result.narrow);
+    const std::int64_t alignment =
+        std::min(facts.alignment, std::int64_t{aligned} * size_of(dtype));
+    const bool is_whole = std::ranges::all_of(conditions, [&](const Condition& condition) {
+      return is_same_along(condition, axis, width, facts);
+    });
+    const bool is_wide =
+        is_whole && aligned_vector(at, axis, width, facts) == width &&
+        alignment >= std::min<std::int64_t>(16, std::int64_t{width} * size_of(dtype));
+    if (is_wide) {
+      ++result.wide;
+      return;
+    }
+    ++result.narrow;
+    const bool has_neighbours = is_whole && step && step->is(1);
+    result.narrow_instructions +=
+        16 / (has_neighbours
+                  ? widest_access(at, dtype, alignment, body.space.extent(axis), axis, width, facts)
+                  : 1);
   };
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];

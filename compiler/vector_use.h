@@ -9,11 +9,12 @@ namespace sinter {
 
 /// Loads and stores that move along `axis`, with vectors of some width.
 struct Accesses {
-  int wide = 0;    ///< of a whole vector at once
-  int narrow = 0;  ///< of each element
+  int wide = 0;                 ///< of a whole vector at once
+  int narrow = 0;               ///< of fewer elements at once
+  int narrow_instructions = 0;  ///< of these, for 16 elements
 
   /// Instructions for 16 elements.
-  int instructions(int width) const { return wide * 16 / width + narrow * 16; }
+  int instructions(int width) const { return wide * 16 / width + narrow_instructions; }
 };
 /// Without those that have tiles.
 Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,

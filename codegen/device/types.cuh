@@ -51,6 +51,46 @@ __device__ __forceinline__ void store_apart(T* pointer, Index index, Index step,
     if (i < count) store(pointer, index + i * step, value[i] SINTER_HERE);
 }
 
+/// N neighbouring elements, of which any `Each` from a multiple of it on are aligned: the first
+/// `count`, a multiple of it too.
+template <int N, int Each, class T, class Index>
+__device__ __forceinline__ Vector<T, N> load_by(const T* pointer, Index index,
+                                                int count SINTER_SITE) {
+  Vector<T, N> value{};
+#pragma unroll
+  for (int i = 0; i < N; i += Each) {
+    if (i >= count) continue;
+    const Vector<T, Each> some = load<Each>(pointer, index + i SINTER_HERE);
+#pragma unroll
+    for (int j = 0; j < Each; ++j) value[i + j] = some[j];
+  }
+  return value;
+}
+template <int N, int Each, class T, class Index>
+__device__ __forceinline__ void store_by(T* pointer, Index index, const Vector<T, N>& value,
+                                         int count SINTER_SITE) {
+#pragma unroll
+  for (int i = 0; i < N; i += Each) {
+    if (i >= count) continue;
+    Vector<T, Each> some;
+#pragma unroll
+    for (int j = 0; j < Each; ++j) some[j] = value[i + j];
+    store<Each>(pointer, index + i, some SINTER_HERE);
+  }
+}
+
+/// Sets what is at `first` and behind it: to the elements of `some`, or `Each` of them to `same`.
+template <class T, int N, int Each>
+__device__ __forceinline__ void put(Vector<T, N>& value, int first, const Vector<T, Each>& some) {
+#pragma unroll
+  for (int j = 0; j < Each; ++j) value[first + j] = some[j];
+}
+template <int Each, class T, int N>
+__device__ __forceinline__ void put_same(Vector<T, N>& value, int first, T same) {
+#pragma unroll
+  for (int j = 0; j < Each; ++j) value[first + j] = same;
+}
+
 // A value of a half type is computed with as the float that it is equal to.
 __device__ __forceinline__ float from_memory(f16 value) { return to_float(value); }
 __device__ __forceinline__ float from_memory(bf16 value) { return to_float(value); }

@@ -56,6 +56,15 @@ graph step(p: f32[n, c], g: f32[n, c]) {
   return norm
 })";
 
+/// Members whose vectors go past the ends of rows, one of them in a later phase.
+constexpr const char* kPastTheEnds = R"(
+graph past(x: f32[n, 64, 35], z: bf16[c, 33], w: bf16[33]) {
+  s = sum x {axes = [0, 2], keep = true}
+  y = sub x, s
+  a = add z, w
+  return y, a
+})";
+
 class Joined : public testing::TestWithParam<int> {
  protected:
   Joined() { host::configure({.workers = GetParam()}); }
@@ -83,6 +92,11 @@ TEST_P(Joined, TheLastBlockHasWorkWhereOthersHaveNone) {
 
 TEST_P(Joined, UpdatesInALaterPhase) {
   const RunResult run = run_and_check(kUpdate, {{"n", 129}, {"c", 65}});
+  EXPECT_EQ(run.launches, 1);
+}
+
+TEST_P(Joined, VectorsThatGoPastTheEndsOfRows) {
+  const RunResult run = run_and_check(kPastTheEnds, {{"n", 700}, {"c", 41}});
   EXPECT_EQ(run.launches, 1);
 }
 

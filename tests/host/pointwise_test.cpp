@@ -51,6 +51,28 @@ graph broadcasts(x: f32[12, 7, 20], row: f32[20], column: f32[12, 1, 1], middle:
 })");
 }
 
+/// Vectors past the ends of rows, read by pairs, by fours and one by one; the last one ends early.
+class RowsThatVectorsDoNotDivide : public testing::TestWithParam<std::string> {};
+
+TEST_P(RowsThatVectorsDoNotDivide, AreGoneThroughAsOne) {
+  const std::string text = fmt::format(R"(
+graph rows(x: bf16[{0}], bias: bf16[{1}], scale: f32[{2}], whole: i32[{1}] {{range = [1, 9]}}) {{
+  b = add x, bias
+  f = cast b {{to = f32}}
+  y = mul f, scale
+  i = cast x {{to = i32}}
+  q = floordiv i, whole
+  r = add b, x
+  return y, q, r
+}})",
+                                       "37, " + GetParam(), GetParam(), "37, 1");
+  run_and_check(text, {}, {.misaligned = true, .options = {.skip = {"join"}}});
+  run_and_check(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, RowsThatVectorsDoNotDivide,
+                         testing::Values("33", "34", "36", "38"));
+
 TEST(Pointwise, SymbolicRowsAndColumns) {
   for (const std::int64_t columns : {16, 21})
     run_and_check(R"(

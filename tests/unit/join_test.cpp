@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/emit.h"
 #include "compiler/plan.h"
 #include "sinter/text.h"
@@ -163,6 +165,41 @@ TEST(JoinTest, MembersHaveTheThreadsOfTheLaunch) {
     ASSERT_EQ(schedule.members.size(), kernel.members.size());
     for (const Schedule& member : schedule.members) EXPECT_EQ(member.threads, schedule.threads);
   }
+}
+
+/// Kernels side by side whose rows no vector divides, `count` of each.
+std::string past_the_ends_of_rows(int count) {
+  std::string text;
+  std::string parameters;
+  std::string results;
+  for (int i = 0; i < count; ++i) {
+    parameters += fmt::format("{0}x{1}: bf16[40, 33], b{1}: bf16[33]", i == 0 ? "" : ", ", i);
+    text += fmt::format("  y{0} = add x{0}, b{0}\n", i);
+    results += fmt::format("{}y{}", i == 0 ? "" : ", ", i);
+  }
+  return fmt::format(
+      "graph past(z: bf16[64, 35], c: bf16[35], {}) {{\n  s = add z, c\n{}  return s, {}\n}}",
+      parameters, text, results);
+}
+
+TEST(JoinTest, MembersMayGoPastTheEndsOfRows) {
+  const Program program = planned(past_the_ends_of_rows(1));
+  const Kernel& kernel = program.kernels.at(0);
+  ASSERT_THAT(kernel.members, SizeIs(2));
+  for (const Schedule& member : kernel.schedule.members) {
+    EXPECT_TRUE(member.is_flat);
+    EXPECT_EQ(member.vector, 8);
+  }
+}
+
+TEST(JoinTest, MembersOfListsEndWhereRowsDo) {
+  const Program program = planned(past_the_ends_of_rows(9));
+  const Kernel& kernel = program.kernels.at(0);
+  ASSERT_THAT(kernel.members, SizeIs(10));
+  for (std::size_t i = 0; i < kernel.members.size(); ++i)
+    EXPECT_EQ(kernel.schedule.members[i].is_flat, kernel.members[i].list < 0) << i;
+  EXPECT_TRUE(
+      std::ranges::any_of(kernel.members, [](const Kernel& member) { return member.list >= 0; }));
 }
 
 TEST(JoinTest, WhatOtherMembersWriteIsNotReadThroughTheNonCoherentCache) {

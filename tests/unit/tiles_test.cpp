@@ -46,6 +46,10 @@ graph biased(x: bf16[4096, {0}], bias: bf16[{0}], scale: bf16[4096, 1]) {{
   };
   EXPECT_TRUE(of(3073).is_flat);
   EXPECT_EQ(of(3073).vector, 8);
+  // Nor do pairs, or fours, make whole vectors.
+  EXPECT_TRUE(of(3074).is_flat);
+  EXPECT_EQ(of(3074).vector, 8);
+  EXPECT_TRUE(of(3076).is_flat);
   EXPECT_FALSE(of(3072).is_flat);
   // What lies along rows of another length is as much as what lies as the space does.
   EXPECT_FALSE(planned(R"(
@@ -56,6 +60,28 @@ graph part(x: f32[4096, 1023], y: f32[4096, 1025]) {
 })")
                    .kernels.at(0)
                    .schedule.is_flat);
+}
+
+TEST(FlatVectors, AreNotFirstWhereRowsShareMuchWork) {
+  const auto of = [](std::string_view shared) {
+    return planned(fmt::format(R"(
+graph scaled(x: bf16[4096, 3076], variance: f32[4096, 1]) {{
+  h = cast x {{to = f32}}
+  s = {} variance
+  m = mul h, s
+  y = cast m {{to = bf16}}
+  return y
+}})",
+                               shared))
+        .kernels.at(0);
+  };
+  const auto is_flat = [](const Schedule& schedule) { return schedule.is_flat; };
+  EXPECT_TRUE(of("neg").schedule.is_flat);
+  const Kernel heavy = of("lgamma");
+  EXPECT_FALSE(heavy.schedule.is_flat);
+  EXPECT_TRUE(std::ranges::any_of(heavy.candidates, is_flat));
+  EXPECT_FALSE(std::ranges::all_of(of("neg").candidates, is_flat));
+  EXPECT_LE(heavy.candidates.size(), 12U);
 }
 
 TEST(Tiles, ATransposedOperandIsReadThroughTiles) {

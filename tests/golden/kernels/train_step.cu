@@ -72,7 +72,7 @@ train_step_0_1(const long long* __restrict__ label_in,
     const int column = first_column;
     if (Shape::chunk(tile) < 3 && column < 10) {
       const int count = minimum(int(4), 10 - column);
-      logits[tile] = load_apart<4>(logits_in, row * 10 + column, 1, count);
+      logits[tile] = load_by<4, 2>(logits_in, row * 10 + column, count);
     }
   }
 #pragma unroll
@@ -119,7 +119,7 @@ train_step_0_1(const long long* __restrict__ label_in,
         const float sub_8_2 = logits[tile][k] - max_4;
         lp_2[k] = sub_8_2 - log_11;
       }
-      store_apart<4>(lp_out, row * 10 + column, 1, lp_2, count);
+      store_by<4, 2>(lp_out, row * 10 + column, lp_2, count);
     }
   }
   float* loss_sum_of_rows = reinterpret_cast<float*>(workspace);
