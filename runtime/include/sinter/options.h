@@ -18,6 +18,26 @@ enum class Tune : std::uint8_t {
   wide,   ///< the same candidates, timed for longer
 };
 
+/// Whether kernels that were compiled are kept on disk.
+enum class CacheMode : std::uint8_t {
+  off,
+  read_only,   ///< what is there is used; it may belong to root, and nothing is written
+  read_write,  ///< and what is missing is added
+};
+
+/// The disk cache: compiled kernels with their source beside them, shared by processes. A folder
+/// that others could write to is not used; the Report says so. Who runs a program has the last word:
+/// SINTER_CACHE=off|read_only|read_write, SINTER_CACHE_BYTES=1000000000 and SINTER_VERIFY=cache
+/// count more than what is set here.
+struct CacheOptions {
+  CacheMode mode = CacheMode::read_write;
+  /// Empty: $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME or ~/.cache.
+  std::string directory = {};
+  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< what was used longest ago goes first
+  /// Compile what the cache has once more, and throw CompileError where that makes anything else.
+  bool verify = false;
+};
+
 /// Read once by `compile` and passed down.
 struct Options {
   Tune tune = Tune::quick;
@@ -31,6 +51,7 @@ struct Options {
   /// not use the Executable.
   std::function<void(std::string_view line)> log = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
+  CacheOptions cache = {};
   bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
   bool count = false;       ///< host device: count the bytes that each launch touches
   /// Host device: false leaves kernels as the C++ compiler first writes them, which takes it less

@@ -99,6 +99,22 @@ struct CompileCounters {
   std::int64_t compiles = 0;  ///< compiler runs
 };
 
+/// The disk cache, since the start of the process.
+struct DiskCounters {
+  struct Reason {
+    std::string text;
+    std::int64_t count = 0;
+  };
+  std::int64_t hits = 0;
+  std::int64_t misses = 0;
+  std::int64_t stored = 0;
+  std::int64_t evicted = 0;
+  std::vector<Reason> reasons;  ///< of misses, and of what could not be stored
+  std::string last_failure;     ///< of the system, with the file; empty: none
+  std::string directory;
+  std::string why_off;  ///< why it is not used; empty: it is
+};
+
 struct Report {
   std::string graph;
   std::string device;
@@ -108,6 +124,7 @@ struct Report {
   std::vector<KernelReport> kernels;       ///< of the latest variant
   std::vector<BoundaryReport> boundaries;  ///< of the latest variant
   CompileCounters counters;
+  DiskCounters disk;
 };
 
 /// The tuning tables of `report` as text, one line per candidate.

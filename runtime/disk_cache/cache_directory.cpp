@@ -1,0 +1,69 @@
+#include "runtime/disk_cache/cache_directory.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sinter {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Like mkdir -p, with folders for the user alone; returns errno.
+int make_folders(const std::string& path) {
+  for (std::size_t end = 1; end != std::string::npos;) {
+    end = path.find('/', end);
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      const int error = errno;
+      struct stat status = {};
+      if (stat(part.c_str(), &status) != 0) return error;  // it is there where it may not be made
+    }
+    if (end != std::string::npos) ++end;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string default_cache_directory() {
+  if (std::string chosen = variable("SINTER_CACHE_DIR"); !chosen.empty()) return chosen;
+  // A relative one is to be ignored, says the specification of base directories.
+  if (const std::string base = variable("XDG_CACHE_HOME"); base.starts_with('/'))
+    return base + "/sinter";
+  if (const std::string home = variable("HOME"); home.starts_with('/'))
+    return home + "/.cache/sinter";
+  return {};
+}
+
+std::string open_cache_directory(const std::string& path, CacheOwner owner) {
+  if (path.empty())
+    return "neither SINTER_CACHE_DIR, XDG_CACHE_HOME nor HOME says where it is to lie";
+  if (owner == CacheOwner::user)
+    if (const int error = make_folders(path))
+      return fmt::format("{} cannot be made: {}", path, std::strerror(error));
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0)
+    return fmt::format("{} cannot be read: {}", path, std::strerror(errno));
+  if (!S_ISDIR(status.st_mode)) return fmt::format("{} is not a folder", path);
+  const bool is_ours = status.st_uid == geteuid();
+  if (!is_ours && !(owner == CacheOwner::user_or_root && status.st_uid == 0))
+    return fmt::format(
+        "{} belongs to user {}, not to user {}; set SINTER_CACHE_DIR to a folder "
+        "of your own",
+        path, status.st_uid, geteuid());
+  if (status.st_mode & (S_IWGRP | S_IWOTH))
+    return fmt::format("{} can be written by others (mode {:o}); run chmod go-w {}", path,
+                       status.st_mode & 07777, path);
+  return {};
+}
+
+}  // namespace sinter

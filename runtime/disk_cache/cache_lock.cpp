@@ -1,0 +1,69 @@
+#include "runtime/disk_cache/cache_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include <fcntl.h>
+
+namespace sinter {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kWholePlace = std::numeric_limits<std::int64_t>::max() - 1;
+
+std::int64_t place_of(const CacheName& name) {
+  std::uint64_t first = 0;
+  std::memcpy(&first, name.hash.data(), sizeof first);
+  return static_cast<std::int64_t>(first >> 2);
+}
+
+}  // namespace
+
+CacheLock::CacheLock(const std::string& path)
+    : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
+
+CacheLock::Taken CacheLock::take(std::int64_t place) const {
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = place;
+  range.l_len = 1;
+  if (fcntl(file_.descriptor(), F_OFD_SETLK, &range) == 0) return Taken::yes;
+  // Some file systems have no locks.
+  return errno == EAGAIN || errno == EACCES ? Taken::others_have_it : Taken::cannot;
+}
+
+CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName> names,
+                              std::chrono::milliseconds limit) {
+  CacheLock lock(path);
+  if (!lock.file_) return lock;
+  // All take theirs in the same order, so that no two wait for one another.
+  std::vector<std::int64_t> places;
+  for (const CacheName& name : names) places.push_back(place_of(name));
+  std::ranges::sort(places);
+  const Clock::time_point deadline = Clock::now() + limit;
+  for (const std::int64_t place : places) {
+    auto pause = std::chrono::microseconds(500);
+    for (Taken taken = lock.take(place); taken != Taken::yes; taken = lock.take(place)) {
+      lock.has_waited_ = true;
+      if (taken == Taken::cannot || Clock::now() > deadline) return lock;
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::microseconds(10'000));
+    }
+  }
+  lock.is_held_ = true;
+  return lock;
+}
+
+CacheLock CacheLock::try_whole(const std::string& path) {
+  CacheLock lock(path);
+  lock.is_held_ = lock.file_ && lock.take(kWholePlace) == Taken::yes;
+  return lock;
+}
+
+}  // namespace sinter

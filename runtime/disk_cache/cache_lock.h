@@ -1,0 +1,43 @@
+// So that of several processes one makes an entry and the others wait for it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/disk_cache/cache_entry.h"
+#include "runtime/disk_cache/file.h"
+
+namespace sinter {
+
+/// Locks of single bytes of one file, at places that follow from the names: there are as many as
+/// names and none is left behind. The system takes them back from a process that ends, however it
+/// ends, and they hold between threads as well (open file description locks).
+class CacheLock {
+ public:
+  static CacheLock none() { return CacheLock(); }
+  /// Waits for whoever holds one of them, up to `limit`; then goes on without the rest: at worst
+  /// something is made twice.
+  static CacheLock wait_for(const std::string& path, std::span<const CacheName> names,
+                            std::chrono::milliseconds limit);
+  /// One more lock, of the whole cache; not held if another has it.
+  static CacheLock try_whole(const std::string& path);
+
+  bool is_held() const { return is_held_; }
+  /// True if somebody else had one of them.
+  bool has_waited() const { return has_waited_; }
+
+ private:
+  CacheLock() = default;
+  explicit CacheLock(const std::string& path);
+  enum class Taken { yes, others_have_it, cannot };
+  Taken take(std::int64_t place) const;
+
+  File file_;  ///< the locks go with it
+  bool is_held_ = false;
+  bool has_waited_ = false;
+};
+
+}  // namespace sinter

@@ -1,0 +1,54 @@
+// Files of the cache: read whole, written so that they are there whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+namespace sinter {
+
+/// An open file, closed with this. No program that we start inherits it.
+class File {
+ public:
+  explicit File(int descriptor = -1) : descriptor_(descriptor) {}
+  File(File&& other) noexcept : descriptor_(other.release()) {}
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  int release();
+
+ private:
+  int descriptor_;
+};
+
+struct FileContents {
+  std::vector<std::byte> bytes;
+  int error = 0;  ///< errno; ENOENT where there is no such file
+};
+
+FileContents read_whole_file(const std::string& path);
+
+enum class Durability {
+  process,  ///< survives the process, however that ends
+  power,    ///< survives the machine too: waits for the disk
+};
+
+/// Writes `path` by way of a file beside it, so that nobody ever sees a part of it. Returns errno,
+/// 0 where it is done.
+int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
+                     Durability durability);
+
+/// Ends the names of files that are still being written.
+inline constexpr std::string_view kUnfinished = ".tmp";
+
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+}  // namespace sinter
