@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
 #include <unordered_set>
 
 #include "codegen/prelude.h"
+#include "runtime/compile_job.h"
+#include "runtime/compiler_identity.h"
 #include "runtime/launch_grid.h"
-#include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
 #include "sinter/error.h"
 
@@ -20,9 +21,37 @@ constexpr std::int64_t kDefaultSharedBytes = 48 << 10;
 constexpr std::size_t kKernelsPerRun = 16;
 constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 
-const HostCompiler& host_compiler() {
-  static const HostCompiler compiler;
-  return compiler;
+// Whoever holds the lock of an entry longer than this is no reason to wait.
+constexpr std::chrono::seconds kLongestWait{60};
+// To be counted up when the same code is compiled or stored in another way.
+constexpr int kWay = 1;
+
+const std::string& prelude_hash(Prelude which) {
+  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
+                                       name_of(prelude_text(Prelude::host)).hex()};
+  return hashes[which == Prelude::host ? 1 : 0];
+}
+
+/// What decides, beside the code of its kernels, what the host compiler makes of a unit.
+std::string host_head(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n", kWay,
+                     prelude_hash(Prelude::host), host_compiler(disk).version(),
+                     settings.host.count, settings.host.optimize);
+}
+
+/// The same of NVRTC.
+std::string cubin_head(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kWay, prelude_hash(Prelude::cuda),
+                     nvrtc_identity(disk), settings.arch);
+}
+
+std::string code_of(const CompileUnit& unit) {
+  std::string code;
+  for (const Source& source : unit.sources)
+    code +=
+        fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
+                    source.cluster, source.code.empty() ? source.text : source.code);
+  return code;
 }
 
 int function_attribute(const Driver& driver, CUfunction function, CUfunction_attribute which,
@@ -35,33 +64,33 @@ int function_attribute(const Driver& driver, CUfunction function, CUfunction_att
 
 }  // namespace
 
-/// A unit that this call must make.
-struct CompileService::Job {
-  const CompileUnit* unit = nullptr;
-  std::string key;
-  KernelCache::Claim claim;
-  std::shared_ptr<CompiledUnit> made = std::make_shared<CompiledUnit>();
-  std::exception_ptr error;
-  std::exception_ptr cubin_error;
-};
-
 CompileService::CompileService(const DeviceState& device) : device_(device) {}
 CompileService::~CompileService() = default;
 
 std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> units,
                                                    const CompileSettings& settings) {
-  std::vector<CompileResult> results;
   std::vector<KernelCache::Claim> claims;
   std::vector<Job> missing;
+  std::vector<std::size_t> places;  // of those that are missing
+  DiskCache& disk = disk_cache(settings.cache);
+  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && !nvrtc_identity(disk).empty());
+  const std::string host = device_.is_host ? host_head(settings, disk) : "";
+  const std::string cubin = by_nvrtc ? cubin_head(settings, disk) : "";
   for (const CompileUnit& unit : units) {
-    std::string key = key_of(unit, settings);
+    const std::string code = code_of(unit);
+    std::string key = host + cubin + code;
     claims.push_back(cache_.claim(key));
-    results.push_back({.unit = nullptr, .was_cached = !claims.back().duty});
-    if (claims.back().duty)
-      missing.push_back({.unit = &unit, .key = std::move(key), .claim = claims.back()});
+    if (!claims.back().duty) continue;
+    places.push_back(claims.size() - 1);
+    missing.push_back({.unit = &unit, .key = std::move(key), .claim = claims.back()});
+    if (!host.empty()) missing.back().host = name_of(host + code);
+    if (!cubin.empty()) missing.back().cubin = name_of(cubin + code);
   }
   // What others wait for first, then what we wait for: so no two calls wait for one another.
-  if (!missing.empty()) compile_missing(missing, settings);
+  if (!missing.empty()) make(missing, settings);
+  std::vector<CompileResult> results(units.size(), {.unit = nullptr, .was_cached = true});
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    results[places[i]].was_cached = !missing[i].is_compiled;
   for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
 }
@@ -70,115 +99,141 @@ CompileCounters CompileService::counters() const {
   return {.hits = cache_.hits(), .misses = cache_.misses(), .compiles = compiles_};
 }
 
-std::string CompileService::key_of(const CompileUnit& unit, const CompileSettings& settings) const {
-  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && why_no_nvrtc().empty());
-  std::string key = fmt::format("{}\n{}\ncount {}, optimize {}\n",
-                                device_.is_host ? host_compiler().version() : "",
-                                by_nvrtc ? nvrtc_version() + " " + settings.arch : "",
-                                settings.host.count, settings.host.optimize);
-  for (const Source& source : unit.sources)
-    key += fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
-                       source.cluster, source.code.empty() ? source.text : source.code);
-  return key;
-}
-
-void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings) {
-  std::vector<std::function<void()>> runs;
-  const auto add_run = [&](std::span<Job> jobs, std::exception_ptr Job::*error, auto compile) {
-    runs.push_back([jobs, error, compile] {
-      try {
-        compile(jobs);
-      } catch (...) {
-        for (Job& job : jobs) job.*error = std::current_exception();
-      }
-    });
-  };
-  const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
-  // The slowest runs first.
-  for (std::size_t first = 0; device_.is_host && first < missing.size();) {
-    std::size_t count = 0;
-    std::size_t kernels = 0;
-    while (first + count < missing.size() && kernels < most)
-      kernels += missing[first + count++].unit->sources.size();
-    add_run(missing.subspan(first, count), &Job::error,
-            [this, &settings](std::span<Job> part) { compile_host(part, settings); });
-    first += count;
+/// Whatever happens, nobody waits for what does not come.
+void CompileService::make(std::span<Job> missing, const CompileSettings& settings) {
+  std::exception_ptr error;
+  try {
+    fetch(missing, settings, DiskCache::Look::first);
+    std::vector<CacheName> names;
+    for (const Job& job : missing)
+      for (const std::optional<CacheName>& name : {job.host, job.cubin})
+        if (name) names.push_back(*name);
+    // Who is asked for what NVRTC says has no reason to fail without it.
+    if (settings.also_nvrtc && nvrtc_identity(disk_cache(settings.cache)).empty())
+      for (Job& job : missing)
+        job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_no_nvrtc()});
+    if (!names.empty()) {
+      // Another process may be making them, and be done when the lock is ours.
+      const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
+      if (lock.has_waited()) fetch(missing, settings, DiskCache::Look::again);
+      compile_missing(missing, settings);
+    }
+  } catch (...) {
+    error = std::current_exception();
   }
   for (Job& job : missing) {
-    if (!device_.is_host)
-      add_run(std::span(&job, 1), &Job::error,
-              [this, &settings](std::span<Job> part) { compile_cuda(part[0], settings); });
-    else if (settings.also_nvrtc)
-      add_run(std::span(&job, 1), &Job::cubin_error,
-              [this, &settings](std::span<Job> part) { add_cubins(part[0], settings); });
-  }
-  run_parallel(runs);
-  for (Job& job : missing) {
-    if (job.error || job.cubin_error)
-      cache_.fail(job.key, job.claim, job.error ? job.error : job.cubin_error);
+    if (error || job.error || job.cubin_error)
+      cache_.fail(job.key, job.claim, error ? error : job.error ? job.error : job.cubin_error);
     else
       cache_.fulfil(job.claim, job.made);
   }
 }
 
-void CompileService::compile_host(std::span<Job> jobs, const CompileSettings& settings) {
+void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings) {
+  std::vector<std::function<void()>> runs;
+  // The slowest runs first.
+  const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
+  std::vector<Job*> part;
+  const auto add_host_run = [&] {
+    if (part.empty()) return;
+    runs.push_back([this, &settings, part] {
+      try {
+        compile_host(part, settings);
+      } catch (...) {
+        for (Job* job : part) job->error = std::current_exception();
+      }
+    });
+    part.clear();
+  };
+  std::size_t kernels = 0;
+  for (Job& job : missing) {
+    if (!job.host) continue;
+    part.push_back(&job);
+    kernels += job.unit->sources.size();
+    if (kernels < most) continue;
+    add_host_run();
+    kernels = 0;
+  }
+  add_host_run();
+  for (Job& job : missing)
+    if (job.cubin)
+      runs.push_back([this, &settings, &job] {
+        try {
+          compile_cubin(job, settings);
+        } catch (...) {
+          job.cubin_error = std::current_exception();
+        }
+      });
+  run_parallel(runs);
+}
+
+void CompileService::compile_host(std::span<Job* const> jobs, const CompileSettings& settings) {
   std::vector<HostKernel> kernels;
   std::unordered_set<std::string> entries;  // equal kernels have equal names
-  for (const Job& job : jobs)
-    for (const Source& source : job.unit->sources)
+  for (const Job* job : jobs)
+    for (const Source& source : job->unit->sources)
       if (entries.insert(source.entry).second)
         kernels.push_back({.entry = source.entry,
                            .text = source.text,
                            .threads = source.threads,
                            .has_barrier = source.has_barrier});
   ++compiles_;
+  const std::string_view prelude = prelude_text(Prelude::host);
   const HostImage image =
-      host_compiler().compile(prelude_text(Prelude::host), kernels, settings.host);
+      host_compiler(disk_cache(settings.cache)).compile(prelude, kernels, settings.host);
   const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
-  for (Job& job : jobs) {
-    job.made->module = module;
-    job.made->milliseconds = image.milliseconds;
-    for (const Source& source : job.unit->sources)
-      job.made->functions.push_back(load_function(*module, source));
+  for (Job* job : jobs) {
+    std::vector<std::string> names;
+    for (const Source& source : job->unit->sources) names.push_back(source.entry);
+    job->is_compiled = true;
+    job->made->module = module;
+    job->made->milliseconds = image.milliseconds;
+    load_functions(*job->made, *job->unit, names);
   }
+  store_host(jobs, HostCompiler::text(prelude, kernels), image, module, settings);
 }
 
-void CompileService::compile_cuda(Job& job, const CompileSettings& settings) {
+void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
   ++compiles_;
-  NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
-  const auto module =
-      std::make_shared<const Module>(device_, compiled.image.data(), job.unit->sources[0].entry);
-  job.made->module = module;
-  job.made->milliseconds = compiled.milliseconds;
-  job.made->ptx = std::move(compiled.ptx);
-  job.made->image = std::move(compiled.image);
-  for (const Source& source : job.unit->sources)
-    job.made->functions.push_back(load_function(*module, source));
+  NvrtcUnit unit = compile_unit(job.unit->sources, settings.arch);
+  job.is_compiled = true;
+  if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
+  store_cubin(job, unit, settings);
+  take(job, std::move(unit));
 }
 
-void CompileService::add_cubins(Job& job, const CompileSettings& settings) {
-  if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) {
-    job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_not});
-    return;
+void CompileService::take(Job& job, NvrtcUnit unit) const {
+  CompiledUnit& made = *job.made;
+  if (device_.is_host) {
+    made.cubins = std::move(unit.reports);
+  } else {
+    made.module =
+        std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources[0].entry);
+    load_functions(made, *job.unit, unit.entries);
   }
-  ++compiles_;
-  NvrtcUnit compiled = compile_unit(job.unit->sources, settings.arch);
-  job.made->cubins = std::move(compiled.reports);
-  job.made->ptx = std::move(compiled.ptx);
-  job.made->image = std::move(compiled.image);
+  made.ptx = std::move(unit.ptx);
+  made.image = std::move(unit.image);
 }
 
-CompiledFunction CompileService::load_function(const Module& module, const Source& source) const {
+void CompileService::load_functions(CompiledUnit& made, const CompileUnit& unit,
+                                    std::span<const std::string> entries) const {
+  made.functions.clear();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    made.functions.push_back(load_function(*made.module, unit.sources[i], entries[i]));
+}
+
+CompiledFunction CompileService::load_function(const Module& module, const Source& source,
+                                               const std::string& entry) const {
   const CurrentContext current(device_);
   const Driver& driver = device_.driver;
   CompiledFunction function;
-  check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, source.entry.c_str()),
-        "cuModuleGetFunction", source.entry);
+  check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, entry.c_str()),
+        "cuModuleGetFunction", entry);
   if (!device_.is_host) {
     function.registers =
-        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_NUM_REGS, source.entry);
-    function.spill_bytes = function_attribute(driver, function.handle,
-                                              CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, source.entry);
+        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_NUM_REGS, entry);
+    function.spill_bytes =
+        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, entry);
   }
   if (source.shared_bytes > kDefaultSharedBytes)
     check(
@@ -186,15 +241,14 @@ CompiledFunction CompileService::load_function(const Module& module, const Sourc
         driver.cuFuncSetAttribute(function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   static_cast<int>(source.shared_bytes)),
         "cuFuncSetAttribute", [&] {
-          return fmt::format("{} bytes of shared memory for {}", source.shared_bytes, source.entry);
+          return fmt::format("{} bytes of shared memory for {}", source.shared_bytes, entry);
         });
   if (has_large_cluster(source))
     check(driver,
           driver.cuFuncSetAttribute(function.handle,
                                     CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-          "cuFuncSetAttribute", [&] {
-            return fmt::format("clusters of {} blocks for {}", source.cluster, source.entry);
-          });
+          "cuFuncSetAttribute",
+          [&] { return fmt::format("clusters of {} blocks for {}", source.cluster, entry); });
   return function;
 }
 

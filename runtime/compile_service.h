@@ -1,16 +1,21 @@
 // The compile service: emitted sources in, loaded functions out. NVRTC for CUDA devices, the
-// system's C++ compiler for the host device, each unit at most once per process.
+// system's C++ compiler for the host device, each unit at most once per process, and of all
+// processes that share a disk cache in one.
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "codegen/source.h"
+#include "runtime/disk_cache/disk_cache.h"
 #include "runtime/host_compiler.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/nvrtc_units.h"
 
 namespace sinter {
 
@@ -23,11 +28,12 @@ struct CompileSettings {
   std::string arch;         ///< for NVRTC: `sm_90`
   HostBuild host;           ///< host device: how kernels are built
   bool also_nvrtc = false;  ///< host device: compile by NVRTC too
+  CacheOptions cache = {.mode = CacheMode::off};
 };
 
 struct CompileResult {
   CompiledUnitPointer unit;
-  bool was_cached = false;
+  bool was_cached = false;  ///< in memory, or on disk
 };
 
 class CompileService {
@@ -45,16 +51,35 @@ class CompileService {
  private:
   struct Job;
 
-  std::string key_of(const CompileUnit& unit, const CompileSettings& settings) const;
+  void make(std::span<Job> missing, const CompileSettings& settings);
   void compile_missing(std::span<Job> missing, const CompileSettings& settings);
-  void compile_host(std::span<Job> jobs, const CompileSettings& settings);
-  void compile_cuda(Job& job, const CompileSettings& settings);
-  void add_cubins(Job& job, const CompileSettings& settings);
-  CompiledFunction load_function(const Module& module, const Source& source) const;
+  void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
+  void compile_cubin(Job& job, const CompileSettings& settings);
+  CompiledFunction load_function(const Module& module, const Source& source,
+                                 const std::string& entry) const;
+  /// The functions of `entries`, one for each source of the unit.
+  void load_functions(CompiledUnit& made, const CompileUnit& unit,
+                      std::span<const std::string> entries) const;
+  /// Makes what NVRTC made part of the unit.
+  void take(Job& job, NvrtcUnit unit) const;
+
+  // What the disk cache has of them; compile_service_disk.cpp.
+  void fetch(std::span<Job> jobs, const CompileSettings& settings, DiskCache::Look look);
+  void fetch_host(Job& job, const CompileSettings& settings, DiskCache::Look look);
+  void fetch_cubin(Job& job, const CompileSettings& settings, DiskCache::Look look) const;
+  /// Null if it is not there.
+  std::shared_ptr<const Module> fetch_object(const CacheName& name, const CompileUnit& unit,
+                                             const CompileSettings& settings);
+  void store_host(std::span<Job* const> jobs, const std::string& text, const HostImage& image,
+                  std::shared_ptr<const Module> module, const CompileSettings& settings);
+  void store_cubin(const Job& job, const NvrtcUnit& unit, const CompileSettings& settings) const;
 
   const DeviceState& device_;
   KernelCache cache_;
   std::atomic<std::int64_t> compiles_ = 0;
+  std::mutex mutex_;  ///< of what follows
+  /// Objects of the host device that are loaded, by what they are called on disk.
+  std::map<CacheName, std::weak_ptr<const Module>> objects_;
 };
 
 }  // namespace sinter

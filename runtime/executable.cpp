@@ -9,6 +9,7 @@
 #include "ir/custom.h"
 #include "runtime/compile_service.h"
 #include "runtime/context_state.h"
+#include "runtime/disk_cache/disk_cache.h"
 #include "runtime/make_variant.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
@@ -60,9 +61,11 @@ std::vector<bool> views_of(const Interface& interface) {
 
 }  // namespace
 
-Executable compile(const Graph& graph, Device device, const Options& options, const char* file,
+Executable compile(const Graph& graph, Device device, const Options& given, const char* file,
                    int line) {
   if (device.is_host()) check_portable(graph.data());
+  Options options = given;
+  options.cache = with_environment(options.cache);
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
                                                 target_of(*device.state(), options), options);
   auto state = std::make_shared<ExecutableState>(
@@ -150,6 +153,7 @@ Report Executable::report() const {
     report.boundaries = report.variants.back().boundaries;
   }
   if (state_->device.compile_service) report.counters = state_->device.compile_service->counters();
+  report.disk = disk_cache(state_->options.cache).counters();
   return report;
 }
 

@@ -71,19 +71,6 @@ class TemporaryFolder {
   std::string path_;
 };
 
-std::string find_compiler(const std::string& command) {
-  const char* const chosen = std::getenv("SINTER_HOST_CXX");
-  std::vector<std::string> names = {"c++", "g++", "clang++"};
-  if (chosen && *chosen) names = {chosen};
-  if (!command.empty()) names = {command};
-  for (const std::string& name : names)
-    if (const std::string path = find_program(name); !path.empty()) return path;
-  throw CompileError(
-      fmt::format("host compiler: {} cannot be found; install g++ or set "
-                  "SINTER_HOST_CXX to a C++ compiler",
-                  fmt::join(names, ", ")));
-}
-
 /// The instruction set beyond the compiler's default; the same for all machines that have it.
 const char* machine_flag() {
 #if defined(__x86_64__)
@@ -98,16 +85,6 @@ const char* machine_flag() {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::string write_unit(std::string_view prelude, std::span<const HostKernel> kernels) {
-  std::string unit = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
-  for (const HostKernel& kernel : kernels) {
-    unit += fmt::format("#line 1 \"{}\"\n{}\n", kernel.entry, kernel.text);
-    unit += fmt::format("SINTER_KERNEL({}, {}, {})\n", kernel.entry, kernel.threads,
-                        kernel.has_barrier);
-  }
-  return unit;
-}
-
 std::vector<std::byte> read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -117,26 +94,50 @@ std::vector<std::byte> read_file(const fs::path& path) {
 
 }  // namespace
 
+std::string find_host_compiler(const std::string& name) {
+  const char* const chosen = std::getenv("SINTER_HOST_CXX");
+  std::vector<std::string> names = {"c++", "g++", "clang++"};
+  if (chosen && *chosen) names = {chosen};
+  if (!name.empty()) names = {name};
+  for (const std::string& candidate : names)
+    if (std::string path = find_program(candidate); !path.empty()) return path;
+  throw CompileError(
+      fmt::format("host compiler: {} cannot be found; install g++ or set "
+                  "SINTER_HOST_CXX to a C++ compiler",
+                  fmt::join(names, ", ")));
+}
+
 HostCompiler::HostCompiler() : HostCompiler(Options{}) {}
 
 HostCompiler::HostCompiler(const Options& options)
-    : command_(find_compiler(options.command)), time_limit_(options.time_limit) {
-  const std::vector<std::string> arguments = {command_, "--version"};
-  const ProcessResult result = run_process(arguments, "", time_limit_);
-  if (result.exit_code != 0)
-    throw CompileError(
-        fmt::format("host compiler: {} --version fails: {}", command_, first_line(result.output)));
-  name_ = first_line(result.output);
+    : command_(find_host_compiler(options.command)),
+      time_limit_(options.time_limit),
+      name_(options.name) {
+  if (name_.empty()) {
+    const std::vector<std::string> arguments = {command_, "--version"};
+    const ProcessResult result = run_process(arguments, "", time_limit_);
+    if (result.exit_code != 0)
+      throw CompileError(fmt::format("host compiler: {} --version fails: {}", command_,
+                                     first_line(result.output)));
+    name_ = first_line(result.output);
+  }
   version_ = fmt::format("{} {} {} {}", name_, fmt::join(kFlags, " "),
                          fmt::join(library_flags(), " "), machine_flag());
 }
 
-HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
-                                const HostBuild& build) const {
-  const auto start = std::chrono::steady_clock::now();
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() + "/kernels.cpp") << write_unit(prelude, kernels);
+std::string HostCompiler::text(std::string_view prelude, std::span<const HostKernel> kernels) {
+  std::string unit = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
+  for (const HostKernel& kernel : kernels) {
+    unit += fmt::format("#line 1 \"{}\"\n{}\n", kernel.entry, kernel.text);
+    unit += fmt::format("SINTER_KERNEL({}, {}, {})\n", kernel.entry, kernel.threads,
+                        kernel.has_barrier);
+  }
+  return unit;
+}
 
+ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
+                                const std::string& folder) const {
+  std::ofstream(folder + "/kernels.cpp") << text;
   std::vector<std::string> arguments = {command_};
   arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
   const std::vector<std::string> library = library_flags();
@@ -146,8 +147,14 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   if (build.count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
-  const ProcessResult result = run_process(arguments, folder.path(), time_limit_);
+  return run_process(arguments, folder, time_limit_);
+}
 
+HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
+                                const HostBuild& build) const {
+  const auto start = std::chrono::steady_clock::now();
+  const TemporaryFolder folder;
+  const ProcessResult result = run(text(prelude, kernels), build, folder.path());
   if (result.timed_out)
     throw CompileError(fmt::format(
         "host compiler: {} kernels, beginning with {}, took longer than "
@@ -161,6 +168,15 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   }
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = spent.count()};
+}
+
+HostImage HostCompiler::compile_text(const std::string& text, const HostBuild& build) const {
+  const TemporaryFolder folder;
+  const ProcessResult result = run(text, build, folder.path());
+  if (result.timed_out || result.exit_code != 0)
+    throw CompileError("host compiler: a text that was compiled before is not any more; " + name_ +
+                       "\n" + result.output);
+  return {.image = read_file(folder.path() + "/kernels.so")};
 }
 
 }  // namespace sinter

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/process.h"
+
 namespace sinter {
 
 /// One emitted kernel: `extern "C" __global__ void <entry>(…)`.
@@ -29,11 +31,17 @@ struct HostImage {
   double milliseconds = 0;
 };
 
+/// The path of the compiler of this name, or of the first that there is of $SINTER_HOST_CXX, c++,
+/// g++ and clang++ where it is "". Throws CompileError if there is none.
+std::string find_host_compiler(const std::string& name = {});
+
 class HostCompiler {
  public:
   struct Options {
     /// A program's path or name; "" looks for $SINTER_HOST_CXX, c++, g++ and clang++ in turn.
     std::string command;
+    /// What it calls itself; "" asks it.
+    std::string name;
     std::chrono::milliseconds time_limit = std::chrono::minutes(2);
   };
 
@@ -45,14 +53,23 @@ class HostCompiler {
   /// of threads may compile at once.
   HostImage compile(std::string_view prelude, std::span<const HostKernel> kernels,
                     const HostBuild& build = {}) const;
+  /// The translation unit that `compile` makes of them.
+  static std::string text(std::string_view prelude, std::span<const HostKernel> kernels);
+  /// Compiles such a text once more.
+  HostImage compile_text(const std::string& text, const HostBuild& build) const;
 
+  /// `g++ (Debian 12.2.0-14) 12.2.0`
+  const std::string& name() const { return name_; }
   /// All that decides, beside source and HostBuild, what comes out: compiler, version, flags.
   const std::string& version() const { return version_; }
 
  private:
+  ProcessResult run(const std::string& text, const HostBuild& build,
+                    const std::string& folder) const;
+
   std::string command_;
   std::chrono::milliseconds time_limit_;
-  std::string name_;  // "g++ (Debian 12.2.0-14) 12.2.0"
+  std::string name_;
   std::string version_;
 };
 

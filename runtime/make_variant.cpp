@@ -143,7 +143,8 @@ EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std:
 CompileSettings compile_settings(const VariantSource& from) {
   return {.arch = std::string(from.target.arch),
           .host = {.count = from.options.count, .optimize = from.options.optimize_host},
-          .also_nvrtc = from.options.also_nvrtc};
+          .also_nvrtc = from.options.also_nvrtc,
+          .cache = from.options.cache};
 }
 
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request) {

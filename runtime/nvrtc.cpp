@@ -1,5 +1,6 @@
 #include "runtime/nvrtc.h"
 
+#include "runtime/library_file.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -149,14 +150,8 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
                            const std::string& architecture) const {
   check_architecture(architecture);
   const auto start = std::chrono::steady_clock::now();
-  // -v makes ptxas tell of spills; the rest is the numerics contract and speed of compilation.
-  std::vector<std::string> options = {"--gpu-architecture=" + architecture, "--std=c++17",
-                                      "--fmad=false", "--ptxas-options=-v"};
-  if (has_option(kHasMinimal)) options.push_back("--minimal");
-  if (has_option(kHasNoCache)) options.push_back("--no-cache");
-
   NvrtcProgram program(table_, write_program(prelude, kernels), describe(kernels, architecture));
-  const nvrtcResult result = program.compile(options);
+  const nvrtcResult result = program.compile(options(architecture));
   NvrtcOutput output{.log = program.log()};
   if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
     std::vector<SourcePart> parts = {{"prelude", prelude}};
@@ -174,6 +169,15 @@ NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart>
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   output.milliseconds = spent.count();
   return output;
+}
+
+std::vector<std::string> Nvrtc::options(const std::string& architecture) const {
+  // -v makes ptxas tell of spills; the rest is the numerics contract and speed of compilation.
+  std::vector<std::string> options = {"--gpu-architecture=" + architecture, "--std=c++17",
+                                      "--fmad=false", "--ptxas-options=-v"};
+  if (version_ >= kHasMinimal) options.push_back("--minimal");
+  if (version_ >= kHasNoCache) options.push_back("--no-cache");
+  return options;
 }
 
 void Nvrtc::check_architecture(const std::string& architecture) const {
@@ -210,7 +214,10 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
   nvrtc->architectures_.resize(static_cast<std::size_t>(count));
   if (nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data()) != NVRTC_SUCCESS)
     return fails("tells no architectures");
-  nvrtc->version_text_ = "nvrtc " + version_name(nvrtc->version_);
+  LibraryFile file = library_file(handle);
+  nvrtc->version_text_ = fmt::format("nvrtc {}, build {}, {}", version_name(nvrtc->version_),
+                                     file.id, fmt::join(nvrtc->options("sm_0"), " "));
+  nvrtc->path_ = std::move(file.path);
   return {.nvrtc = keep(std::move(nvrtc))};
 }
 

@@ -55,8 +55,10 @@ class Nvrtc {
                       const std::string& architecture) const;
 
   int version() const { return version_; }  // 13000 is 13.0
-  /// All that decides, beside the source and the architecture, what comes out.
+  /// All that decides, beside the source and the architecture, what comes out: version, build,
+  /// options.
   const std::string& version_text() const { return version_text_; }
+  const std::string& path() const { return path_; }  ///< of the library
   /// Those it compiles for: 90 is sm_90.
   const std::vector<int>& architectures() const { return architectures_; }
 
@@ -64,11 +66,12 @@ class Nvrtc {
   friend struct OpenedNvrtc open_nvrtc(const std::string& library);
 
   void check_architecture(const std::string& architecture) const;
-  bool has_option(int since) const { return version_ >= since; }
+  std::vector<std::string> options(const std::string& architecture) const;
 
   NvrtcTable table_;
   int version_ = 0;
   std::string version_text_;
+  std::string path_;
   std::vector<int> architectures_;
 };
 

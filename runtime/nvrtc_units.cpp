@@ -113,8 +113,10 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   NvrtcOutput output = Compilation(sources, arch).run();
 
   NvrtcUnit unit{.milliseconds = output.milliseconds};
-  for (const Source& source : sources)
+  for (const Source& source : sources) {
+    unit.entries.push_back(source.entry);
     unit.reports.push_back(report_of(output, source.entry, arch));
+  }
   unit.ptx = std::move(output.ptx);
   if (!output.cubin.empty()) {
     unit.image = std::move(output.cubin);
@@ -124,8 +126,6 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   }
   return unit;
 }
-
-std::string nvrtc_version() { return opened().version_text(); }
 
 std::string why_no_nvrtc() { return nvrtc().why_not; }
 

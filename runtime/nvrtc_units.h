@@ -14,15 +14,14 @@ namespace sinter {
 struct NvrtcUnit {
   std::vector<std::byte> image;  ///< a cubin, or PTX for a GPU newer than NVRTC
   std::string ptx;
-  std::vector<CubinReport> reports;  ///< one per source
+  std::vector<std::string> entries;  ///< names of the functions, one per source
+  std::vector<CubinReport> reports;  ///< as many
   double milliseconds = 0;
 };
 
 /// Throws CompileError, and DriverError where there is no NVRTC.
 NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& arch);
 
-/// As in cache keys. Throws DriverError where there is no NVRTC.
-std::string nvrtc_version();
 /// Why NVRTC cannot be used, in a sentence; empty if it can.
 std::string why_no_nvrtc();
 

@@ -16,7 +16,7 @@ std::filesystem::path command_path();
 
 /// What `line` does and says in a shell where `sinter` is the command, in `folder`: `sinter dump
 /// add.sinter --stage graph`. The command sees none of sinter's environment variables but the NVRTC
-/// of `nvrtc`: that of this machine, or a library that is not there.
+/// of `nvrtc`: that of this machine, or a library that is not there; and that there is no disk cache.
 enum class CommandNvrtc { machine, none };
 CommandResult run_command(const std::string& line, const std::filesystem::path& folder,
                           CommandNvrtc nvrtc = CommandNvrtc::none);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "sinter/sinter.h"
 
 namespace sinter::test {
+
+/// Tests compile what they test: what is on disk has no say, unless a test asks for it.
+inline const bool kHasNoDiskCache = setenv("SINTER_CACHE", "off", /*overwrite=*/0) == 0;
 
 /// What one run of a graph gave.
 struct RunResult {

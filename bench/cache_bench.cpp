@@ -1,0 +1,160 @@
+// What the disk cache gives. Goals: a process that finds 100 kernels there is done with them 100 ms
+// after its start, NVRTC and host compiler unopened; a hit takes at most 1 ms; 100 kernels that
+// nobody has compiled take at most 1.1 times the compiler's own time on all cores. As JSON:
+// --benchmark_out=FILE --benchmark_out_format=json.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "compiler/plan.h"
+#include "runtime/compile_service.h"
+#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/make_variant.h"
+#include "runtime/nvrtc.h"
+#include "runtime/process.h"
+#include "sinter/sinter.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter {
+namespace {
+
+constexpr int kKernels = 100;
+
+/// Kernels that all differ, each a program of its own.
+Graph graph_of(int number) {
+  Graph graph("kernel");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows, 1024});
+  const Tensor h = tanh(x * (number + 0.5)) + x;
+  graph.output("y", number % 2 == 0 ? h : h - mean(h, {-1}, Keep::yes));
+  return graph;
+}
+
+/// Plans, compiles or finds, and loads all of them, one program after the other, or as the kernels
+/// of one call.
+void compile_all(const CacheOptions& cache, bool also_nvrtc) {
+  for (int i = 0; i < kKernels; ++i)
+    sinter::compile(graph_of(i), host_device(),
+                    {.tune = Tune::off, .cache = cache, .also_nvrtc = also_nvrtc})
+        .prepare({{"rows", 4096}});
+}
+
+std::vector<CompileUnit> all_units() {
+  std::vector<CompileUnit> units;
+  for (int i = 0; i < kKernels; ++i) {
+    const Program program = plan(graph_of(i), known_targets()[0], {.symbols = {4096}});
+    units.push_back({.sources = emit_candidates(program, program.kernels[0], 1).sources});
+  }
+  return units;
+}
+
+/// Seconds of this program, started once more to do `task` with the cache in `folder`.
+double seconds_of(const std::string& task, const std::string& folder) {
+  const auto start = std::chrono::steady_clock::now();
+  const ProcessResult result = run_process(std::vector<std::string>{"/proc/self/exe", task, folder},
+                                           "", std::chrono::minutes(5));
+  ensure(result.exit_code == 0, "a task of the benchmark fails: " + result.output);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+bool has_opened_nvrtc() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("libnvrtc") != std::string::npos) return true;
+  return false;
+}
+
+/// From the start of a process to its end; all kernels are in the cache.
+void warm_process(benchmark::State& state, const std::string& task) {
+  const test::ScratchFolder folder;
+  seconds_of("--fill" + task, folder.path());
+  for (auto _ : state) state.SetIterationTime(seconds_of("--find" + task, folder.path()));
+  state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
+}
+
+/// A hit of the disk cache alone: read, checked, unpacked and loaded.
+void hit(benchmark::State& state, bool also_nvrtc) {
+  const test::ScratchFolder folder;
+  const std::vector<CompileUnit> units = all_units();
+  const CompileSettings settings{
+      .arch = "sm_90", .also_nvrtc = also_nvrtc, .cache = {.directory = folder.path() + "/cache"}};
+  for (const CompileUnit& unit : units)
+    CompileService(*host_device().state()).compile({&unit, 1}, settings);
+  for (auto _ : state) {
+    CompileService service(*host_device().state());
+    for (const CompileUnit& unit : units)
+      ensure(service.compile({&unit, 1}, settings)[0].was_cached, "a kernel is not in the cache");
+  }
+  state.counters["per_kernel"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kKernels,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+/// All kernels by NVRTC with nothing cached, against what NVRTC says it took on as many cores.
+void cold_cubins(benchmark::State& state) {
+  if (!nvrtc().nvrtc) return state.SkipWithError(nvrtc().why_not.c_str());
+  const std::vector<CompileUnit> units = all_units();
+  double seconds = 0;
+  double compilers = 0;
+  for (auto _ : state) {
+    const test::ScratchFolder folder;
+    const CompileSettings settings{.arch = "sm_90",
+                                   .host = {.optimize = false},
+                                   .also_nvrtc = true,
+                                   .cache = {.directory = folder.path() + "/cache"}};
+    CompileService service(*host_device().state());
+    // What the host compiler makes of them is no matter here.
+    CompileSettings host_only = settings;
+    host_only.also_nvrtc = false;
+    CompileService(*host_device().state()).compile(units, host_only);
+    const auto start = std::chrono::steady_clock::now();
+    for (const CompileResult& result : service.compile(units, settings))
+      compilers += result.unit->cubins[0].compile_ms * 1e-3;
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    state.SetIterationTime(seconds);
+  }
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  state.counters["over_compiler"] = seconds / (compilers / cores);
+}
+
+BENCHMARK_CAPTURE(warm_process, host, std::string(""))
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(warm_process, host_and_cubins, std::string("-cubins"))
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(hit, host, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(hit, host_and_cubins, true)->Unit(benchmark::kMillisecond);
+BENCHMARK(cold_cubins)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+
+/// What the process was started for: see `seconds_of`.
+int run_task(const std::string& task, const std::string& folder) {
+  if (task == "--nothing") return 0;
+  compile_all({.directory = folder + "/cache"}, task.ends_with("-cubins"));
+  const DiskCounters counters = disk_cache({.directory = folder + "/cache"}).counters();
+  if (!task.starts_with("--find")) return counters.stored >= kKernels ? 0 : 1;
+  if (counters.misses > 0 || has_opened_nvrtc()) {
+    fmt::print("{} misses; NVRTC is {}\n", counters.misses, has_opened_nvrtc() ? "open" : "closed");
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace sinter
+
+int main(int count, char** words) {
+  const std::string task = count > 2 ? words[1] : "";
+  for (const std::string_view known : {"--nothing", "--fill", "--find"})
+    if (task.starts_with(known)) return sinter::run_task(task, words[2]);
+  benchmark::Initialize(&count, words);
+  if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,18 @@
+// What the compilers call themselves, remembered on disk: a process that finds all its kernels
+// there opens no NVRTC and runs no host compiler.
+#pragma once
+
+#include <string>
+
+#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/host_compiler.h"
+
+namespace sinter {
+
+/// `Nvrtc::version_text` of what `nvrtc()` opens or would open; "" where there is no NVRTC.
+const std::string& nvrtc_identity(DiskCache& disk);
+
+/// The host compiler of this process. Throws CompileError where there is none.
+const HostCompiler& host_compiler(DiskCache& disk);
+
+}  // namespace sinter

@@ -1,0 +1,89 @@
+// Cubins on disk: a process that finds all of its kernels there opens no NVRTC.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "runtime/compile_service.h"
+#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/nvrtc.h"
+#include "sinter/sinter.h"
+#include "tests/support/errors.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter {
+namespace {
+
+using ::testing::HasSubstr;
+
+CompileUnit unit(const std::string& entry) {
+  const auto text = [](const std::string& name) {
+    return "extern \"C\" __global__ void __launch_bounds__(32) " + name +
+           "(const float* __restrict__ x, float* __restrict__ y) {\n"
+           "  y[threadIdx.x] = x[threadIdx.x] + 1.0f;\n}\n";
+  };
+  return {{{.entry = entry, .text = text(entry), .code = text("kernel"), .threads = 32}}};
+}
+
+bool has_opened_nvrtc() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("libnvrtc") != std::string::npos) return true;
+  return false;
+}
+
+class UnitCacheNvrtc : public ::testing::Test {
+ protected:
+  CompileResult compile(const std::string& entry) {
+    service = std::make_unique<CompileService>(*host_device().state());
+    return service->compile(std::vector{unit(entry)}, settings)[0];
+  }
+
+  test::ScratchFolder folder;
+  CompileSettings settings{
+      .arch = "sm_90", .also_nvrtc = true, .cache = {.directory = folder.path() + "/cache"}};
+  std::unique_ptr<CompileService> service;
+};
+
+TEST_F(UnitCacheNvrtc, SecondProcessOpensNone) {
+  if (has_opened_nvrtc()) GTEST_SKIP() << "an earlier test of this process has opened NVRTC";
+  const pid_t child = fork();
+  if (child == 0) {
+    const CompileResult first = compile("first");
+    _exit(nvrtc().nvrtc == nullptr ? 2 : first.unit->cubins.empty() || first.was_cached ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "there is no NVRTC";
+  ASSERT_EQ(status, 0);
+  const CompileResult found = compile("second");
+  EXPECT_TRUE(found.was_cached);
+  EXPECT_EQ(service->counters().compiles, 0);
+  EXPECT_FALSE(has_opened_nvrtc());
+  EXPECT_GT(found.unit->cubins[0].registers, 0);
+  EXPECT_THAT(found.unit->ptx, HasSubstr(".visible .entry first"));
+  EXPECT_FALSE(found.unit->image.empty());
+}
+
+TEST_F(UnitCacheNvrtc, VerifiesWhatItFinds) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const CompileResult made = compile("first");
+  settings.cache.verify = true;
+  const CompileResult found = compile("second");
+  EXPECT_TRUE(found.was_cached);
+  EXPECT_EQ(found.unit->image, made.unit->image);
+}
+
+TEST_F(UnitCacheNvrtc, TellsArchitecturesApart) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  compile("kernel");
+  settings.arch = "sm_80";
+  EXPECT_FALSE(compile("kernel").was_cached);
+}
+
+}  // namespace
+}  // namespace sinter
