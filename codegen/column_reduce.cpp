@@ -170,7 +170,7 @@ class ColumnWriter {
   }
 
   /// The accumulators of a thread, each with all of its chunks, so that one at a time is live and
-  /// the body is written once.
+  /// the body is written once, or a few where that loads too little at once.
   void write_accumulators(const std::function<void()>& chunk,
                           const std::function<void(const std::string&)>& finish) {
     SourceWriter& out = writer_.out;

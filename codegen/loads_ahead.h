@@ -1,5 +1,5 @@
-// Loads of several vectors before anything is done with the first of them, in loops that are
-// rolled.
+// Loads of several vectors before anything is done with the first of them, in loops whose text
+// would else have the loads of one vector behind what is done with the one before.
 #pragma once
 
 #include <string>

@@ -123,7 +123,8 @@ void write_pointwise(KernelWriter& writer) {
   const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
   const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
   if (schedule.is_flat && !is_busy(body)) {
-    // What is broadcast is read at two places, and so in one text: whole vectors come before it.
+    // What is broadcast is read at two places, and so in one text; whole vectors are loaded before
+    // it where a thread has several.
     LoadsAhead ahead(writer, all);
     const auto each = [&](const std::function<void()>& write) {
       writer.out.unrolled("u", unroll, [&] {

@@ -247,7 +247,10 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
   std::vector<Body> bodies;
   for (const Kernel& member : members) bodies.push_back(body_of(program, member));
   std::vector<PanelChoice> choices;
+  std::vector<Schedule> considered;
   const auto consider = [&](const Schedule& schedule) {
+    if (std::ranges::find(considered, schedule) != considered.end()) return;
+    considered.push_back(schedule);
     for (PanelChoice& choice : choose_panels(program, members, bodies, inner, schedule, target))
       choices.push_back(std::move(choice));
   };
@@ -256,8 +259,7 @@ PanelCandidates with_panels(const Program& program, std::span<const Kernel> memb
     if (!whole_rows) continue;
     const Schedule shorter = with_short_vectors(with_shared_memory_left(*whole_rows));
     consider(shorter);
-    const Schedule smaller = with_small_tiles(shorter);
-    if (smaller != shorter) consider(smaller);
+    consider(with_small_tiles(shorter));
   }
   drop_local_panels_of_less(choices);
   std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);

@@ -144,8 +144,8 @@ class PointwiseCandidates {
       for (const int threads : {128, 256, 512})
         if (times == 1 || times * vector <= most_)
           list_.add({.threads = threads, .vector = vector, .unroll = times, .is_flat = is_flat_});
-    if (is_flat_) list_.add({.threads = 256, .vector = in_rows_, .unroll = 2});
     if (flat_ > 1) list_.add(best(!is_flat_));
+    if (is_flat_) list_.add({.threads = 256, .vector = in_rows_, .unroll = 2});
     if (in_rows_ > 1 && !is_flat_)
       for (const int threads : {128, 256})
         list_.add({.threads = threads, .vector = in_rows_ / 2, .unroll = 2});

@@ -179,12 +179,12 @@ class RowCandidates {
             .bytes_in_flight = static_cast<double>(schedule.threads * words * 4)};
   }
 
-  /// True if vectors of 4 read more of the rows as a whole than those of 8.
+  /// True if vectors of 4 take fewer instructions than those of 8, or as many but go as a whole.
   bool is_better_narrow() const {
-    const auto instructions = [&](int vector) {
-      return accesses_along(body_, body_.reduced_axis(), vector, facts_).instructions(vector);
-    };
-    return instructions(4) < instructions(8);
+    const Accesses by_4 = accesses_along(body_, body_.reduced_axis(), 4, facts_);
+    const Accesses by_8 = accesses_along(body_, body_.reduced_axis(), 8, facts_);
+    const int more = by_8.instructions(8) - by_4.instructions(4);
+    return more > 0 || (more == 0 && by_4.narrow < by_8.narrow);
   }
 
   /// How many threads of each of `cluster` blocks keep a row in their registers; as many as a block

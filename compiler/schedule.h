@@ -65,7 +65,8 @@ struct Schedule {
   /// their two axes passes through shared memory (tiles.h). 0: no tiles.
   int tile = 0;
   /// Pointwise: vectors run along all axes as if they were one, past the ends of rows that are no
-  /// multiple of them. What does not lie like that is loaded element by element.
+  /// multiple of them. What does not lie like that is loaded by as few
+  /// elements as rows consist of.
   bool is_flat = false;
   /// Of a member of a joined kernel: no block goes beyond a multiple of this along the last axis
   /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;

@@ -37,7 +37,8 @@ std::string_view address_in(std::string_view line) {
 
 /// True for what is neither a register nor a number: the name of a variable of the program.
 bool is_name(std::string_view operand) {
-  return std::isalpha(static_cast<unsigned char>(operand[0])) != 0 || operand[0] == '_';
+  return std::isalpha(static_cast<unsigned char>(operand[0])) != 0 || operand[0] == '_' ||
+         operand[0] == '$';
 }
 
 /// `ld.global.v4.b32` is of `ld`.
@@ -137,11 +138,12 @@ class Reader {
         values_[words[1]] = {.parameter = static_cast<int>(at - parameters_.begin())};
     } else if (is_opcode(opcode, "mapa") || (is_opcode(opcode, "cvta") && !is_global(opcode))) {
       pointers_[words[1]] = kOwn;  // of another block of the cluster, of this one or a thread
-    } else if (is_opcode(opcode, "mov") && is_wide(opcode) && is_name(words.back())) {
+    } else if (is_opcode(opcode, "mov") && is_wide(opcode) && words.size() > 2 &&
+               is_name(words[2])) {
       pointers_[words[1]] = kOwn;
     } else if (is_opcode(opcode, "cvta")) {
-      if (const auto at = values_.find(words[2]); at != values_.end())
-        pointers_[words[1]] = at->second;
+      if (const Origin origin = origin_among(words, 2); origin.is_known())
+        pointers_[words[1]] = origin;
     } else if (is_store && opcode.find(".param") != opcode.npos) {
       arguments_[words[1]] = origin_among(words, 1);  // of the next call
     } else if ((is_load || is_store) && is_global(opcode)) {

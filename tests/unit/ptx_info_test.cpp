@@ -92,6 +92,19 @@ TEST(PtxInfoTest, AnAddressThatWasLoadedIsFollowedOnce) {
   EXPECT_EQ(accesses[4].parameter, -1);
 }
 
+TEST(PtxInfoTest, TablesOfTheProgramAreItsOwn) {
+  const std::vector<PtxAccess> accesses = read(
+      "\tmov.b64 \t%rd7, table+16;\n"
+      "\tcvta.global.u64 \t%rd8, %rd7;\n"
+      "\tld.global.b32 \t%r2, [%rd8];\n"
+      "\tmov.u64 \t%rd9, $str;\n"
+      "\tld.global.b32 \t%r3, [%rd9+4];\n"
+      "\tst.global.b32 \t[%rd4], %r2;\n"
+      "\tret;\n");
+  ASSERT_EQ(accesses.size(), 1U);
+  EXPECT_EQ(accesses[0].parameter, 1);
+}
+
 TEST(PtxInfoTest, OtherKernelsAreLeftOut) {
   EXPECT_EQ(read_accesses(kHead + std::string("\tret;\n}\n"), "other").size(), 0U);
 }

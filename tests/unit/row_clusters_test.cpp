@@ -124,6 +124,17 @@ TEST(RowClusters, NarrowElementsOfOddRowsTakeARegisterEach) {
   }
 }
 
+// Fours that divide a row are vectors of their own, not parts of eights that end early: these would
+// take registers that the row needs.
+TEST(RowClusters, RowsThatFoursDivideGoByFours) {
+  const Schedule schedule = planned(softmax("bf16", 4096, 65532)).kernels.at(0).schedule;
+  EXPECT_EQ(schedule.vector, 4);
+  EXPECT_TRUE(schedule.resident);
+  EXPECT_FALSE(schedule.in_shared);
+  // Pairs are parts of eights: nothing wider is whole.
+  EXPECT_EQ(planned(softmax("bf16", 4096, 8190)).kernels.at(0).schedule.vector, 8);
+}
+
 // A block of 512 threads that has an SM to itself loads 48 KiB at once by 96 bytes each.
 TEST(RowClusters, LoopsOverRowsLoadAheadWhatTheMemoryNeeds) {
   const Schedule alone = planned(softmax("f32", 4096, 50257)).kernels.at(0).schedule;
