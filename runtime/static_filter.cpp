@@ -36,10 +36,11 @@ std::optional<StaticFigures> static_figures(const DeviceState& device, const Tar
   const Source& source = request.sources[candidate];
   const std::int64_t grid = evaluate(source.grid, request.symbols);
   if (registers == 0 || grid == 0 || target.sm_count == 0) return std::nullopt;
+  // Of the whole device, as blocks that are few may be on more SMs than those of the default.
   const std::int64_t fit = blocks_per_sm(target, source.threads, registers, source.shared_bytes);
-  const std::int64_t blocks = std::min(fit, (grid + target.sm_count - 1) / target.sm_count);
+  const std::int64_t blocks = std::min(grid, fit * target.sm_count);
   const std::int64_t bytes_read = evaluate(source.traffic.bytes_read, request.symbols);
-  figures.threads_per_sm = blocks * source.threads;
+  figures.threads = blocks * source.threads;
   figures.bytes_in_flight = blocks * std::min(in_flight * source.threads, bytes_read / grid);
   figures.bytes = bytes_read + evaluate(source.traffic.bytes_written, request.symbols);
   return figures;
@@ -52,16 +53,18 @@ std::string why_hopeless(const StaticFigures& candidate, const StaticFigures& st
                        candidate.spill_bytes, standard.spill_bytes);
   // It may take longer for each byte and win by having fewer of them.
   if (candidate.bytes < standard.bytes) return {};
+  const std::int64_t full_speed = target.bytes_in_flight * target.sm_count;
   if (candidate.bytes_in_flight > 0 && standard.bytes_in_flight > 0) {
     if (candidate.bytes_in_flight * kFewBytes < standard.bytes_in_flight &&
-        candidate.bytes_in_flight * kBusy < target.bytes_in_flight)
+        candidate.bytes_in_flight * kBusy < full_speed)
       return fmt::format(
-          "not measured: it has {} bytes of loads under way per SM, the default {}; the memory "
-          "takes {}",
-          candidate.bytes_in_flight, standard.bytes_in_flight, target.bytes_in_flight);
-  } else if (candidate.threads_per_sm * kFewThreads < standard.threads_per_sm) {
-    return fmt::format("not measured: an SM has room for {} threads of it, for {} of the default",
-                       candidate.threads_per_sm, standard.threads_per_sm);
+          "not measured: it has {} KiB of loads under way at once, the default {}; full speed "
+          "takes "
+          "{}",
+          candidate.bytes_in_flight >> 10, standard.bytes_in_flight >> 10, full_speed >> 10);
+  } else if (candidate.threads * kFewThreads < standard.threads) {
+    return fmt::format("not measured: it has {} threads on the device at once, the default {}",
+                       candidate.threads, standard.threads);
   }
   return {};
 }

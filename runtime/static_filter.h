@@ -13,8 +13,8 @@ namespace sinter {
 /// What the compiler made of a candidate, at the sizes of a launch.
 struct StaticFigures {
   int spill_bytes = 0;               ///< per thread
-  std::int64_t threads_per_sm = 0;   ///< resident at once, as far as the grid goes
-  std::int64_t bytes_in_flight = 0;  ///< of loads per SM; 0: not known
+  std::int64_t threads = 0;          ///< on the device at once
+  std::int64_t bytes_in_flight = 0;  ///< of loads on the device at once; 0: not known
   std::int64_t bytes = 0;            ///< that a launch is predicted to move
 };
 

@@ -13,11 +13,12 @@ namespace sinter {
 namespace {
 
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const Target& target() { return *find_target("h200"); }
 
 constexpr StaticFigures kDefault{
-    .spill_bytes = 0, .threads_per_sm = 2048, .bytes_in_flight = 65536, .bytes = 1000};
+    .spill_bytes = 0, .threads = 132 * 2048, .bytes_in_flight = 8 << 20, .bytes = 1000};
 
 TEST(StaticFilter, SpillsAreHopeless) {
   StaticFigures candidate = kDefault;
@@ -30,33 +31,33 @@ TEST(StaticFilter, SpillsAreHopeless) {
 
 TEST(StaticFilter, TooLittleUnderWayIsHopeless) {
   StaticFigures candidate = kDefault;
-  candidate.bytes_in_flight = 4096;
+  candidate.bytes_in_flight = 1 << 20;
   EXPECT_THAT(why_hopeless(candidate, kDefault, target()),
-              ::testing::StartsWith("not measured: it has 4096 bytes of loads under way per SM, "
-                                    "the default 65536; the memory takes "));
+              StartsWith("not measured: it has 1024 KiB of loads under way at once, the default "
+                         "8192; full speed takes "));
   candidate.bytes = 900;
   EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty()) << "it moves fewer bytes";
   candidate.bytes = 1000;
-  candidate.bytes_in_flight = 16384;
+  candidate.bytes_in_flight = 2 << 20;
   EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty()) << "a quarter may do";
   StaticFigures plenty = kDefault;
-  plenty.bytes_in_flight = 1 << 20;
-  candidate.bytes_in_flight = target().bytes_in_flight / 2;
+  plenty.bytes_in_flight = 1 << 30;
+  candidate.bytes_in_flight = target().bytes_in_flight * target().sm_count / 2;
   EXPECT_THAT(why_hopeless(candidate, plenty, target()), IsEmpty()) << "the memory is busy";
 }
 
 TEST(StaticFilter, ThreadsCountWhereLoadsAreNotKnown) {
   StaticFigures candidate = kDefault;
-  candidate.threads_per_sm = 128;
+  candidate.threads = 132 * 128;
   EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty());
   candidate.bytes_in_flight = 0;
   EXPECT_EQ(why_hopeless(candidate, kDefault, target()),
-            "not measured: an SM has room for 128 threads of it, for 2048 of the default");
-  candidate.threads_per_sm = 256;
+            "not measured: it has 16896 threads on the device at once, the default 270336");
+  candidate.threads = 132 * 256;
   EXPECT_THAT(why_hopeless(candidate, kDefault, target()), IsEmpty());
 }
 
-/// What a compiler says becomes figures of an SM.
+/// What a compiler says becomes figures of the device.
 class StaticFiguresTest : public ::testing::Test {
  protected:
   std::optional<StaticFigures> figures(const DeviceState& device, std::int64_t blocks) {
@@ -93,10 +94,10 @@ TEST_F(StaticFiguresTest, FollowFromTheCubin) {
   const auto many = figures(*host_device().state(), 132000);
   ASSERT_TRUE(many);
   EXPECT_EQ(many->spill_bytes, 3);
-  EXPECT_EQ(many->threads_per_sm, 1024);  // 65536 registers, 64 each
-  EXPECT_EQ(many->bytes_in_flight, 1024 * 32);
+  EXPECT_EQ(many->threads, 132 * 1024);  // 65536 registers per SM, 64 each
+  EXPECT_EQ(many->bytes_in_flight, 132 * 1024 * 32);
   EXPECT_EQ(many->bytes, std::int64_t{132000} * 16384 + 5);
-  EXPECT_EQ(figures(*host_device().state(), 132)->threads_per_sm, 256) << "one block per SM";
+  EXPECT_EQ(figures(*host_device().state(), 132)->threads, 132 * 256) << "there are no more";
 }
 
 TEST_F(StaticFiguresTest, FollowFromTheFunctionOnGpus) {
@@ -107,7 +108,7 @@ TEST_F(StaticFiguresTest, FollowFromTheFunctionOnGpus) {
   const auto known = figures(gpu, 132000);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->spill_bytes, 7);
-  EXPECT_EQ(known->threads_per_sm, 512);
+  EXPECT_EQ(known->threads, 132 * 512);
   EXPECT_EQ(known->bytes_in_flight, 0);
 }
 
