@@ -13,6 +13,7 @@
 #include "ir/extent.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/disk_cache/disk_cache.h"
+#include "runtime/launch_grid.h"
 #include "runtime/static_filter.h"
 #include "runtime/tuning_store.h"
 
@@ -133,9 +134,12 @@ TuningQuestion question_of(DeviceState& device, const Target& target, const Tune
     const Source& source = request.sources[i];
     question.candidates.push_back(candidate_name(source));
     question.blocks.push_back(evaluate(source.grid, request.symbols));
-    const auto figures = static_figures(device, target, request, i);
-    if (i > 0 && figures && standard)
-      question.reports[i].problem = why_hopeless(*figures, *standard, target);
+    if (i == 0) continue;
+    std::string& problem = question.reports[i].problem;
+    if (const auto figures = static_figures(device, target, request, i); figures && standard)
+      problem = why_hopeless(*figures, *standard, target);
+    // Whatever a file says of it, what the device has no room for is not launched.
+    if (problem.empty()) problem = why_no_cluster(device, source, request.unit.functions[i].handle);
   }
   question.kernel =
       name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kWay, machine_of(device),

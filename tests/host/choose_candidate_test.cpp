@@ -62,9 +62,12 @@ class ChooseCandidateTest : public ::testing::Test {
   /// Forgets what is not on disk.
   void start_process() { device.tuning_store = std::make_unique<TuningStore>(); }
 
-  TuneResult choose_it() {
+  void compile_it() {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     unit = device.compile_service->compile(units, {})[0].unit;
+  }
+  TuneResult choose_it() {
+    compile_it();
     const std::uint64_t before = host::calls("cuGraphInstantiateWithFlags");
     const TuneResult result = choose_candidate(device, device.target, request(), options);
     measured = host::calls("cuGraphInstantiateWithFlags") - before;
@@ -205,9 +208,8 @@ TEST_F(ChooseCandidateTest, WhatDiffersIsDroppedAndToldOfInEveryProcess) {
 }
 
 TEST_F(ChooseCandidateTest, WhatIsHopelessIsNotMeasured) {
-  choose_it();  // to have the unit
-  start_process();
   options.cache.mode = CacheMode::off;
+  compile_it();
   CompiledUnit known = *unit;
   known.cubins.assign(3, {.registers = 32, .bytes_in_flight = 64});
   known.cubins[1].spill_bytes = 4;
@@ -230,6 +232,35 @@ TEST_F(ChooseCandidateTest, AFileBringsMeasurementsElsewhere) {
   EXPECT_EQ(import_tuning(here, path), 1U);
   EXPECT_EQ(table(choose_it()), table(first));
   EXPECT_EQ(measured, 0U);
+}
+
+TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays) {
+  options.cache.mode = CacheMode::off;
+  emitted.sources[1].cluster = 16;
+  compile_it();
+  const TuningQuestion question = question_of(device, device.target, request(), options);
+  TunedSize size{.numbers = question.numbers, .sizes = question.sizes, .facts = {}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double microseconds = i == 0 ? 100 : i == 1 ? 10 : 50;
+    size.facts[question.candidates[i]] = {.median_us = microseconds,
+                                          .lower_quartile_us = microseconds,
+                                          .upper_quartile_us = microseconds,
+                                          .gigabytes_per_second = 1,
+                                          .reference_us = 100,
+                                          .blocks = question.blocks[i],
+                                          .rounds = 5,
+                                          .launches = 2};
+  }
+  const TuningsByKernel file = {{question.kernel, {.sizes = {size}}}};
+  device.tuning_store->import(file);
+  EXPECT_EQ(choose_candidate(device, device.target, request(), options).chosen, 1);
+  Driver silent = host::host_driver();
+  silent.cuOccupancyMaxActiveClusters = nullptr;
+  DeviceState other(silent, 0);
+  other.tuning_store->import(file);
+  const TuneResult result = choose_candidate(other, other.target, request(), options);
+  EXPECT_EQ(result.chosen, 2);
+  EXPECT_THAT(result.candidates[1].problem, HasSubstr("does not say whether clusters of 16"));
 }
 
 TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
