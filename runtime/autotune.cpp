@@ -108,7 +108,10 @@ class Tuner {
   }
 
  private:
-  bool takes_part(std::size_t i) const { return result_.candidates[i].problem.empty(); }
+  bool takes_part(std::size_t i) const {
+    const bool is_asked_for = i == 0 || request_.measured.empty() || request_.measured[i];
+    return is_asked_for && result_.candidates[i].problem.empty();
+  }
 
   TimedKernel kernel(std::size_t i) const {
     const Source& source = request_.sources[i];
@@ -140,8 +143,9 @@ class Tuner {
   /// Not every device has room for clusters of all sizes; those of the default, it has.
   void drop_those_that_do_not_fit() {
     for (std::size_t i = 1; i < request_.sources.size(); ++i)
-      result_.candidates[i].problem =
-          why_no_cluster(device_, request_.sources[i], request_.unit.functions[i].handle);
+      if (takes_part(i))
+        result_.candidates[i].problem =
+            why_no_cluster(device_, request_.sources[i], request_.unit.functions[i].handle);
   }
 
   void time(TuningData& data, const Effort& effort, CUstream stream) {
@@ -169,6 +173,8 @@ class Tuner {
     for (std::size_t i = 0; i < times.size(); ++i)
       summarise(std::move(times[i]), bytes, result_.candidates[i]);
     result_.chosen = choose(result_.candidates);
+    result_.rounds = rounds;
+    result_.launches = effort.launches;
     result_.summary = fmt::format("{} candidates, {} rounds of {} launches", repeated.size(),
                                   rounds, effort.launches);
   }
@@ -204,19 +210,6 @@ TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort) {
   }
   result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
   return result;
-}
-
-bool TuningStore::find(const std::string& key, TuneResult& result) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = results_.find(key);
-  if (found == results_.end()) return false;
-  result = found->second;
-  return true;
-}
-
-void TuningStore::put(const std::string& key, const TuneResult& result) {
-  const std::lock_guard lock(mutex_);
-  results_[key] = result;
 }
 
 }  // namespace sinter

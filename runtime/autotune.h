@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "codegen/source.h"
@@ -26,12 +24,16 @@ struct TuneRequest {
   const CompiledUnit& unit;
   std::span<const std::int64_t> symbols;
   std::int64_t alignment = 16;
+  /// Per candidate whether to measure it; empty: all. The default always is.
+  std::vector<bool> measured = {};
 };
 
 struct TuneResult {
   int chosen = 0;
   std::vector<CandidateReport> candidates;
   std::string summary;  ///< how the choice was made, in a sentence
+  int rounds = 0;       ///< that were measured
+  int launches = 0;     ///< per measurement
 };
 
 /// Runs the candidates on scratch data: each must give the default's bits, else it is dropped; then
@@ -41,17 +43,5 @@ TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
 /// The winner by measured times: the lowest median, if that is 2 % below the default's and their
 /// quartiles do not overlap; else the default. Candidates with a problem take no part.
 int choose(std::span<const CandidateReport> candidates);
-
-/// Results of earlier tunings on one device, for as long as the process lives.
-class TuningStore {
- public:
-  /// Fills in `result` and returns true if `key` is known.
-  bool find(const std::string& key, TuneResult& result) const;
-  void put(const std::string& key, const TuneResult& result);
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, TuneResult> results_;
-};
 
 }  // namespace sinter

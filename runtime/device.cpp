@@ -7,11 +7,11 @@
 #include <cctype>
 #include <cstdio>
 
-#include "runtime/autotune.h"
 #include "runtime/compile_service.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
+#include "runtime/tuning_store.h"
 #include "sinter/error.h"
 
 namespace sinter {

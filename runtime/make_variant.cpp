@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include "codegen/emit.h"
 #include "ir/extent.h"
 #include "ir/print.h"
-#include "runtime/autotune.h"
+#include "runtime/choose_candidate.h"
 #include "runtime/compile_service.h"
 #include "runtime/launch_grid.h"
 #include "runtime/variant_report.h"
@@ -49,55 +48,6 @@ std::vector<CompileResult> compile_all(VariantSource& from,
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
   return from.device.compile_service->compile(units, compile_settings(from));
-}
-
-/// Everything that decides a tuning: the texts, the sizes, the pointers.
-std::string tuning_key(const TuneRequest& request, Tune effort) {
-  std::string key = fmt::format("{} {}", static_cast<int>(effort), request.alignment);
-  for (const Source& source : request.sources) {
-    key += fmt::format("\n{} {} {} {}", evaluate(source.grid, request.symbols), source.shared_bytes,
-                       source.cluster, source.code.empty() ? source.text : source.code);
-    for (const std::vector<Argument>* list : {&source.arguments, &source.table})
-      for (const Argument& argument : *list) {
-        if (argument.kind == Argument::Kind::extent)
-          key += fmt::format(" {}", evaluate(argument.extent, request.symbols));
-        if (argument.kind == Argument::Kind::buffer) {
-          const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
-          key += fmt::format(" {}", evaluate(buffer.elements, request.symbols));
-        }
-      }
-  }
-  return key;
-}
-
-/// A candidate that computes something else is a bug that must be seen, log or no log.
-void report_problems(const Options& options, const Kernel& kernel, const TuneResult& result) {
-  for (const CandidateReport& candidate : result.candidates) {
-    if (candidate.problem.empty()) continue;
-    const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
-                                         candidate.schedule, candidate.problem);
-    log(options, line);
-    if (!options.log && candidate.differs) std::fprintf(stderr, "sinter: %s\n", line.c_str());
-  }
-}
-
-TuneResult choose_schedule(VariantSource& from, const TuneRequest& request) {
-  if (from.options.force_candidate >= 0) {
-    TuneResult forced = tune(from.device, request, Tune::off);
-    forced.candidates[0].chosen = false;
-    forced.chosen =
-        std::min(from.options.force_candidate, static_cast<int>(request.sources.size()) - 1);
-    forced.candidates[static_cast<std::size_t>(forced.chosen)].chosen = true;
-    forced.summary = fmt::format("candidate {} was asked for", forced.chosen);
-    return forced;
-  }
-  const std::string key = tuning_key(request, from.options.tune);
-  TuneResult result;
-  if (from.device.tuning_store->find(key, result)) return result;
-  result = tune(from.device, request, from.options.tune);
-  report_problems(from.options, request.kernel, result);
-  from.device.tuning_store->put(key, result);
-  return result;
 }
 
 void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
@@ -178,13 +128,14 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   start = std::chrono::steady_clock::now();
   std::vector<TuneResult> tuned;
   for (std::size_t i = 0; i < emitted.size(); ++i) {
-    tuned.push_back(choose_schedule(from, {.program = program,
-                                           .kernel = program.kernels[i],
-                                           .sources = emitted[i].sources,
-                                           .schedules = emitted[i].schedules,
-                                           .unit = *compiled[i].unit,
-                                           .symbols = request.symbols,
-                                           .alignment = request.alignment}));
+    const TuneRequest tuning{.program = program,
+                             .kernel = program.kernels[i],
+                             .sources = emitted[i].sources,
+                             .schedules = emitted[i].schedules,
+                             .unit = *compiled[i].unit,
+                             .symbols = request.symbols,
+                             .alignment = request.alignment};
+    tuned.push_back(choose_candidate(from.device, from.target, tuning, from.options));
     const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
     const Source& source = emitted[i].sources[chosen];
     const CUfunction function = compiled[i].unit->functions[chosen].handle;

@@ -52,6 +52,7 @@ class TunedKernel : public ::testing::Test {
     const std::size_t at = source.text.rfind(from);
     ASSERT_NE(at, std::string::npos) << source.text;
     source.text.replace(at, from.size(), to);
+    source.code = source.text;  // or it would be the one that another test has compiled
     emitted.sources.push_back(source);
     emitted.schedules.push_back(emitted.schedules[0]);
   }

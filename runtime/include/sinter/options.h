@@ -14,21 +14,21 @@ namespace sinter {
 /// How hard the best schedule of each kernel is looked for. It never changes a bit of a result.
 enum class Tune : std::uint8_t {
   off,    ///< the heuristic's choice; no other is compiled
-  quick,  ///< at most a dozen candidates per kernel, a few rounds each
-  wide,   ///< the same candidates, timed for longer
+  quick,  ///< at most a dozen candidates per kernel, a few rounds each; what is known is not timed
+  wide,   ///< the same candidates, timed for longer, at each size
 };
 
-/// Whether kernels that were compiled are kept on disk.
+/// Whether kernels that were compiled, and what was found out in tuning, are kept on disk.
 enum class CacheMode : std::uint8_t {
   off,
   read_only,   ///< what is there is used; it may belong to root, and nothing is written
   read_write,  ///< and what is missing is added
 };
 
-/// The disk cache: compiled kernels with their source beside them, shared by processes. A folder
-/// that others could write to is not used; the Report says so. Who runs a program has the last word:
-/// SINTER_CACHE=off|read_only|read_write, SINTER_CACHE_BYTES=1000000000 and SINTER_VERIFY=cache
-/// count more than what is set here.
+/// The disk cache: compiled kernels with their source beside them, and how fast their candidates
+/// are, shared by processes. A folder that others could write to is not used; the Report says so.
+/// Who runs a program has the last word: SINTER_CACHE=off|read_only|read_write,
+/// SINTER_CACHE_BYTES=1000000000 and SINTER_VERIFY=cache count more than what is set here.
 struct CacheOptions {
   CacheMode mode = CacheMode::read_write;
   /// Empty: $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME or ~/.cache.

@@ -16,4 +16,5 @@
 #include "sinter/report.h"
 #include "sinter/shape.h"
 #include "sinter/text.h"
+#include "sinter/tuning.h"
 #include "sinter/views.h"

@@ -1,0 +1,184 @@
+#include "runtime/choose_candidate.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/xxhash.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "codegen/prelude.h"
+#include "ir/extent.h"
+#include "runtime/compiler_identity.h"
+#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/launch_grid.h"
+#include "runtime/static_filter.h"
+#include "runtime/tuning_store.h"
+
+namespace sinter {
+
+namespace {
+
+// To be counted up when the same code is measured in another way.
+constexpr int kWay = 1;
+
+const std::string& prelude_hash(Prelude which) {
+  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
+                                       name_of(prelude_text(Prelude::host)).hex()};
+  return hashes[which == Prelude::host ? 1 : 0];
+}
+
+/// What makes machine code of the kernel's text.
+std::string compiler_of(const DeviceState& device, const Program& program, const Options& options) {
+  DiskCache& disk = disk_cache(options.cache);
+  if (device.is_host)
+    return fmt::format("prelude {}\n{}\ncount {}, optimize {}", prelude_hash(Prelude::host),
+                       host_compiler(disk).version(), options.count, options.optimize_host);
+  return fmt::format("prelude {}\n{}\n{}", prelude_hash(Prelude::cuda), nvrtc_identity(disk),
+                     program.arch);
+}
+
+/// Everything that decides a candidate, but for sizes.
+std::string candidate_name(const Source& source) {
+  const std::string text =
+      fmt::format("{} {} {} {}\n{}", source.threads, source.shared_bytes, source.cluster,
+                  source.is_cooperative, source.code.empty() ? source.text : source.code);
+  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::vector<std::int64_t> numbers_of(const TuneRequest& request) {
+  std::vector<std::int64_t> numbers;
+  for (const std::vector<Argument>* list :
+       {&request.sources[0].arguments, &request.sources[0].table})
+    for (const Argument& argument : *list) {
+      if (argument.kind == Argument::Kind::extent)
+        numbers.push_back(evaluate(argument.extent, request.symbols));
+      if (argument.kind == Argument::Kind::buffer) {
+        const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(argument.index)];
+        numbers.push_back(elements_of(buffer, request.symbols));
+      }
+    }
+  return numbers;
+}
+
+std::string sizes_text(const TuneRequest& request) {
+  std::vector<std::string> sizes;
+  for (const ExtentAtom* symbol : request.program.graph->data().extents->symbols())
+    sizes.push_back(fmt::format("{} = {}", symbol->name,
+                                request.symbols[static_cast<std::size_t>(symbol->id)]));
+  return sizes.empty() ? "other sizes" : fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+/// A candidate that computes something else is a bug that must be seen, log or no log.
+void report_problems(const Options& options, const Kernel& kernel, const TuneResult& result) {
+  for (const CandidateReport& candidate : result.candidates) {
+    if (candidate.problem.empty()) continue;
+    const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
+                                         candidate.schedule, candidate.problem);
+    if (options.log) options.log(line);
+    if (!options.log && candidate.differs) std::fprintf(stderr, "sinter: %s\n", line.c_str());
+  }
+}
+
+TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate) {
+  TuneResult result = tune(device, request, Tune::off);
+  result.candidates[0].chosen = false;
+  result.chosen = std::min(candidate, static_cast<int>(request.sources.size()) - 1);
+  result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
+  result.summary = fmt::format("candidate {} was asked for", result.chosen);
+  return result;
+}
+
+/// Tunes what is not known. Nothing where the kernel cannot be measured now; then `why_not` is the
+/// result.
+std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
+                                 const TuningQuestion& question, std::vector<bool> which,
+                                 TuneResult& why_not) {
+  TuneRequest part = request;
+  part.measured = which;
+  why_not = tune(device, part, question.effort);
+  TunedSize facts = facts_of(question, why_not, which);
+  if (!facts.facts.empty()) return facts;
+  for (std::size_t i = 0; i < why_not.candidates.size(); ++i)
+    if (why_not.candidates[i].problem.empty())
+      why_not.candidates[i].problem = question.reports[i].problem;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string machine_of(const DeviceState& device) {
+  int version = 0;
+  check(device.driver, device.driver.cuDriverGetVersion(&version), "cuDriverGetVersion",
+        device.name);
+  const auto multiprocessors = device.is_host
+                                   ? static_cast<int>(std::thread::hardware_concurrency())
+                                   : device.target.sm_count;
+  return fmt::format("{}, {} {}, driver {}.{}", device.name, multiprocessors,
+                     device.is_host ? "threads" : "SMs", version / 1000, version % 1000 / 10);
+}
+
+TuningQuestion question_of(DeviceState& device, const Target& target, const TuneRequest& request,
+                           const Options& options) {
+  TuningQuestion question{.numbers = numbers_of(request),
+                          .sizes = sizes_text(request),
+                          .effort = options.tune,
+                          .reports = tune(device, request, Tune::off).candidates};
+  question.reports[0].chosen = false;
+  const std::optional<StaticFigures> standard = static_figures(device, target, request, 0);
+  for (std::size_t i = 0; i < request.sources.size(); ++i) {
+    const Source& source = request.sources[i];
+    question.candidates.push_back(candidate_name(source));
+    question.blocks.push_back(evaluate(source.grid, request.symbols));
+    if (i == 0) continue;
+    std::string& problem = question.reports[i].problem;
+    if (const auto figures = static_figures(device, target, request, i); figures && standard)
+      problem = why_hopeless(*figures, *standard, target);
+    // Whatever a file says of it, what the device has no room for is not launched.
+    if (problem.empty()) problem = why_no_cluster(device, source, request.unit.functions[i].handle);
+  }
+  question.kernel =
+      name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kWay, machine_of(device),
+                          compiler_of(device, request.program, options), request.alignment,
+                          question.candidates[0]))
+          .hex();
+  return question;
+}
+
+TuneResult choose_candidate(DeviceState& device, const Target& target, const TuneRequest& request,
+                            const Options& options) {
+  if (options.force_candidate >= 0) return forced(device, request, options.force_candidate);
+  if (options.tune == Tune::off || request.sources.size() < 2)
+    return tune(device, request, options.tune);
+  TuningStore& store = *device.tuning_store;
+  DiskCache& disk = disk_cache(options.cache);
+  const TuningQuestion question = question_of(device, target, request, options);
+  const bool is_first = !store.has_met(question.kernel);
+  KernelTunings known = store.find(question.kernel, disk);
+
+  TuneResult result;
+  const TunedSize* const exact = known.at(question.numbers);
+  const TunedSize* const near =
+      exact || options.tune == Tune::wide ? nullptr : nearest(question, known);
+  std::vector<bool> missing = unknown(question, exact);
+  bool is_measured = false;
+  if (near) {
+    result = decide(question, *near);
+    result.summary = fmt::format("tuned for {}: {}", near->sizes, result.summary);
+  } else if (std::ranges::count(missing, true) == 0) {
+    result = decide(question, *exact);
+  } else if (const auto facts = measure(device, request, question, std::move(missing), result)) {
+    is_measured = true;
+    store.put(question.kernel, *facts, disk);
+    known = store.find(question.kernel, disk);
+    result = decide(question, *known.at(question.numbers));
+  }
+  if (is_first || is_measured) report_problems(options, request.kernel, result);
+  return result;
+}
+
+}  // namespace sinter

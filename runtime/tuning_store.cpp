@@ -1,0 +1,70 @@
+#include "runtime/tuning_store.h"
+
+#include <chrono>
+
+namespace sinter {
+
+namespace {
+
+// Whoever holds an entry longer than this is no reason to wait: at worst it is measured again.
+constexpr std::chrono::seconds kLongestWait{10};
+
+/// What the key says already need not be stored with it.
+CacheName entry_of(const std::string& kernel) { return name_of("tunings\n" + kernel); }
+
+KernelTunings read(const std::string& kernel, DiskCache& disk) {
+  const auto entry = disk.find(entry_of(kernel), DiskCache::Look::uncounted);
+  if (!entry) return {};
+  ParsedTunings parsed =
+      parse_tunings({reinterpret_cast<const char*>(entry->data()), entry->size()});
+  return parsed.tunings ? std::move(parsed.tunings->kernels[kernel]) : KernelTunings{};
+}
+
+}  // namespace
+
+KernelTunings TuningStore::find(const std::string& kernel, DiskCache& disk) {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[kernel];
+  if (!known.is_read) merge(known.tunings, read(kernel, disk));
+  known.is_read = true;
+  return known.tunings;
+}
+
+bool TuningStore::has_met(const std::string& kernel) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(kernel);
+  return found != known_.end() && found->second.is_read;
+}
+
+void TuningStore::put(const std::string& kernel, const TunedSize& size, DiskCache& disk) {
+  const KernelTunings fresh{.sizes = {size}};
+  {
+    const std::lock_guard lock(mutex_);
+    merge(known_[kernel].tunings, fresh);
+  }
+  if (!disk.can_store()) return;
+  const CacheName name = entry_of(kernel);
+  const CacheLock lock = disk.lock({&name, 1}, kLongestWait);
+  StoredTunings stored{.machine = {}, .kernels = {{kernel, read(kernel, disk)}}};
+  merge(stored.kernels[kernel], fresh);
+  disk.store(name, bytes_of(to_text(stored)));
+}
+
+TuningsByKernel TuningStore::all() const {
+  const std::lock_guard lock(mutex_);
+  TuningsByKernel result;
+  for (const auto& [kernel, known] : known_)
+    if (!known.tunings.sizes.empty()) result[kernel] = known.tunings;
+  return result;
+}
+
+void TuningStore::import(const TuningsByKernel& kernels) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [kernel, tunings] : kernels) {
+    KernelTunings merged = tunings;
+    merge(merged, known_[kernel].tunings);
+    known_[kernel].tunings = std::move(merged);
+  }
+}
+
+}  // namespace sinter
