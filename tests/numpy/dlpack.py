@@ -55,10 +55,16 @@ DTYPES = {
     "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "c64": np.complex64,
 }  # fmt: skip
+if NUMPY < (1, 25):
+    del DTYPES["bool"]  # which DLPack had no code for
 
 
 class SinterError(Exception):
     pass
+
+
+def run_doubling(x, y):
+    ensured(lib.run_doubling(x.handle, y.handle))
 
 
 def ensured(result):
@@ -240,14 +246,14 @@ def check_we_keep_numpys_memory():
 def check_kernels_work_in_numpys_memory():
     for is_versioned in VERSIONS:
         x, y = samples("f32", (1000,)), np.zeros(1000, np.float32)
-        ensured(lib.run_doubling(take(x, is_versioned).handle, take(y, is_versioned).handle))
+        run_doubling(take(x, is_versioned), take(y, is_versioned))
         assert (y == 2 * x).all(), y
 
 
 def check_numpy_sees_what_kernels_write():
     x, y = Array.of("f32", samples("f32", (1000,))), Array.empty("f32", (1000,))
     seen = np.from_dlpack(y)
-    ensured(lib.run_doubling(x.handle, y.handle))
+    run_doubling(x, y)
     assert (seen == 2 * samples("f32", (1000,))).all(), seen
 
 
@@ -257,8 +263,8 @@ def check_refusals():
     for is_versioned in VERSIONS:
         message = refusal(lambda: take(values[:, ::-1], is_versioned))
         assert message.startswith("from_dlpack: f32[4, 6] has strides [6, -1]"), message
-        message = refusal(lambda: take(values.astype(np.longdouble), is_versioned))
-        assert "with 128 bits are none of sinter's dtypes" in message, message
+        message = refusal(lambda: take(values.astype(np.complex128), is_versioned))
+        assert "complex with 128 bits are none of sinter's dtypes" in message, message
     gc.collect()
     assert sys.getrefcount(values) == before
 
@@ -299,8 +305,8 @@ def check_read_only_comes_in():
     array = take(values, is_versioned=True)
     assert lib.array_is_read_only(array.handle)
     y = Array.empty("f32", (8,))
-    ensured(lib.run_doubling(array.handle, y.handle))
-    message = refusal(lambda: ensured(lib.run_doubling(y.handle, array.handle)))
+    run_doubling(array, y)
+    message = refusal(lambda: run_doubling(y, array))
     assert "output y is written but bound to f32[8], which is read-only" in message, message
     copied = Array(lib.import_tensor(*copy_of(values)))
     assert not lib.array_is_read_only(copied.handle)
