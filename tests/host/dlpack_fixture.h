@@ -33,13 +33,13 @@ class DlpackTest : public ::testing::Test {
 };
 
 /// y = 2 x; x becomes that too if it `updates`.
-inline Executable doubling(const Device& device, bool updates = false) {
+inline Executable doubling(const Device& device, bool updates = false, bool count = false) {
   Graph graph("doubling");
   const Tensor x = graph.input("x", f32, {graph.extent("n")});
   const Tensor y = x + x;
   graph.output("y", y);
   if (updates) graph.update(x, y);
-  return compile(graph, device, {.tune = Tune::off}, "model.cpp", 5);
+  return compile(graph, device, {.tune = Tune::off, .count = count}, "model.cpp", 5);
 }
 
 }  // namespace sinter::test

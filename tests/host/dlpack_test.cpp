@@ -51,6 +51,37 @@ TEST_F(DlpackTest, KernelsReadAndWriteWhatComesIn) {
   EXPECT_EQ(deleted, 2);
 }
 
+TEST_F(DlpackTest, WhatComesInIsCounted) {
+  const Array x = take({.shape = {8}});
+  Context context = doubling(device, /*updates=*/false, /*count=*/true).context();
+  const std::uint64_t before = host::counters().bytes_read;
+  const Outputs outputs = context.run(stream, {{"x", x}});
+  EXPECT_THAT(read(outputs["y"]), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
+  EXPECT_EQ(host::counters().bytes_read, before + 32);
+}
+
+TEST_F(DlpackTest, ManyThreadsShareOneRange) {
+  const Executable program = doubling(device);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      Context context = program.context();
+      const Stream own = device.stream();
+      for (int turn = 0; turn < 25; ++turn) {
+        std::vector<float> results(4);
+        {
+          const Array x = take({.shape = {4}, .byte_offset = 4U * static_cast<unsigned>(i)});
+          const Array y = take({.data = results.data(), .shape = {4}});
+          context.run(own, {{"x", x}}, {{"y", y}});
+        }
+        const float first = 2 * values[static_cast<std::size_t>(i)];
+        EXPECT_THAT(results, ElementsAre(first, first + 2, first + 4, first + 6));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(deleted, 200);
+}
+
 TEST_F(DlpackTest, LettingGoWaitsForWorkThatIsQueued) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     host::configure({.seed = seed});
