@@ -116,6 +116,27 @@ TEST_F(DlpackTest, LetsGoOnAnyThread) {
   EXPECT_EQ(deleted, 1);
 }
 
+TEST_F(DlpackTest, LetsGoEvenIfTheDeviceFails) {
+  auto array = std::make_unique<Array>(take({}));
+  host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_LAUNCH_FAILED);
+  ::testing::internal::CaptureStderr();
+  array.reset();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              StartsWith("sinter: cuCtxSynchronize failed while something was released: "));
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST_F(DlpackTest, GoesNotOutIfTheDeviceFails) {
+  const std::uint64_t before = host::counters().live_bytes;
+  {
+    const Array array = device.empty(f32, {3});
+    host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_THAT(error_of<DriverError>([&] { (void)to_dlpack(array); }),
+                StartsWith("cuCtxSynchronize failed"));
+  }
+  EXPECT_EQ(host::counters().live_bytes, before);
+}
+
 TEST_F(DlpackTest, NeedsNoDeleter) {
   std::int64_t shape[] = {3};
   DLManagedTensor tensor{};

@@ -101,7 +101,8 @@ concept Versioned = sizeof(T) == sizeof(ManagedTensorVersioned) && requires(T& t
 ///
 /// Throws UserError, with the values and what to do, for dtypes that are none of ours, several
 /// lanes, strides below 0 along more than one element, a pointer that is null or no multiple of
-/// the element, memory of another device, a shape that cannot be, and another major version.
+/// the element, memory of another device, a shape that cannot be, and another major version;
+/// DriverError where CUDA memory is named and there is no GPU.
 Array from_dlpack(dlpack::ManagedTensor* tensor, std::optional<Device> device = {});
 /// The same, and the Array is read-only where the flags say so.
 Array from_dlpack(dlpack::ManagedTensorVersioned* tensor, std::optional<Device> device = {});
@@ -115,11 +116,12 @@ Array from_dlpack(Foreign* tensor, std::optional<Device> device = {}) {
   return from_dlpack(reinterpret_cast<dlpack::ManagedTensorVersioned*>(tensor), device);
 }
 
-/// Shares the memory of `array` with whoever takes the result, and keeps it alive until they call
-/// the deleter, once, on any thread. Nothing is copied; strides are always written, and
-/// `byte_offset` is 0, since many readers overlook it. Arrays of the host device are CPU memory,
-/// for which this call waits for all work that was queued before: nobody else can. On a GPU the
-/// reader's stream has to wait for ours. Throws DriverError where waiting fails.
+/// Shares the memory of `array` with whoever takes the result, and keeps it alive (unless it was
+/// wrapped: its owner does) until they call the deleter, once, on any thread. Nothing is copied;
+/// strides are always written, and `byte_offset` is 0, since many readers overlook it. Arrays of
+/// the host device are CPU memory, for which this call waits for all work that was queued before:
+/// nobody else can. On a GPU the reader's stream has to wait for ours. Throws DriverError where
+/// waiting fails.
 dlpack::ManagedTensorVersioned* to_dlpack(const Array& array);
 /// The same as the struct of before 1.0. Throws UserError if the array is read-only, which that
 /// cannot say.
