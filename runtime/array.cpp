@@ -45,13 +45,20 @@ std::int64_t span_bytes(std::string_view what, DType dtype, std::span<const std:
       throw UserError(fmt::format("{}: strides {} do not suit shape {}; they must not be negative",
                                   what, to_string(strides), to_string(shape)));
   }
-  return (last + 1) * size_of(dtype);
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(last, std::int64_t{1}, &last) ||
+      __builtin_mul_overflow(last, std::int64_t{size_of(dtype)}, &bytes))
+    throw UserError(fmt::format("{}: {}{} with strides {} does not fit in 63 bits of bytes", what,
+                                name(dtype), to_string(shape), to_string(strides)));
+  return bytes;
 }
 
-std::shared_ptr<ArrayData> make_data(std::string_view what, DeviceState* device,
-                                     CUdeviceptr pointer, DType dtype,
-                                     std::span<const std::int64_t> shape,
-                                     std::span<const std::int64_t> strides) {
+}  // namespace
+
+std::shared_ptr<ArrayData> make_array_data(std::string_view what, DeviceState* device,
+                                           CUdeviceptr pointer, DType dtype,
+                                           std::span<const std::int64_t> shape,
+                                           std::span<const std::int64_t> strides) {
   static std::atomic<std::uint64_t> next_id = 1;
   auto data = std::make_shared<ArrayData>();
   data->elements = checked_elements(what, dtype, shape);
@@ -70,7 +77,7 @@ std::shared_ptr<ArrayData> make_data(std::string_view what, DeviceState* device,
   return data;
 }
 
-}  // namespace
+Array array_of(std::shared_ptr<const ArrayData> data) { return Array(std::move(data)); }
 
 std::int64_t checked_elements(std::string_view what, DType dtype,
                               std::span<const std::int64_t> shape) {
@@ -114,7 +121,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
-  auto data = make_data("Device::empty", state_, /*pointer=*/0, dtype, shape, strides);
+  auto data = make_array_data("Device::empty", state_, /*pointer=*/0, dtype, shape, strides);
   const std::string what = type_text(*data);
   data->memory = std::make_shared<DeviceMemory>(*state_, data->bytes, what);
   data->pointer = data->memory->pointer;
@@ -122,18 +129,29 @@ Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
 }
 
 Array Array::wrap(void* pointer, DType dtype, Sizes shape, Device device, Sizes strides) {
-  return Array(make_data("Array::wrap", device.state(), reinterpret_cast<CUdeviceptr>(pointer),
-                         dtype, shape, strides));
+  return Array(make_array_data("Array::wrap", device.state(),
+                               reinterpret_cast<CUdeviceptr>(pointer), dtype, shape, strides));
 }
 
 Array Array::view(std::int64_t byte_offset, DType dtype, Sizes shape, Sizes strides) const {
-  auto data = make_data("Array::view", data_->device, data_->pointer, dtype, shape, strides);
+  auto data = make_array_data("Array::view", data_->device, data_->pointer, dtype, shape, strides);
   if (byte_offset < 0 || byte_offset > data_->bytes || data->bytes > data_->bytes - byte_offset)
     throw UserError(
         fmt::format("Array::view: {} at byte {} needs {} bytes, but the array {} ends after {}",
                     type_text(*data), byte_offset, data->bytes, type_text(*data_), data_->bytes));
   data->pointer += static_cast<CUdeviceptr>(byte_offset);
   data->memory = data_->memory;
+  data->foreign = data_->foreign;
+  data->is_read_only = data_->is_read_only;
+  return Array(std::move(data));
+}
+
+Array Array::read_only() const {
+  auto data = make_array_data("Array::read_only", data_->device, data_->pointer, data_->dtype,
+                              data_->shape, data_->strides);
+  data->memory = data_->memory;
+  data->foreign = data_->foreign;
+  data->is_read_only = true;
   return Array(std::move(data));
 }
 
@@ -142,6 +160,7 @@ std::span<const std::int64_t> Array::shape() const { return data_->shape; }
 std::span<const std::int64_t> Array::strides() const { return data_->strides; }
 std::int64_t Array::elements() const { return data_->elements; }
 std::int64_t Array::bytes() const { return data_->bytes; }
+bool Array::is_read_only() const { return data_->is_read_only; }
 bool Array::is_row_major() const { return data_->is_row_major; }
 void* Array::pointer() const { return reinterpret_cast<void*>(data_->pointer); }
 Device Array::device() const { return Device(data_->device); }

@@ -30,6 +30,10 @@ class Check {
       if (array.shape.size() != slot.shape.size())
         fail(slot, fmt::format("is {} but bound to {}; bind an array of rank {}", type_text(slot),
                                type_text(array), slot.shape.size()));
+      if (slot.is_written && array.is_read_only)
+        fail(slot, fmt::format("is written but bound to {}, which is read-only; bind an array that "
+                               "may be written, or a copy",
+                               type_text(array)));
     });
   }
 

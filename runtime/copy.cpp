@@ -29,6 +29,12 @@ void check_copyable(std::string_view what, const ArrayData& array, const DeviceS
                                 what, type_text(array), to_string(array.strides)));
 }
 
+void check_writable(std::string_view what, const ArrayData& array) {
+  if (array.is_read_only)
+    throw UserError(fmt::format("{}: {} is read-only; copy to an array that may be written", what,
+                                type_text(array)));
+}
+
 std::int64_t bytes_of_elements(const ArrayData& array) {
   return array.elements * size_of(array.dtype);
 }
@@ -65,6 +71,7 @@ void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
 void Device::upload(const Array& to, const void* from, const Stream& stream) const {
   const ArrayData& array = to.data();
   check_copyable("Device::upload", array, *state_, stream);
+  check_writable("Device::upload", array);
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
   const auto bytes = static_cast<std::size_t>(array.bytes);
@@ -97,6 +104,7 @@ void Device::download(const Array& from, PinnedArray& to, const Stream& stream) 
 void Device::copy(const Array& from, const Array& to, const Stream& stream) const {
   check_copyable("Device::copy", from.data(), *state_, stream);
   check_copyable("Device::copy", to.data(), *state_, stream);
+  check_writable("Device::copy", to.data());
   check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
   if (from.bytes() == 0) return;
   const CurrentContext current(*state_);

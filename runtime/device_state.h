@@ -97,6 +97,8 @@ struct DeviceMemory {
   std::int64_t bytes = 0;
 };
 
+struct ForeignMemory;  // runtime/foreign_memory.h
+
 struct ArrayData {
   DeviceState* device = nullptr;
   CUdeviceptr pointer = 0;
@@ -106,8 +108,11 @@ struct ArrayData {
   std::int64_t elements = 0;
   std::int64_t bytes = 0;  ///< from the first to the end of the last element
   bool is_row_major = true;
+  bool is_read_only = false;
   std::uint64_t id = 0;                        ///< no two Arrays of a process share it
   std::shared_ptr<const DeviceMemory> memory;  ///< null: somebody else's
+  /// Somebody else's that is given back with the last Array in it; null: it is not ours to give.
+  std::shared_ptr<const ForeignMemory> foreign;
   /// True once the driver was asked whether somebody else's memory is what it is said to be.
   mutable std::atomic<bool> is_verified = false;
 };
@@ -125,6 +130,14 @@ struct PinnedMemory {
   std::int64_t bytes = 0;
   void* pointer = nullptr;
 };
+
+/// What an Array is made from, checked: throws UserError, starting with `what`, where shape and
+/// strides (none: row-major) cannot be.
+std::shared_ptr<ArrayData> make_array_data(std::string_view what, DeviceState* device,
+                                           CUdeviceptr pointer, DType dtype,
+                                           std::span<const std::int64_t> shape,
+                                           std::span<const std::int64_t> strides);
+Array array_of(std::shared_ptr<const ArrayData> data);
 
 /// Elements of `shape`; throws UserError, starting with `what`, where one is negative or the bytes
 /// do not fit in 63 bits.

@@ -54,10 +54,17 @@ bool is_legal(const Side& side, std::size_t bytes, bool must_be_ready) {
   const std::optional<Allocation> allocation = find_allocation(side.start);
   if (!allocation) return !side.is_device;
   if (side.is_device && allocation->kind == MemoryKind::registered) return false;
+  // Of the caller's own memory we know the part that it lent, and it may copy the rest.
+  if (!side.is_device && allocation->kind == MemoryKind::lent) return true;
   return bytes <= allocation->end() - side.start && (allocation->is_ready || !must_be_ready);
 }
 
-bool is_pageable(std::uintptr_t address) { return !find_allocation(address); }
+/// Lent memory is pageable where a copy calls it the host's, and the device's elsewhere.
+bool is_pageable(const Side& side, CUmemorytype type) {
+  const std::optional<Allocation> allocation = find_allocation(side.start);
+  if (!allocation) return true;
+  return type == CU_MEMORYTYPE_HOST && allocation->kind == MemoryKind::lent;
+}
 
 CUDA_MEMCPY3D flat_copy(CUdeviceptr to, CUmemorytype to_type, CUdeviceptr from,
                         CUmemorytype from_type, std::size_t bytes) {
@@ -81,14 +88,15 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
 
   // Pageable memory: what is read is staged at once, and what is written is there on return.
   std::shared_ptr<std::vector<std::byte>> staged;
-  if (const Side source = source_of(copy); is_pageable(source.start)) {
+  if (const Side source = source_of(copy); is_pageable(source, copy.srcMemoryType)) {
     const auto* const from = reinterpret_cast<const std::byte*>(source.start);
     staged = std::make_shared<std::vector<std::byte>>(from, from + copy.WidthInBytes);
     copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     copy.srcHost = staged->data();
   }
+  const bool must_wait = is_pageable(target_of(copy), copy.dstMemoryType);
   const Point done = schedule().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
-  if (!is_pageable(target_of(copy).start)) return CUDA_SUCCESS;
+  if (!must_wait) return CUDA_SUCCESS;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
   return run_until({done});
 }

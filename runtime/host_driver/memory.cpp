@@ -1,6 +1,7 @@
 #include "runtime/host_driver/memory.h"
 
 #include "ir/steps.h"
+#include "sinter/error.h"
 
 #include <algorithm>
 #include <cstring>
@@ -42,6 +43,8 @@ struct Freed {
 struct Table {
   std::mutex mutex;
   std::map<std::uintptr_t, Entry> entries;  // by start
+  // What is lent, by start; `entries` has what they make up together.
+  std::multimap<std::uintptr_t, std::size_t> lent;
   std::deque<Freed> quarantine;
   std::size_t quarantine_bytes = 0;
   MemoryUse use;
@@ -83,6 +86,29 @@ const Entry* find_entry(const Table& table, std::uintptr_t address) {
   return address < entry.allocation.end() ? &entry : nullptr;
 }
 
+/// The allocations that have bytes in the range.
+std::vector<Allocation> touching(const Table& table, std::uintptr_t start, std::size_t bytes) {
+  std::vector<Allocation> result;
+  auto entry = table.entries.upper_bound(start);
+  if (entry != table.entries.begin()) --entry;
+  for (; entry != table.entries.end() && entry->first < start + bytes; ++entry)
+    if (start < entry->second.allocation.end()) result.push_back(entry->second.allocation);
+  return result;
+}
+
+/// Makes one entry of the range and of what is lent and overlaps it.
+void join_lent(Table& table, std::uintptr_t start, std::size_t bytes) {
+  std::uintptr_t end = start + bytes;
+  for (const Allocation& part : touching(table, start, bytes)) {
+    if (part.kind != MemoryKind::lent) continue;
+    start = std::min(start, part.start);
+    end = std::max(end, part.end());
+    table.entries.erase(part.start);
+  }
+  table.entries[start].allocation = {
+      .start = start, .bytes = end - start, .kind = MemoryKind::lent};
+}
+
 void quarantine(Table& table, const Entry& entry) {
   // Mapping it anew drops the pages but keeps the addresses from being used again.
   mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
@@ -97,7 +123,15 @@ void quarantine(Table& table, const Entry& entry) {
   }
 }
 
-const char* kind_name(MemoryKind kind) { return kind == MemoryKind::device ? "device" : "pinned"; }
+const char* kind_name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::device: return "device";
+    case MemoryKind::lent: return "lent";
+    case MemoryKind::pinned:
+    case MemoryKind::registered: break;
+  }
+  return "pinned";
+}
 
 std::string describe_near(const Allocation& allocation, std::uintptr_t address) {
   const std::string what =
@@ -186,9 +220,42 @@ bool unregister_memory(std::uintptr_t start) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
-  if (found == all.entries.end() || found->second.mapping.pages) return false;
+  if (found == all.entries.end() || found->second.allocation.kind != MemoryKind::registered)
+    return false;
   all.entries.erase(found);
   return true;
+}
+
+bool lend_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (const Entry* entry = find_entry(all, start); entry &&
+                                                   entry->allocation.kind != MemoryKind::lent &&
+                                                   bytes <= entry->allocation.end() - start)
+    return false;
+  for (const Allocation& touched : touching(all, start, bytes))
+    if (touched.kind != MemoryKind::lent)
+      throw UserError(fmt::format(
+          "{} bytes at {:#x} reach into a {}-byte {} allocation of the host device at {:#x}; lend "
+          "memory that is either all its own or none",
+          bytes, start, touched.bytes, kind_name(touched.kind), touched.start));
+  all.lent.emplace(start, bytes);
+  join_lent(all, start, bytes);
+  return true;
+}
+
+void take_back_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto [first, last] = all.lent.equal_range(start);
+  const auto found = std::find_if(first, last, [&](const auto& at) { return at.second == bytes; });
+  if (found == last) return;  // the device was reset meanwhile
+  all.lent.erase(found);
+  const Entry* const joined = find_entry(all, start);
+  const std::uintptr_t from = joined->allocation.start, to = joined->allocation.end();
+  all.entries.erase(from);
+  for (auto rest = all.lent.lower_bound(from); rest != all.lent.end() && rest->first < to; ++rest)
+    join_lent(all, rest->first, rest->second);
 }
 
 std::optional<Allocation> find_allocation(std::uintptr_t address) {
@@ -249,6 +316,7 @@ void free_all_memory() {
   for (const auto& [start, entry] : all.entries)
     if (entry.mapping.pages) quarantine(all, entry);
   all.entries.clear();
+  all.lent.clear();
   all.use = {};
 }
 

@@ -16,7 +16,9 @@ inline constexpr std::uint16_t kPoison = 0xfff5;
 
 void poison(void* memory, std::size_t bytes);
 
-enum class MemoryKind { device, pinned, registered };
+/// Registered memory is the caller's own, pinned; lent memory is the caller's own that the device
+/// uses as its own.
+enum class MemoryKind { device, pinned, registered, lent };
 
 struct Allocation {
   std::uintptr_t start = 0;
@@ -45,6 +47,13 @@ FreeResult free_memory(std::uintptr_t start);
 /// already.
 bool register_memory(std::uintptr_t start, std::size_t bytes);
 bool unregister_memory(std::uintptr_t start);
+
+/// The caller lends its own memory, which kernels may touch from now on; ranges may overlap, and
+/// count as one allocation where they do. False if it is ours anyway, and need not be
+/// taken back. Throws UserError where it is ours in part.
+bool lend_memory(std::uintptr_t start, std::size_t bytes);
+/// Undoes one lend_memory() that answered true. No work may use the range any more.
+void take_back_memory(std::uintptr_t start, std::size_t bytes);
 
 /// The allocation that holds `address`.
 std::optional<Allocation> find_allocation(std::uintptr_t address);

@@ -60,7 +60,8 @@ CUresult free_now(CUdeviceptr pointer, MemoryKind kind, const char* kind_name) {
 
 CUresult pointer_attribute(void* value, CUpointer_attribute attribute, const Allocation& allocation,
                            CUdeviceptr pointer) {
-  const bool is_device = allocation.kind == MemoryKind::device;
+  const bool is_device =
+      allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::lent;
   const auto answer = [value](auto result) {
     std::memcpy(value, &result, sizeof(result));
     return CUDA_SUCCESS;

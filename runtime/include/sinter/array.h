@@ -34,15 +34,20 @@ class Array {
   bool is_row_major() const;
   void* pointer() const;
   Device device() const;
+  /// True where nothing may write: runs and copies refuse to.
+  bool is_read_only() const;
+  /// The same elements, which nothing may write through this handle.
+  Array read_only() const;
 
-  /// Another shape for part of the same memory, from `byte_offset` on; it shares the ownership.
-  /// Throws UserError where it does not fit.
+  /// Another shape for part of the same memory, from `byte_offset` on; it shares the ownership,
+  /// and is read-only if this is. Throws UserError where it does not fit.
   Array view(std::int64_t byte_offset, DType dtype, Sizes shape, Sizes strides = {}) const;
 
   const ArrayData& data() const { return *data_; }
 
  private:
   friend class Device;
+  friend Array array_of(std::shared_ptr<const ArrayData> data);
   explicit Array(std::shared_ptr<const ArrayData> data) : data_(std::move(data)) {}
 
   std::shared_ptr<const ArrayData> data_;

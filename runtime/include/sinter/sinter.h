@@ -4,6 +4,7 @@
 #include "sinter/array.h"
 #include "sinter/custom_op.h"
 #include "sinter/device.h"
+#include "sinter/dlpack.h"
 #include "sinter/dtype.h"
 #include "sinter/error.h"
 #include "sinter/executable.h"

@@ -1,0 +1,37 @@
+// Our Arrays in NumPy and NumPy's in ours, in a Python that loads us.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "runtime/process.h"
+
+namespace sinter {
+namespace {
+
+constexpr int kNoNumpy = 77;  // what the script answers
+
+TEST(NumpyTest, SharesArraysBothWays) {
+  constexpr std::string_view kModule = SINTER_NUMPY_MODULE;
+  if (kModule.empty()) GTEST_SKIP() << "this build has no module that Python can load";
+  if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
+  // tools/setup says where NumPy is if it is not where python3 looks.
+  const char* const numpy = std::getenv("SINTER_NUMPY");
+  const std::string line = std::string("export SINTER_CACHE=off\n") +
+                           (numpy ? "export PYTHONPATH=\"$SINTER_NUMPY\"\n" : "") +
+                           "exec python3 '" SINTER_SOURCE_DIR "/tests/numpy/dlpack.py' '" +
+                           std::string(kModule) + "' 2>&1";
+  const std::array<std::string, 3> words = {"/bin/sh", "-c", line};
+  const ProcessResult result =
+      run_process(words, std::filesystem::temp_directory_path().string(), std::chrono::minutes(5));
+  if (result.exit_code == kNoNumpy) GTEST_SKIP() << result.output;
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  std::printf("%s", result.output.c_str());
+}
+
+}  // namespace
+}  // namespace sinter
