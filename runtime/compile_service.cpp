@@ -8,8 +8,10 @@
 #include "codegen/prelude.h"
 #include "runtime/compile_job.h"
 #include "runtime/compiler_identity.h"
+#include "runtime/counting.h"
 #include "runtime/launch_grid.h"
 #include "runtime/parallel.h"
+#include "runtime/trace.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -178,6 +180,11 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
                            .threads = source.threads,
                            .has_barrier = source.has_barrier});
   ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("C++ compiler: {} and {} more functions", kernels[0].entry,
+                       kernels.size() - 1);
+  });
   const std::string_view prelude = prelude_text(Prelude::host);
   const HostImage image =
       host_compiler(disk_cache(settings.cache)).compile(prelude, kernels, settings.host);
@@ -195,6 +202,11 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
 
 void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
   ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("NVRTC: {} and {} more functions", job.unit->sources[0].entry,
+                       job.unit->sources.size() - 1);
+  });
   NvrtcUnit unit = compile_unit(job.unit->sources, settings.arch);
   job.is_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
