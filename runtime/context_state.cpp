@@ -26,6 +26,36 @@ class CountedSince {
   const std::int64_t before_;
 };
 
+inline void launch_kernel(const ExecutableState& executable, Lane& lane,
+                          const PreparedLaunch& launch) {
+  const Driver& driver = executable.device.driver;
+  check(driver,
+        driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
+                                /*extra=*/nullptr),
+        "cuLaunchKernelEx", [&] {
+          const auto number = static_cast<std::size_t>(&launch - lane.launches.launches().data());
+          return fmt::format("kernel {} of {}",
+                             lane.launches.variant().kernels[number].source.entry,
+                             executable.interface.name);
+        });
+}
+
+template <bool kIsTraced>
+void launch_all(const ExecutableState& executable, Lane& lane, std::int64_t& launched) {
+  for (const PreparedLaunch& launch : lane.launches.launches()) {
+    if (launch.is_empty) [[unlikely]]
+      continue;
+    if constexpr (kIsTraced) {
+      const auto number = static_cast<std::size_t>(&launch - lane.launches.launches().data());
+      const TraceSpan span("launch", lane.launches.variant().program.kernels[number].name);
+      launch_kernel(executable, lane, launch);
+    } else {
+      launch_kernel(executable, lane, launch);
+    }
+    ++launched;
+  }
+}
+
 std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
   CUevent event = nullptr;
   check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
@@ -88,16 +118,7 @@ void ContextState::check_stream(const StreamState& stream) const {
 }
 
 void ContextState::launch(Lane& lane, std::size_t number) {
-  const Driver& driver = executable->device.driver;
-  const PreparedLaunch& launch = lane.launches.launches()[number];
-  const Variant& variant = lane.launches.variant();
-  check(driver,
-        driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
-                                /*extra=*/nullptr),
-        "cuLaunchKernelEx", [&] {
-          return fmt::format("kernel {} of {}", variant.kernels[number].source.entry,
-                             executable->interface.name);
-        });
+  launch_kernel(*executable, lane, lane.launches.launches()[number]);
   ++kernel_launches;
 }
 
@@ -115,20 +136,12 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
     lane.graph.bring_up_to_date(lane.launches);
     lane.graph.launch(stream->handle);
   } else {
-    const std::span<PreparedLaunch> launches = lane.launches.launches();
     const CountedSince counted(kernel_launches);
-    const bool is_traced =
-        Trace::is_on();  // asked once: launches are what a short call consists of
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      if (launches[i].is_empty) [[unlikely]]
-        continue;
-      if (is_traced) [[unlikely]] {
-        const TraceSpan launch_span("launch", lane.launches.variant().program.kernels[i].name);
-        launch(lane, i);
-      } else {
-        launch(lane, i);
-      }
-    }
+    // Asked once: launches are what a short call consists of.
+    if (Trace::is_on()) [[unlikely]]
+      launch_all</*kIsTraced=*/true>(*executable, lane, kernel_launches);
+    else
+      launch_all</*kIsTraced=*/false>(*executable, lane, kernel_launches);
   }
   finish_run(lane);
   if (is_told(executable->options, Rung::launches)) [[unlikely]]
