@@ -5,16 +5,17 @@
 #include <llvm/Support/xxhash.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <thread>
 
-#include "codegen/prelude.h"
 #include "ir/extent.h"
 #include "runtime/compiler_identity.h"
+#include "runtime/counting.h"
+#include "runtime/debug_log.h"
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/launch_grid.h"
 #include "runtime/static_filter.h"
+#include "runtime/trace.h"
 #include "runtime/tuning_store.h"
 
 namespace sinter {
@@ -23,12 +24,6 @@ namespace {
 
 // To be counted up when the same code is measured in another way.
 constexpr int kWay = 1;
-
-const std::string& prelude_hash(Prelude which) {
-  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
-                                       name_of(prelude_text(Prelude::host)).hex()};
-  return hashes[which == Prelude::host ? 1 : 0];
-}
 
 /// What makes machine code of the kernel's text.
 std::string compiler_of(const DeviceState& device, const Program& program, const Options& options) {
@@ -79,8 +74,10 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
     if (candidate.problem.empty()) continue;
     const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
                                          candidate.schedule, candidate.problem);
-    if (options.log) options.log(line);
-    if (!options.log && candidate.differs) std::fprintf(stderr, "sinter: %s\n", line.c_str());
+    if (candidate.differs)
+      tell_line(options, line);
+    else
+      tell(options, Rung::logged, [&] { return line; });
   }
 }
 
@@ -98,6 +95,8 @@ TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
                                  const TuningQuestion& question, std::vector<bool> which,
                                  TuneResult& why_not) {
+  const TraceSpan span("tune", [&] { return fmt::format("tune {}", request.kernel.name); });
+  count(Count::tunings);
   TuneRequest part = request;
   part.measured = which;
   why_not = tune(device, part, question.effort);

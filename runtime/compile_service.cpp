@@ -8,8 +8,10 @@
 #include "codegen/prelude.h"
 #include "runtime/compile_job.h"
 #include "runtime/compiler_identity.h"
+#include "runtime/counting.h"
 #include "runtime/launch_grid.h"
 #include "runtime/parallel.h"
+#include "runtime/trace.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -25,12 +27,6 @@ constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 constexpr std::chrono::seconds kLongestWait{60};
 // To be counted up when the same code is compiled or stored in another way.
 constexpr int kWay = 1;
-
-const std::string& prelude_hash(Prelude which) {
-  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
-                                       name_of(prelude_text(Prelude::host)).hex()};
-  return hashes[which == Prelude::host ? 1 : 0];
-}
 
 /// What decides, beside the code of its kernels, what the host compiler makes of a unit.
 std::string host_head(const CompileSettings& settings, DiskCache& disk) {
@@ -178,6 +174,11 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
                            .threads = source.threads,
                            .has_barrier = source.has_barrier});
   ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("C++ compiler: {} and {} more functions", kernels[0].entry,
+                       kernels.size() - 1);
+  });
   const std::string_view prelude = prelude_text(Prelude::host);
   const HostImage image =
       host_compiler(disk_cache(settings.cache)).compile(prelude, kernels, settings.host);
@@ -195,6 +196,11 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
 
 void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
   ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("NVRTC: {} and {} more functions", job.unit->sources[0].entry,
+                       job.unit->sources.size() - 1);
+  });
   NvrtcUnit unit = compile_unit(job.unit->sources, settings.arch);
   job.is_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;

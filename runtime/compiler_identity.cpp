@@ -88,6 +88,12 @@ const std::string& nvrtc_identity(DiskCache& disk) {
   return identity;
 }
 
+const std::string& prelude_hash(Prelude which) {
+  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
+                                       name_of(prelude_text(Prelude::host)).hex()};
+  return hashes[which == Prelude::host ? 1 : 0];
+}
+
 const HostCompiler& host_compiler(DiskCache& disk) {
   static const HostCompiler compiler = find_known_host_compiler(disk);
   return compiler;

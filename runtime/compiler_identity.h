@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "codegen/prelude.h"
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/host_compiler.h"
 
@@ -11,6 +12,9 @@ namespace sinter {
 
 /// `Nvrtc::version_text` of what `nvrtc()` opens or would open; "" where there is no NVRTC.
 const std::string& nvrtc_identity(DiskCache& disk);
+
+/// Of the device code in front of all kernels.
+const std::string& prelude_hash(Prelude which);
 
 /// The host compiler of this process. Throws CompileError where there is none.
 const HostCompiler& host_compiler(DiskCache& disk);

@@ -4,29 +4,57 @@
 
 #include <algorithm>
 
+#include "runtime/counting.h"
+#include "runtime/debug_log.h"
+#include "runtime/trace.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-/// Marks the context as in use, or says that it is.
-class InUse {
+/// Tells the process, once for all launches of a run, what a context has counted.
+class CountedSince {
  public:
-  InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire)) [[unlikely]]
-      throw UserError(
-          fmt::format("{}: another thread is in this Context; make one Context per thread "
-                      "(compiled at {})",
-                      interface.name, interface.place));
-  }
-  ~InUse() { flag_.store(false, std::memory_order_release); }
-  InUse(const InUse&) = delete;
-  InUse& operator=(const InUse&) = delete;
+  explicit CountedSince(const std::int64_t& launches) : launches_(launches), before_(launches) {}
+  ~CountedSince() { count(Count::kernel_launches, launches_ - before_); }
+  CountedSince(const CountedSince&) = delete;
+  CountedSince& operator=(const CountedSince&) = delete;
 
  private:
-  std::atomic<bool>& flag_;
+  const std::int64_t& launches_;
+  const std::int64_t before_;
 };
+
+inline void launch_kernel(const ExecutableState& executable, Lane& lane,
+                          const PreparedLaunch& launch) {
+  const Driver& driver = executable.device.driver;
+  check(driver,
+        driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
+                                /*extra=*/nullptr),
+        "cuLaunchKernelEx", [&] {
+          const auto number = static_cast<std::size_t>(&launch - lane.launches.launches().data());
+          return fmt::format("kernel {} of {}",
+                             lane.launches.variant().kernels[number].source.entry,
+                             executable.interface.name);
+        });
+}
+
+template <bool kIsTraced>
+void launch_all(const ExecutableState& executable, Lane& lane, std::int64_t& launched) {
+  for (const PreparedLaunch& launch : lane.launches.launches()) {
+    if (launch.is_empty) [[unlikely]]
+      continue;
+    if constexpr (kIsTraced) {
+      const auto number = static_cast<std::size_t>(&launch - lane.launches.launches().data());
+      const TraceSpan span("launch", lane.launches.variant().program.kernels[number].name);
+      launch_kernel(executable, lane, launch);
+    } else {
+      launch_kernel(executable, lane, launch);
+    }
+    ++launched;
+  }
+}
 
 std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
   CUevent event = nullptr;
@@ -36,6 +64,14 @@ std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view con
 }
 
 }  // namespace
+
+InUse::InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) {
+  if (flag_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+    throw UserError(
+        fmt::format("{}: another thread is in this Context; make one Context per thread "
+                    "(compiled at {})",
+                    interface.name, interface.place));
+}
 
 ContextState::~ContextState() {
   if (!stream_) return;
@@ -58,24 +94,41 @@ void ContextState::run_named(const std::shared_ptr<StreamState>& stream, Binding
 void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
                                 const BindingsState& bindings, bool as_graph) {
   const InUse in_use(is_busy_, executable->interface);
-  if (bindings.executable != executable)
-    fail_binding(
-        executable->interface,
-        fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
-                    "program",
-                    bindings.executable->interface.name, bindings.executable->interface.place));
+  check_bindings(bindings);
   run(stream, bindings.bound, as_graph);
+}
+
+void ContextState::check_bindings(const BindingsState& bindings) const {
+  if (bindings.executable == executable) [[likely]]
+    return;
+  fail_binding(
+      executable->interface,
+      fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
+                  "program",
+                  bindings.executable->interface.name, bindings.executable->interface.place));
+}
+
+void ContextState::check_stream(const StreamState& stream) const {
+  if (&stream.device == &executable->device) [[likely]]
+    return;
+  fail_binding(executable->interface,
+               fmt::format("the stream is on device {} but the program was compiled for {}; take a "
+                           "stream of that device",
+                           stream.device.name, executable->device.name));
+}
+
+void ContextState::launch(Lane& lane, std::size_t number) {
+  launch_kernel(*executable, lane, lane.launches.launches()[number]);
+  ++kernel_launches;
 }
 
 void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& bound,
                        bool as_graph) {
-  if (&stream->device != &executable->device)
-    fail_binding(
-        executable->interface,
-        fmt::format("the stream is on device {} but the program was compiled for {}; take a "
-                    "stream of that device",
-                    stream->device.name, executable->device.name));
+  check_stream(*stream);
   const CurrentContext current(executable->device);
+  const TraceSpan span("launch", [&] {
+    return fmt::format("{} {}", as_graph ? "replay" : "run", executable->interface.name);
+  });
   Lane& lane = lane_for(bound);
   follow_last_run(stream);
   fill_in(lane, bound, stream->handle);
@@ -83,24 +136,28 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
     lane.graph.bring_up_to_date(lane.launches);
     lane.graph.launch(stream->handle);
   } else {
-    const Driver& driver = executable->device.driver;
-    for (const PreparedLaunch& launch : lane.launches.launches()) {
-      if (launch.is_empty) [[unlikely]]
-        continue;
-      check(driver,
-            driver.cuLaunchKernelEx(&launch.config, launch.function, launch.parameters,
-                                    /*extra=*/nullptr),
-            "cuLaunchKernelEx", [&] {
-              const auto i = &launch - lane.launches.launches().data();
-              return fmt::format(
-                  "kernel {} of {}",
-                  lane.launches.variant().kernels[static_cast<std::size_t>(i)].source.entry,
-                  executable->interface.name);
-            });
-      ++kernel_launches;
-    }
+    const CountedSince counted(kernel_launches);
+    // Asked once: launches are what a short call consists of.
+    if (Trace::is_on()) [[unlikely]]
+      launch_all</*kIsTraced=*/true>(*executable, lane, kernel_launches);
+    else
+      launch_all</*kIsTraced=*/false>(*executable, lane, kernel_launches);
   }
   finish_run(lane);
+  if (is_told(executable->options, Rung::launches)) [[unlikely]]
+    tell_launches(lane, as_graph);
+}
+
+void ContextState::tell_launches(Lane& lane, bool as_graph) const {
+  const std::span<PreparedLaunch> launches = lane.launches.launches();
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const CUlaunchConfig& config = launches[i].config;
+    tell_line(executable->options,
+              fmt::format("{} {}: kernel {}, {} blocks of {} threads, {} bytes of shared memory",
+                          as_graph ? "replay" : "run", executable->interface.name,
+                          lane.launches.variant().program.kernels[i].name, config.gridDimX,
+                          config.blockDimX, config.sharedMemBytes));
+  }
 }
 
 Lane& ContextState::lane_for(const Bound& bound) {

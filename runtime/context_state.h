@@ -9,6 +9,7 @@
 #include "runtime/executable_state.h"
 #include "runtime/launch_set.h"
 #include "runtime/replay_graph.h"
+#include "sinter/profile.h"
 
 namespace sinter {
 
@@ -27,6 +28,18 @@ struct Lane {
   bool is_copying = false;
 };
 
+/// Marks the context as in use, or says that it is.
+class InUse {
+ public:
+  InUse(std::atomic<bool>& flag, const Interface& interface);
+  ~InUse() { flag_.store(false, std::memory_order_release); }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 struct ContextState {
   explicit ContextState(std::shared_ptr<ExecutableState> executable)
       : executable(std::move(executable)), matcher_(this->executable->interface) {}
@@ -38,6 +51,9 @@ struct ContextState {
                  BindingList outputs, bool as_graph);
   void run_prepared(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
                     bool as_graph);
+  /// Launches with copies of what is updated, kernel by kernel, and times each; profile_run.cpp.
+  Profile run_timed(const std::shared_ptr<StreamState>& stream, const BindingsState& bindings,
+                    int repeats);
 
   const std::shared_ptr<ExecutableState> executable;
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -46,6 +62,11 @@ struct ContextState {
  private:
   /// Launches with what is bound, planning first if it must.
   void run(const std::shared_ptr<StreamState>& stream, const Bound& bound, bool as_graph);
+  /// Throw UserError where they were made for something else.
+  void check_bindings(const BindingsState& bindings) const;
+  void check_stream(const StreamState& stream) const;
+  void launch(Lane& lane, std::size_t number);
+  void tell_launches(Lane& lane, bool as_graph) const;
   Lane& lane_for(const Bound& bound);
   Lane& change_lane(const Bound& bound);
   void fill_in(Lane& lane, const Bound& bound, CUstream stream);

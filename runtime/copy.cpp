@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "ir/walk.h"
+#include "runtime/counting.h"
 #include "runtime/device_state.h"
+#include "runtime/trace.h"
 #include "sinter/array.h"
 #include "sinter/error.h"
 
@@ -46,9 +48,24 @@ void check_same_bytes(std::string_view what, const ArrayData& array, std::int64_
                                 type_text(array), bytes_of_elements(array), other, bytes));
 }
 
+/// Counts a copy, and traces the call that asks for it.
+class CopyNote {
+ public:
+  CopyNote(std::string_view what, const ArrayData& array)
+      : span_("copy", [&] { return fmt::format("{} {}", what, type_text(array)); }) {
+    span_.add("bytes", array.bytes);
+    count(Count::copies);
+    count(Count::copied_bytes, array.bytes);
+  }
+
+ private:
+  TraceSpan span_;
+};
+
 void copy_to_host(const ArrayData& array, void* to, const Stream& stream) {
   const Driver& driver = array.device->driver;
   const CurrentContext current(*array.device);
+  const CopyNote note("download", array);
   check(driver,
         driver.cuMemcpyDtoHAsync(to, array.pointer, static_cast<std::size_t>(array.bytes),
                                  stream.state()->handle),
@@ -74,6 +91,7 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   check_writable("Device::upload", array);
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
+  const CopyNote note("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
   check(state_->driver,
         state_->driver.cuMemcpyHtoDAsync(array.pointer, from, bytes, stream.state()->handle),
@@ -108,6 +126,7 @@ void Device::copy(const Array& from, const Array& to, const Stream& stream) cons
   check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
   if (from.bytes() == 0) return;
   const CurrentContext current(*state_);
+  const CopyNote note("copy", from.data());
   const auto bytes = static_cast<std::size_t>(from.bytes());
   check(state_->driver,
         state_->driver.cuMemcpyDtoDAsync(to.data().pointer, from.data().pointer, bytes,

@@ -9,8 +9,11 @@
 #include "ir/custom.h"
 #include "runtime/compile_service.h"
 #include "runtime/context_state.h"
+#include "runtime/debug_log.h"
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/make_variant.h"
+#include "runtime/options_table.h"
+#include "runtime/trace.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 
@@ -64,8 +67,11 @@ std::vector<bool> views_of(const Interface& interface) {
 Executable compile(const Graph& graph, Device device, const Options& given, const char* file,
                    int line) {
   if (device.is_host()) check_portable(graph.data());
-  Options options = given;
-  options.cache = with_environment(options.cache);
+  const Options options = with_environment(given);
+  if (options.debug < 0 || options.debug > 4)
+    throw UserError(fmt::format("options.debug is {}; expected 0, 1, 2, 3 or 4", options.debug));
+  if (!options.trace.empty()) Trace::begin(options.trace);
+  const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
                                                 target_of(*device.state(), options), options);
   auto state = std::make_shared<ExecutableState>(
@@ -73,6 +79,10 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   source->dump.write("graph", "sinter", print(source->graph));
   state->options = options;
   state->target = source->target.name;
+  tell(options, Rung::plans, [&] {
+    return fmt::format("compile {} on {}, planned for {} (compiled at {})", state->interface.name,
+                       state->device.name, state->target, state->interface.place);
+  });
   state->check_sizes = [source](std::span<const std::int64_t> symbols) {
     check_sizes(source->graph, symbols);
   };

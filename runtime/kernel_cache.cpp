@@ -2,6 +2,8 @@
 
 #include <llvm/Support/xxhash.h>
 
+#include "runtime/counting.h"
+
 namespace sinter {
 
 Module::Module(const DeviceState& device, const void* image, std::string_view what)
@@ -23,9 +25,11 @@ KernelCache::Claim KernelCache::claim(const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (const auto found = units_.find(key); found != units_.end()) {
     ++hits_;
+    count(Count::kernel_hits);
     return {.unit = found->second};
   }
   ++misses_;
+  count(Count::kernel_misses);
   Claim claim{.duty = std::make_shared<std::promise<CompiledUnitPointer>>()};
   claim.unit = claim.duty->get_future().share();
   units_.emplace(key, claim.unit);

@@ -11,7 +11,11 @@
 #include "ir/print.h"
 #include "runtime/choose_candidate.h"
 #include "runtime/compile_service.h"
+#include "runtime/counting.h"
+#include "runtime/debug_log.h"
+#include "runtime/disk_cache/disk_cache.h"
 #include "runtime/launch_grid.h"
+#include "runtime/trace.h"
 #include "runtime/variant_report.h"
 #include "sinter/error.h"
 
@@ -24,8 +28,12 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-void log(const Options& options, const std::string& line) {
-  if (options.log) options.log(line);
+/// Notes a pass that ends now.
+void note_pass(const Options& options, std::string_view pass, double milliseconds) {
+  const std::chrono::nanoseconds duration(static_cast<std::int64_t>(milliseconds * 1e6));
+  Trace::add_host("plan", pass, TraceClock::now() - duration, duration);
+  tell(options, Rung::passes,
+       [&] { return fmt::format("pass {}: {:.2f} ms", pass, milliseconds); });
 }
 
 Program plan_for(VariantSource& from, const VariantRequest& request) {
@@ -36,7 +44,13 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, "sinter", text);
   };
+  if (Trace::is_on() || is_told(from.options, Rung::passes))
+    options.timed = [&](std::string_view pass, double milliseconds) {
+      note_pass(from.options, pass, milliseconds);
+    };
   const Facts facts{.symbols = request.symbols, .alignment = request.alignment};
+  const TraceSpan span("plan", [&] { return fmt::format("plan {}", from.graph.name()); });
+  count(Count::plans);
   Program program = plan(from.graph, from.target, facts, options);
   const std::string broken = broken_guard(program, request.symbols);
   ensure(broken.empty(), "a plan breaks its own guard: " + broken);
@@ -47,7 +61,47 @@ std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
+  const TraceSpan span("compile",
+                       [&] { return fmt::format("compile kernels of {}", from.graph.name()); });
   return from.device.compile_service->compile(units, compile_settings(from));
+}
+
+/// What the caches had, since the disk's were as in `before`.
+void tell_caches(const VariantSource& from, const Program& program,
+                 std::span<const CompileResult> compiled, const DiskCounters& before) {
+  for (std::size_t i = 0; i < compiled.size(); ++i)
+    tell_line(from.options,
+              compiled[i].was_cached
+                  ? fmt::format("kernel {}: from the cache", program.kernels[i].name)
+                  : fmt::format("kernel {}: compiled in {:.1f} ms", program.kernels[i].name,
+                                compiled[i].unit->milliseconds));
+  const DiskCounters after = disk_cache(from.options.cache).counters();
+  if (!after.why_off.empty())
+    return tell_line(from.options, "disk cache: not used: " + after.why_off);
+  std::string reasons;
+  for (const DiskCounters::Reason& reason : after.reasons) {
+    const auto known = std::ranges::find(before.reasons, reason.text, &DiskCounters::Reason::text);
+    const std::int64_t more = reason.count - (known == before.reasons.end() ? 0 : known->count);
+    if (more > 0) reasons += fmt::format("; {}: {}", reason.text, more);
+  }
+  tell_line(from.options,
+            fmt::format("disk cache {}: {} hits, {} misses{}", after.directory,
+                        after.hits - before.hits, after.misses - before.misses, reasons));
+}
+
+void tell_schedules(const Options& options, const Program& program, const VariantReport& report) {
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const KernelReport& kernel = report.kernels[i];
+    tell_line(options, fmt::format("kernel {}: {}, {}; {} blocks of {} threads; {}",
+                                   program.kernels[i].name, kernel.kind, kernel.schedule,
+                                   kernel.grid, kernel.threads, kernel.tuning));
+    for (const CandidateReport& candidate : kernel.candidates)
+      if (candidate.median_us > 0)
+        tell_line(options,
+                  fmt::format("  {} {}: {:.2f} us [{:.2f}, {:.2f}]", candidate.chosen ? '*' : '-',
+                              candidate.schedule, candidate.median_us, candidate.lower_quartile_us,
+                              candidate.upper_quartile_us));
+  }
 }
 
 void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
@@ -101,6 +155,7 @@ EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request)
   EmittedVariant emitted{.program = plan_for(from, request), .kernels = {}};
   const bool is_choice_made = from.options.tune == Tune::off && from.options.force_candidate < 0;
   for (const Kernel& kernel : emitted.program.kernels) {
+    const TraceSpan span("emit", [&] { return fmt::format("emit {}", kernel.name); });
     emitted.kernels.push_back(
         emit_candidates(emitted.program, kernel, is_choice_made ? 1 : SIZE_MAX));
     for (const Source& source : emitted.kernels.back().sources)
@@ -121,7 +176,10 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   const double plan_ms = milliseconds_since(start);
 
   start = std::chrono::steady_clock::now();
+  DiskCounters disk_before;
+  if (is_told(from.options, Rung::passes)) disk_before = disk_cache(from.options.cache).counters();
   const std::vector<CompileResult> compiled = compile_all(from, emitted);
+  if (is_told(from.options, Rung::passes)) tell_caches(from, program, compiled, disk_before);
   const double compile_ms = milliseconds_since(start);
   dump_compiled(from.dump, compiled);
 
@@ -150,12 +208,15 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->report.compile_ms = compile_ms;
   variant->report.tune_ms = milliseconds_since(start);
   from.dump.write("launch", "txt", launch_text(variant->report));
-  log(from.options,
-      fmt::format(
-          "{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
-          "in {:.1f} ms",
-          from.graph.name(), variant->kernels.size(), fmt::join(variant->report.sizes, ", "),
-          request.reason, plan_ms, compile_ms, variant->report.tune_ms));
+  tell(from.options, Rung::logged, [&] {
+    return fmt::format(
+        "{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
+        "in {:.1f} ms",
+        from.graph.name(), variant->kernels.size(), fmt::join(variant->report.sizes, ", "),
+        request.reason, plan_ms, compile_ms, variant->report.tune_ms);
+  });
+  if (is_told(from.options, Rung::schedules))
+    tell_schedules(from.options, program, variant->report);
   return variant;
 }
 

@@ -2,69 +2,144 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <system_error>
+#include <type_traits>
+#include <vector>
 
-#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/options_table.h"
 #include "sinter/error.h"
 
 namespace sinter {
 
 namespace {
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    if (const std::string_view part = text.substr(0, comma); !part.empty())
-      parts.emplace_back(part);
-    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    const std::size_t end = text.find(separator);
+    if (const std::string_view part = text.substr(0, end); !part.empty()) parts.emplace_back(part);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
   return parts;
 }
 
-Tune parse_tune(std::string_view text) {
-  if (text == "off") return Tune::off;
-  if (text == "quick") return Tune::quick;
-  if (text == "wide") return Tune::wide;
-  throw UserError(fmt::format("SINTER_TUNE={}: expected off, quick or wide", text));
+/// `off, quick or wide`
+std::string in_words(std::string_view values) {
+  const std::vector<std::string> words = split(values, '|');
+  std::string text = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i)
+    text += (i + 1 < words.size() ? ", " : " or ") + words[i];
+  return text;
 }
 
-CacheMode parse_cache(std::string_view text) {
-  if (text == "off") return CacheMode::off;
-  if (text == "read_only") return CacheMode::read_only;
-  if (text == "read_write") return CacheMode::read_write;
-  throw UserError(fmt::format("SINTER_CACHE={}: expected off, read_only or read_write", text));
+bool has_words(std::string_view values) { return values.find('|') != std::string_view::npos; }
+
+template <class T>
+concept Word = std::is_enum_v<T> || std::is_integral_v<T>;
+
+template <Word T>
+bool parse(std::string_view text, std::string_view values, T& value) {
+  if (has_words(values)) {
+    const std::vector<std::string> words = split(values, '|');
+    const auto found = std::ranges::find(words, text);
+    if (found == words.end()) return false;
+    value = static_cast<T>(found - words.begin());
+    return true;
+  }
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && stop == end && value > 0;
+  }
+  return false;
 }
 
-std::int64_t parse_bytes(std::string_view text) {
-  std::int64_t bytes = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, bytes);
-  if (error == std::errc{} && stop == end && bytes > 0) return bytes;
-  throw UserError(fmt::format("SINTER_CACHE_BYTES={}: expected a number of bytes", text));
+bool parse(std::string_view text, std::string_view, std::string& value) {
+  value = text;
+  return true;
 }
 
-bool parse_verify(std::string_view text) {
-  if (text == "cache") return true;
-  throw UserError(fmt::format("SINTER_VERIFY={}: expected cache", text));
+bool parse(std::string_view text, std::string_view, std::vector<std::string>& value) {
+  value = split(text, ',');
+  return true;
+}
+
+bool parse(std::string_view, std::string_view, decltype(Options::log)&) { return false; }
+
+template <Word T>
+std::string text_of(std::string_view values, const T& value) {
+  if (has_words(values)) return split(values, '|')[static_cast<std::size_t>(value)];
+  return fmt::format("{}", static_cast<std::int64_t>(value));
+}
+std::string text_of(std::string_view, const std::string& value) { return value; }
+std::string text_of(std::string_view, const std::vector<std::string>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
+std::string text_of(std::string_view, const decltype(Options::log)&) { return ""; }
+
+Options from_environment(Options options, bool is_asked) {
+  for (const OptionInfo& option : option_table()) {
+    if (option.variable.empty() || (option.heed == Heed::asked && !is_asked)) continue;
+    if (const char* text = std::getenv(std::string(option.variable).c_str()))
+      option.set(options, text);
+  }
+  return options;
 }
 
 }  // namespace
 
-Options options_from_environment(Options options) {
-  if (const char* stages = std::getenv("SINTER_DUMP")) options.dump = split(stages);
-  if (const char* passes = std::getenv("SINTER_SKIP")) options.skip = split(passes);
-  if (const char* tune = std::getenv("SINTER_TUNE")) options.tune = parse_tune(tune);
-  return options;
+std::span<const OptionInfo> option_table() {
+  static const std::vector<OptionInfo> table = [] {
+    const Options defaults;
+    return std::vector<OptionInfo>{
+#define OPTION(FIELD, VARIABLE, HEED, VALUES, DOC)                                           \
+  {.name = #FIELD,                                                                           \
+   .variable = VARIABLE,                                                                     \
+   .heed = Heed::HEED,                                                                       \
+   .values = VALUES,                                                                         \
+   .default_text = text_of(VALUES, defaults.FIELD),                                          \
+   .doc = DOC,                                                                               \
+   .set = [](Options& options, std::string_view text) {                                      \
+     if (!parse(text, VALUES, options.FIELD))                                                \
+       throw UserError(fmt::format("{}={}: expected {}", VARIABLE, text, in_words(VALUES))); \
+   }},
+#include "runtime/options.def"
+    };
+  }();
+  return table;
 }
 
-CacheOptions with_environment(CacheOptions cache) {
-  if (const char* mode = std::getenv("SINTER_CACHE")) cache.mode = parse_cache(mode);
-  if (const char* bytes = std::getenv("SINTER_CACHE_BYTES")) cache.max_bytes = parse_bytes(bytes);
-  if (const char* what = std::getenv("SINTER_VERIFY")) cache.verify = parse_verify(what);
-  return cache;
+std::string option_reference() {
+  std::string text =
+      "| option | values | default | variable | what |\n"
+      "|---|---|---|---|---|\n";
+  const auto code = [](std::string_view words) {
+    return words.empty() ? std::string() : fmt::format("`{}`", words);
+  };
+  for (const OptionInfo& option : option_table()) {
+    std::string values(option.values);
+    if (has_words(option.values)) {
+      values.clear();
+      for (const std::string& word : split(option.values, '|'))
+        values += (values.empty() ? "" : ", ") + code(word);
+    }
+    std::string variable = code(option.variable);
+    if (!variable.empty() && option.heed == Heed::always) variable += ", always";
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", option.name, values,
+                        code(option.default_text), variable, option.doc);
+  }
+  return text;
+}
+
+Options options_from_environment(Options options) {
+  return from_environment(std::move(options), /*is_asked=*/true);
+}
+
+Options with_environment(Options options) {
+  return from_environment(std::move(options), /*is_asked=*/false);
 }
 
 }  // namespace sinter

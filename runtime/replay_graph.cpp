@@ -6,6 +6,8 @@
 #include <concepts>
 
 #include "ir/extent.h"
+#include "runtime/counting.h"
+#include "runtime/trace.h"
 
 namespace sinter {
 
@@ -119,10 +121,12 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
           [&] { return "kernel " + launches.variant().program.kernels[i].name; });
     launch.changed = false;
     ++patched_nodes_;
+    count(Count::patched_nodes);
   }
 }
 
 void ReplayGraph::build(LaunchSet& launches) {
+  const TraceSpan span("launch", "build graph");
   const Driver& driver = device_.driver;
   release();
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate",
@@ -152,12 +156,14 @@ void ReplayGraph::build(LaunchSet& launches) {
         "cuGraphInstantiateWithFlags",
         [&] { return fmt::format("a graph of {} kernels", nodes_.size()); });
   ++builds_;
+  count(Count::graph_builds);
 }
 
 void ReplayGraph::launch(CUstream stream) {
   check(device_.driver, device_.driver.cuGraphLaunch(exec_, stream), "cuGraphLaunch",
         [&] { return fmt::format("a graph of {} kernels", nodes_.size()); });
   ++launched_;
+  count(Count::graph_launches);
 }
 
 void ReplayGraph::release() {

@@ -76,10 +76,6 @@ class DiskCache {
   std::string last_failure_;
 };
 
-/// `cache` changed by SINTER_CACHE, SINTER_CACHE_BYTES and SINTER_VERIFY, where they are set.
-/// Throws UserError on a value that means nothing.
-CacheOptions with_environment(CacheOptions cache);
-
 /// The one of a folder in this process; lives until it ends.
 DiskCache& disk_cache(const CacheOptions& options);
 

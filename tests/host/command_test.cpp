@@ -36,6 +36,27 @@ class CommandTest : public testing::Test {
 
 using Keys = std::vector<std::string>;
 
+TEST_F(CommandTest, ProfileHasTheDocumentedKeys) {
+  const Json json = json_of(
+      "SINTER_TUNE=off sinter profile layer_norm_backward.sinter --device host --repeats 2 --json");
+  EXPECT_EQ(keys(json), (Keys{"graph", "device", "target", "sizes", "repeats", "is_cold", "kernels",
+                              "totals"}));
+  EXPECT_EQ(json["repeats"], 2);
+  ASSERT_FALSE(json["kernels"].empty());
+  const Json explained = json_of("sinter explain layer_norm_backward.sinter --json");
+  ASSERT_EQ(json["kernels"].size(), explained["kernels"].size());
+  for (std::size_t i = 0; i < json["kernels"].size(); ++i) {
+    const Json& kernel = json["kernels"][i];
+    EXPECT_EQ(keys(kernel),
+              (Keys{"name", "schedule", "launches", "bytes_read", "bytes_written",
+                    "bytes_are_bounds", "median_us", "lower_quartile_us", "upper_quartile_us",
+                    "gigabytes_per_second", "copy_us", "share_of_copy"}));
+    EXPECT_EQ(kernel["name"], explained["kernels"][i]["name"]);
+    EXPECT_EQ(kernel["bytes_read"], explained["kernels"][i]["bytes_read"]);
+    EXPECT_GT(kernel["median_us"], 0);
+  }
+}
+
 TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
   const Json json = json_of("sinter explain layer_norm_backward.sinter --json");
   EXPECT_EQ(keys(json), (Keys{"graph", "target", "arch", "kernels", "boundaries", "totals"}));
@@ -43,27 +64,13 @@ TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
             (Keys{"launches", "bytes", "minimal_bytes", "unfused_bytes", "predicted_us"}));
   ASSERT_FALSE(json["kernels"].empty());
   for (const Json& kernel : json["kernels"])
-    EXPECT_EQ(keys(kernel), (Keys{"name",
-                                  "kind",
-                                  "members",
-                                  "nodes",
-                                  "launches",
-                                  "bytes_read",
-                                  "bytes_written",
-                                  "minimal_bytes",
-                                  "threads",
-                                  "grid",
-                                  "cluster",
-                                  "vector_bytes",
-                                  "predicted_us",
-                                  "shared_bytes",
-                                  "registers",
-                                  "spill_bytes",
-                                  "arrays",
-                                  "independent_loads",
-                                  "blocks_per_sm",
-                                  "occupancy",
-                                  "bytes_in_flight",
+    EXPECT_EQ(keys(kernel), (Keys{"name",          "kind",          "members",
+                                  "nodes",         "launches",      "bytes_read",
+                                  "bytes_written", "minimal_bytes", "threads",
+                                  "grid",          "cluster",       "vector_bytes",
+                                  "predicted_us",  "shared_bytes",  "registers",
+                                  "spill_bytes",   "arrays",        "independent_loads",
+                                  "blocks_per_sm", "occupancy",     "bytes_in_flight",
                                   "compile_ms"}));
 }
 

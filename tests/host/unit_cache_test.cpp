@@ -280,7 +280,7 @@ TEST_F(CachedCommandTest, SaysWhatIsWrongWithItsSettings) {
   EXPECT_THAT(run(std::string("SINTER_CACHE_BYTES=1G ") + kRun).output,
               HasSubstr("SINTER_CACHE_BYTES=1G: expected a number of bytes"));
   EXPECT_THAT(run(std::string("SINTER_VERIFY=all ") + kRun).output,
-              HasSubstr("SINTER_VERIFY=all: expected cache"));
+              HasSubstr("SINTER_VERIFY=all: expected off or cache"));
 }
 
 }  // namespace

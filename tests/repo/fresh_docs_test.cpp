@@ -1,53 +1,101 @@
-// The op reference in ir/README.md says what the op table says. SINTER_BLESS=1 rewrites it.
+// The references in the READMEs say what their tables say. SINTER_BLESS=1 rewrites them.
 #include "ir/reference.h"
+#include "runtime/options_table.h"
 #include "sinter/text.h"
 #include "tests/repo/source_tree.h"
 
 #include <cstdlib>
+#include <regex>
 
 #include <gtest/gtest.h>
 
 namespace sinter::repo {
 namespace {
 
-constexpr std::string_view kBegin = "<!-- ops:begin -->\n";
-constexpr std::string_view kEnd = "<!-- ops:end -->\n";
-
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Where `section`, which follows `head` in ir/README.md, leaves the op reference; empty if
-/// nowhere.
-std::string first_difference(const std::string& head, const std::string& section) {
-  const std::vector<std::string> wanted = split_lines(op_reference());
-  const SourceFile readme{"ir/README.md", split_lines(head + section)};
+/// A part of a README that is made from a table.
+struct Reference {
+  std::string path;   ///< of the file, from the root
+  std::string name;   ///< it lies between `<!-- name:begin -->` and `<!-- name:end -->`
+  std::string table;  ///< what it is made from
+  std::string text;   ///< what the table says
+};
+
+/// Where `section`, which follows `head` in the file, leaves the reference; empty if nowhere.
+std::string first_difference(const Reference& reference, const std::string& head,
+                             const std::string& section) {
+  const std::vector<std::string> wanted = split_lines(reference.text);
+  const SourceFile readme{reference.path, split_lines(head + section)};
   const std::size_t first = split_lines(head).size();
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (first + i >= readme.lines.size() || readme.lines[first + i] != wanted[i])
       return offence(readme, first + i,
-                     "the op table says \"" + wanted[i] +
+                     "the " + reference.table + " says \"" + wanted[i] +
                          "\"; SINTER_BLESS=1 bin/sinter_repo_tests rewrites the reference");
   if (readme.lines.size() > first + wanted.size())
-    return offence(readme, first + wanted.size(), "is no line of the op reference");
+    return offence(readme, first + wanted.size(), "is no line of the reference");
   return "";
 }
 
-TEST(FreshDocsTest, TheOpReferenceIsThatOfTheTable) {
-  const std::filesystem::path readme = source_root() / "ir/README.md";
+/// Rewrites it where SINTER_BLESS is set.
+void expect_fresh(const Reference& reference) {
+  const std::string begin_mark = "<!-- " + reference.name + ":begin -->\n";
+  const std::string end_mark = "<!-- " + reference.name + ":end -->\n";
+  const std::filesystem::path readme = source_root() / reference.path;
   const std::string text = read_text(readme);
-  const std::size_t begin = text.find(kBegin);
-  const std::size_t end = text.find(kEnd);
+  const std::size_t begin = text.find(begin_mark);
+  const std::size_t end = text.find(end_mark);
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos && begin < end)
-      << "ir/README.md lacks the lines " << kBegin << "and " << kEnd;
-  const std::size_t first = begin + kBegin.size();
+      << reference.path << " lacks the lines " << begin_mark << "and " << end_mark;
+  const std::size_t first = begin + begin_mark.size();
   if (std::getenv("SINTER_BLESS")) {
     std::ofstream(readme, std::ios::binary)
-        << text.substr(0, first) << op_reference() << text.substr(end);
+        << text.substr(0, first) << reference.text << text.substr(end);
     return;
   }
-  EXPECT_EQ(first_difference(text.substr(0, first), text.substr(first, end - first)), "");
+  EXPECT_EQ(first_difference(reference, text.substr(0, first), text.substr(first, end - first)),
+            "");
+}
+
+Reference ops() { return {"ir/README.md", "ops", "op table", op_reference()}; }
+
+TEST(FreshDocsTest, TheOpReferenceIsThatOfTheTable) { expect_fresh(ops()); }
+
+TEST(FreshDocsTest, TheOptionReferenceIsThatOfTheTable) {
+  expect_fresh({"runtime/README.md", "options", "table of options", option_reference()});
+}
+
+/// The fields of `struct NAME` in `text`, in their order.
+std::vector<std::string> fields_of(const std::string& text, const std::string& name) {
+  const std::size_t begin = text.find("struct " + name + " {\n");
+  const std::size_t end = text.find("\n};", begin);
+  static const std::regex field(R"(^  [A-Za-z][^/]*?[ >](\w+) =)");
+  std::vector<std::string> fields;
+  for (const std::string& line : split_lines(text.substr(begin, end - begin))) {
+    std::smatch match;
+    if (std::regex_search(line, match, field)) fields.push_back(match[1]);
+  }
+  return fields;
+}
+
+TEST(FreshDocsTest, EveryOptionIsInTheTable) {
+  const std::string header = read_text(source_root() / "runtime/include/sinter/options.h");
+  std::vector<std::string> fields;
+  for (const std::string& field : fields_of(header, "Options")) {
+    if (field != "cache") {
+      fields.push_back(field);
+      continue;
+    }
+    for (const std::string& inner : fields_of(header, "CacheOptions"))
+      fields.push_back("cache." + inner);
+  }
+  std::vector<std::string> rows;
+  for (const OptionInfo& option : option_table()) rows.emplace_back(option.name);
+  EXPECT_EQ(rows, fields);
 }
 
 TEST(FreshDocsTest, TheExampleOfTheTextFormIsRead) {
@@ -61,7 +109,8 @@ TEST(FreshDocsTest, TheExampleOfTheTextFormIsRead) {
 
 TEST(FreshDocsTest, ReportsAStaleLine) {
   const std::string stale = "\n| elementwise | operands |\n";
-  EXPECT_EQ(first_difference("# ir\n", stale).substr(0, 33), "ir/README.md:3: the op table says");
+  EXPECT_EQ(first_difference(ops(), "# ir\n", stale).substr(0, 33),
+            "ir/README.md:3: the op table says");
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ std::filesystem::path command_path() {
 
 CommandResult run_command(const std::string& line, const std::filesystem::path& folder,
                           CommandNvrtc nvrtc) {
-  std::string script = "unset SINTER_DUMP SINTER_SKIP SINTER_TUNE\nexport SINTER_CACHE=off\n";
+  std::string script =
+      "unset SINTER_DUMP SINTER_SKIP SINTER_TUNE SINTER_DEBUG SINTER_TRACE\nexport "
+      "SINTER_CACHE=off\n";
   if (nvrtc == CommandNvrtc::none) script += "export SINTER_NVRTC=/no/libnvrtc.so\n";
   // Standard error comes last, so that buffers do not decide the order.
   script += "sinter() { '" + command_path().string() + "' \"$@\"; }\n" +

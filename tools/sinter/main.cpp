@@ -7,6 +7,7 @@
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
 #include "tools/sinter/ops.h"
+#include "tools/sinter/profile.h"
 #include "tools/sinter/run.h"
 
 #include <algorithm>
@@ -69,6 +70,20 @@ CLI::Validator not_negative() {
           ""};
 }
 
+/// Where a graph runs, and on what.
+template <class Arguments>
+void add_place(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--device", arguments.device,
+                  "Where to run: host or cuda; default: cuda if there is a GPU")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"host", "cuda"}));
+  command.add_option("--seed", arguments.seed, "Of the random inputs")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+}
+
 void add_dump(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<DumpArguments>();
   CLI::App& command = *app.add_subcommand("dump", "Show what one stage makes of a graph");
@@ -100,15 +115,7 @@ void add_run(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App& command = *app.add_subcommand("run", "Run a graph on random inputs");
   add_graph(command, arguments->graph);
-  command
-      .add_option("--device", arguments->device,
-                  "Where to run: host or cuda; default: cuda if there is a GPU")
-      ->type_name("DEVICE")
-      ->check(CLI::IsMember({"host", "cuda"}));
-  command.add_option("--seed", arguments->seed, "Of the random inputs")
-      ->type_name("NUMBER")
-      ->check(not_negative())
-      ->capture_default_str();
+  add_place(command, *arguments);
   command.add_flag("--check", arguments->check,
                    "Judge the results by the oracle, and compare fused with unfused bits");
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
@@ -119,6 +126,29 @@ void add_run(CLI::App& app, Command& chosen) {
     chosen = [arguments] {
       settle(arguments->graph);
       return run(*arguments);
+    };
+  });
+}
+
+void add_profile(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<ProfileArguments>();
+  CLI::App& command =
+      *app.add_subcommand("profile", "Time each kernel of a graph beside a copy of the same bytes");
+  add_graph(command, arguments->graph);
+  add_place(command, *arguments);
+  command.add_option("--repeats", arguments->repeats, "Timed launches of each kernel")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+  command.add_flag("--unfused", arguments->unfused, "One kernel per node");
+  add_numerics(command, arguments->numerics);
+  command.add_flag("--json", arguments->json, "Print JSON");
+  command.footer("Example:\n  sinter profile softmax.sinter --size rows=8192");
+  command.final_callback([arguments, &chosen] {
+    chosen = [arguments] {
+      settle(arguments->graph);
+      profile(*arguments);
+      return true;
     };
   });
 }
@@ -241,6 +271,7 @@ int parse_and_run(int count, char** words) {
   Command chosen;
   add_dump(app, chosen);
   add_run(app, chosen);
+  add_profile(app, chosen);
   add_explain(app, chosen);
   add_corpus(app, chosen);
   add_ops(app, chosen);

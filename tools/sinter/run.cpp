@@ -18,11 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Device device_called(const std::string& name) {
-  if (name == "host") return host_device();
-  return name == "cuda" ? cuda_device() : default_device();
-}
-
 Json to_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
   Json outputs = Json::array();
   for (const Result& result : run.results)

@@ -109,6 +109,16 @@ class HostTurn {
   std::lock_guard<std::mutex> lock_;
 };
 
+/// As the environment asks; `tune` where it asks for nothing.
+Options options_for(const RunRequest& request, Tune tune) {
+  Options options = options_from_environment({.tune = tune});
+  options.fuse = request.fuse;
+  options.rounding = request.numerics.rounding;
+  options.math = request.numerics.math;
+  options.target = request.target;
+  return options;
+}
+
 std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) {
   std::vector<Size> sizes;
   for (const ExtentAtom* symbol : graph.extents->symbols())
@@ -118,13 +128,14 @@ std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64
 
 }  // namespace
 
+Device device_called(const std::string& name) {
+  if (name == "host") return host_device();
+  return name == "cuda" ? cuda_device() : default_device();
+}
+
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
-  Options options = options_from_environment({.tune = Tune::off});
-  options.fuse = request.fuse;
-  options.rounding = request.numerics.rounding;
-  options.math = request.numerics.math;
+  Options options = options_for(request, Tune::off);
   options.count = request.device.is_host();
-  options.target = request.target;
   const Executable executable = compile(graph, request.device, options);
   executable.prepare(named_sizes(graph.data(), request.symbols), Views::written);
   std::optional<HostTurn> turn;
@@ -148,6 +159,15 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   }
   run.results = memory.download();
   return run;
+}
+
+Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                      int repeats) {
+  const Executable executable = compile(graph, request.device, options_for(request, Tune::quick));
+  Memory memory(graph.data(), inputs, request);
+  Context context = executable.context();
+  return profile(context, memory.input_bindings(), memory.output_bindings(),
+                 {.repeats = repeats, .stream = memory.stream()});
 }
 
 }  // namespace sinter::command

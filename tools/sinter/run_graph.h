@@ -28,6 +28,9 @@ struct GraphRun {
   std::string target;
 };
 
+/// `host` or `cuda`; empty: a GPU if there is one, else the host device.
+Device device_called(const std::string& name);
+
 struct RunRequest {
   Device device;
   std::span<const std::int64_t> symbols;  ///< by id
@@ -35,6 +38,10 @@ struct RunRequest {
   Numerics numerics = {};
   std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
 };
+
+/// Compiles and tunes `graph`, and times each of its kernels.
+Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                      int repeats);
 
 /// Compiles `graph` and runs it once on `inputs` (and scalars, of rank 0). Throws what these throw.
 /// Any number of threads may call it; on the host device they compile at once and run in turn.

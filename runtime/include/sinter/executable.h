@@ -18,6 +18,8 @@ namespace sinter {
 struct ExecutableState;  // internal
 struct ContextState;     // internal
 struct BindingsState;    // internal
+struct Profile;
+struct ProfileOptions;
 
 /// An Array or a number for the input, scalar or output called `name`. Refers to the Array, so it
 /// is good for the call that it is written in.
@@ -71,6 +73,8 @@ class Outputs {
   std::vector<Array> arrays_;
 };
 
+class Context;
+
 /// Bindings that were checked once, for calls that are repeated. It keeps its Arrays alive.
 class Bindings {
  public:
@@ -84,6 +88,7 @@ class Bindings {
 
  private:
   friend class Context;
+  friend Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options);
   explicit Bindings(std::shared_ptr<BindingsState> state) : state_(std::move(state)) {}
   std::shared_ptr<BindingsState> state_;
 };
@@ -124,6 +129,7 @@ class Context {
 
  private:
   friend class Executable;
+  friend Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options);
   explicit Context(std::unique_ptr<ContextState> state);
   std::unique_ptr<ContextState> state_;
 };

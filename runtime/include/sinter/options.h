@@ -27,8 +27,6 @@ enum class CacheMode : std::uint8_t {
 
 /// The disk cache: compiled kernels with their source beside them, and how fast their candidates
 /// are, shared by processes. A folder that others could write to is not used; the Report says so.
-/// Who runs a program has the last word: SINTER_CACHE=off|read_only|read_write,
-/// SINTER_CACHE_BYTES=1000000000 and SINTER_VERIFY=cache count more than what is set here.
 struct CacheOptions {
   CacheMode mode = CacheMode::read_write;
   /// Empty: $SINTER_CACHE_DIR, else sinter in $XDG_CACHE_HOME or ~/.cache.
@@ -38,7 +36,9 @@ struct CacheOptions {
   bool verify = false;
 };
 
-/// Read once by `compile` and passed down.
+/// Read once by `compile` and passed down. Who runs a program has the last word in some:
+/// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG and SINTER_TRACE count more than
+/// what is set here. runtime/README.md has the table.
 struct Options {
   Tune tune = Tune::quick;
   Rounding rounding = Rounding::as_recorded;
@@ -50,6 +50,12 @@ struct Options {
   /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must
   /// not use the Executable.
   std::function<void(std::string_view line)> log = {};
+  /// 0 … 4: what is told, to `log` or else on stderr. 1: what is planned and why; 2: each kernel's
+  /// schedule and tuning too; 3: passes, and what the caches had; 4: every launch.
+  int debug = 0;
+  /// A file: what was done when, for Perfetto and chrome://tracing. A process writes one at a time:
+  /// naming another completes the first.
+  std::string trace = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   CacheOptions cache = {};
   bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
@@ -61,8 +67,9 @@ struct Options {
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
 };
 
-/// `options` changed by SINTER_DUMP=fuse,source, SINTER_SKIP=fold and SINTER_TUNE=off|quick|wide,
-/// where they are set. Throws UserError on a value that means nothing.
+/// `options` changed by SINTER_DUMP=fuse,source, SINTER_SKIP=fold, SINTER_TUNE=off|quick|wide and
+/// the other variables of the table in runtime/README.md, where they are set. Throws UserError on a
+/// value that means nothing.
 Options options_from_environment(Options options = {});
 
 }  // namespace sinter

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sinter/array.h"
+#include "sinter/counters.h"
 #include "sinter/custom_op.h"
 #include "sinter/device.h"
 #include "sinter/dlpack.h"
@@ -14,6 +15,7 @@
 #include "sinter/nn.h"
 #include "sinter/ops.h"
 #include "sinter/options.h"
+#include "sinter/profile.h"
 #include "sinter/report.h"
 #include "sinter/shape.h"
 #include "sinter/text.h"

@@ -1,0 +1,110 @@
+#include "runtime/counting.h"
+
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "runtime/disk_cache/disk_cache.h"
+#include "runtime/options_table.h"
+#include "sinter/counters.h"
+
+namespace sinter {
+
+namespace {
+
+/// All blocks, and those whose thread has ended: another goes on with them.
+struct Blocks {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<CountBlock>> all;
+  std::vector<CountBlock*> unused;
+};
+
+/// Never destroyed: threads may still count while the process ends.
+Blocks& blocks() {
+  static auto* const the_blocks = new Blocks;
+  return *the_blocks;
+}
+
+/// Gives the block back when the thread ends.
+struct GiveBack {
+  CountBlock* block = nullptr;
+  ~GiveBack() {
+    if (!block) return;
+    this_threads_counts = nullptr;
+    const std::lock_guard lock(blocks().mutex);
+    blocks().unused.push_back(block);
+  }
+};
+
+}  // namespace
+
+CountBlock& take_count_block() {
+  static thread_local GiveBack give_back;
+  const std::lock_guard lock(blocks().mutex);
+  CountBlock* block = nullptr;
+  if (blocks().unused.empty()) {
+    blocks().all.push_back(std::make_unique<CountBlock>());
+    block = blocks().all.back().get();
+  } else {
+    block = blocks().unused.back();
+    blocks().unused.pop_back();
+  }
+  give_back.block = block;
+  this_threads_counts = block;
+  return *block;
+}
+
+std::int64_t counted(Count what) {
+  const std::lock_guard lock(blocks().mutex);
+  std::int64_t sum = 0;
+  for (const auto& block : blocks().all)
+    sum += block->counts[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  return sum;
+}
+
+Counters counters(const Options& options) {
+  return {.kernels = {.hits = counted(Count::kernel_hits),
+                      .misses = counted(Count::kernel_misses),
+                      .compiles = counted(Count::compiles)},
+          .disk = disk_cache(with_environment(options).cache).counters(),
+          .plans = counted(Count::plans),
+          .tunings = counted(Count::tunings),
+          .kernel_launches = counted(Count::kernel_launches),
+          .graph_launches = counted(Count::graph_launches),
+          .graph_builds = counted(Count::graph_builds),
+          .patched_nodes = counted(Count::patched_nodes),
+          .copies = counted(Count::copies),
+          .copied_bytes = counted(Count::copied_bytes)};
+}
+
+std::string counters_json(const Counters& counters) {
+  using Json = nlohmann::ordered_json;
+  Json reasons = Json::array();
+  for (const DiskCounters::Reason& reason : counters.disk.reasons)
+    reasons.push_back({{"text", reason.text}, {"count", reason.count}});
+  const Json json = {{"kernels",
+                      {{"hits", counters.kernels.hits},
+                       {"misses", counters.kernels.misses},
+                       {"compiles", counters.kernels.compiles}}},
+                     {"disk",
+                      {{"hits", counters.disk.hits},
+                       {"misses", counters.disk.misses},
+                       {"stored", counters.disk.stored},
+                       {"evicted", counters.disk.evicted},
+                       {"reasons", reasons},
+                       {"last_failure", counters.disk.last_failure},
+                       {"directory", counters.disk.directory},
+                       {"why_off", counters.disk.why_off}}},
+                     {"plans", counters.plans},
+                     {"tunings", counters.tunings},
+                     {"kernel_launches", counters.kernel_launches},
+                     {"graph_launches", counters.graph_launches},
+                     {"graph_builds", counters.graph_builds},
+                     {"patched_nodes", counters.patched_nodes},
+                     {"copies", counters.copies},
+                     {"copied_bytes", counters.copied_bytes}};
+  return json.dump(2);
+}
+
+}  // namespace sinter

@@ -1,0 +1,47 @@
+// Counting what the process does, at next to no cost: each thread counts for itself.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sinter {
+
+enum class Count : std::uint8_t {
+  kernel_hits,
+  kernel_misses,
+  compiles,
+  plans,
+  tunings,
+  kernel_launches,
+  graph_launches,
+  graph_builds,
+  patched_nodes,
+  copies,
+  copied_bytes,
+  how_many,  // the number of those before
+};
+
+/// What one thread has counted, and those that had this place before it.
+struct alignas(64) CountBlock {
+  std::array<std::atomic<std::int64_t>, static_cast<std::size_t>(Count::how_many)> counts{};
+};
+
+/// Null until the thread counts something.
+inline thread_local constinit CountBlock* this_threads_counts = nullptr;
+CountBlock& take_count_block();
+
+inline void count(Count what, std::int64_t more = 1) {
+  CountBlock* block = this_threads_counts;
+  if (!block) [[unlikely]]
+    block = &take_count_block();
+  // No other thread writes here.
+  std::atomic<std::int64_t>& place = block->counts[static_cast<std::size_t>(what)];
+  place.store(place.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+/// Of all threads, also of those that have ended.
+std::int64_t counted(Count what);
+
+}  // namespace sinter

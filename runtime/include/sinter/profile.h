@@ -1,0 +1,66 @@
+// Profile: what each kernel of a program takes on a device, beside a copy of as many bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sinter/device.h"
+#include "sinter/executable.h"
+
+namespace sinter {
+
+struct ProfileOptions {
+  int repeats = 15;  ///< timed launches of each kernel; one more before them is not timed
+  /// Where to launch. None: a stream of our own, after all that is queued on the device.
+  std::optional<Stream> stream = {};
+};
+
+/// One kernel, launched by itself between two events.
+struct KernelProfile {
+  std::string name;             ///< as in reports: `softmax_0`
+  std::string schedule;         ///< `threads 256, vector 4, unroll 2`
+  int launches = 0;             ///< per run; 0 where a size is zero
+  std::int64_t bytes_read = 0;  ///< predicted
+  std::int64_t bytes_written = 0;
+  bool bytes_are_bounds = false;  ///< addresses are read from data: it moves at most these
+  double median_us = 0;           ///< of one launch
+  double lower_quartile_us = 0;
+  double upper_quartile_us = 0;
+  double gigabytes_per_second = 0;  ///< predicted bytes by the median
+  /// Median of a device copy that reads half of the bytes and writes the other half, timed in turns
+  /// with the kernel. Of more than 2 GiB, a part is copied and its time taken as often.
+  double copy_us = 0;
+  double share_of_copy = 0;  ///< copy_us / median_us: 1 is as fast as the copy
+
+  std::int64_t bytes() const { return bytes_read + bytes_written; }
+};
+
+struct Profile {
+  std::string graph;
+  std::string device;
+  std::string target;
+  std::vector<std::string> sizes;  ///< `rows = 2048`
+  int repeats = 0;
+  bool is_cold = false;  ///< L2 was emptied before every launch and copy
+  std::string caches;    ///< what was in the caches, in a sentence
+  std::vector<KernelProfile> kernels;
+
+  std::int64_t bytes() const;  ///< of one run
+  double total_us() const;     ///< the sum of the medians: kernels that may overlap do not
+};
+
+/// Times the kernels of `context`'s program on what is bound, one by one, after planning, compiling
+/// and tuning what is not there yet. Afterwards outputs hold what a run gives, and everything else
+/// what it held before: updated inputs are updated in copies. Nothing else may use what is bound
+/// meanwhile. Returns when all is done. Throws UserError as Context::run does.
+Profile profile(Context& context, const Bindings& bindings, const ProfileOptions& options = {});
+Profile profile(Context& context, BindingList inputs, BindingList outputs,
+                const ProfileOptions& options = {});
+
+/// One line per kernel, and the sums.
+std::string profile_table(const Profile& profile);
+std::string profile_json(const Profile& profile);
+
+}  // namespace sinter

@@ -1,0 +1,27 @@
+#include "tools/sinter/profile.h"
+
+#include "ir/random_inputs.h"
+#include "tools/sinter/run_graph.h"
+
+#include <fmt/format.h>
+
+namespace sinter::command {
+
+void profile(const ProfileArguments& arguments) {
+  const Numerics numerics = numerics_of(arguments.numerics);
+  const Graph graph = read_graph(arguments.graph.file);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
+  const HostArrays inputs = random_inputs(graph, sizes.values, arguments.seed);
+  const Profile result = profile_graph(graph, inputs,
+                                       {.device = device_called(arguments.device),
+                                        .symbols = sizes.values,
+                                        .fuse = !arguments.unfused,
+                                        .numerics = numerics},
+                                       arguments.repeats);
+  if (arguments.json)
+    fmt::print("{}\n", profile_json(result));
+  else
+    fmt::print("{}", profile_table(result));
+}
+
+}  // namespace sinter::command
