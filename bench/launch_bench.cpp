@@ -1,7 +1,11 @@
-// How much of a call is our own work? A program of three kernels is run and replayed over a driver
-// table whose calls do nothing. Goal: at most 1000 ns per steady-state call.
+// How much of a call is our own work? Programs are run and replayed over a driver table whose calls
+// do nothing. Goals: at most 500 ns per steady-state call of one kernel and 1,000 ns of 20 kernels
+// as one graph; 300 ns per node of a graph whose pointer changes (`per_node`); 5,000 ns and 300 ns
+// per node for new sizes of the same class (`over_5_us_per_node`). As JSON: --benchmark_out=FILE
+// --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -22,6 +26,17 @@ Graph three_ops() {
   const Tensor bias = graph.input("bias", f32, {1024});
   const Tensor scale = graph.scalar("scale", f32);
   graph.output("y", exp((x + bias) * scale));
+  return graph;
+}
+
+/// A chain of so many kernels, one per op. `x` is read by the first, `scale` by all.
+Graph chain_of(int kernels) {
+  Graph graph("chain");
+  const Extent rows = graph.extent("rows");
+  const Tensor scale = graph.scalar("scale", f32);
+  Tensor y = graph.input("x", f32, {rows, 1024});
+  for (int i = 0; i < kernels; ++i) y = y * scale;
+  graph.output("y", y);
   return graph;
 }
 
@@ -81,6 +96,46 @@ struct Fixture {
   std::vector<Array> x, bias, y;
 };
 
+/// A chain of kernels on the same device, and arrays for it.
+struct Chain {
+  explicit Chain(int kernels)
+      : device_state(test::null_driver(), 0),
+        device(&device_state),
+        graph(std::make_shared<Graph>(chain_of(kernels))),
+        executable(make_executable()),
+        context(executable.context()),
+        stream(device.stream()) {
+    executable.prepare({{"rows", 64}});
+    ensure(executable.state()->variants()[0]->kernels.size() == static_cast<std::size_t>(kernels),
+           "the chain has a kernel per op");
+  }
+
+  Executable make_executable() {
+    auto state = std::make_shared<ExecutableState>(device_state, interface_of(*graph, {}));
+    state->check_sizes = [](std::span<const std::int64_t>) {};
+    state->make_variant = [this](const VariantRequest& request) {
+      return variant_without_code(*graph, request);
+    };
+    return Executable(std::move(state));
+  }
+  Array array(std::int64_t rows = 64) const { return device.empty(f32, {rows, 1024}); }
+  Bindings bind(const Array& x, const Array& y, float scale = 0.5F) const {
+    return context.bind({{"x", x}, {"scale", scale}}, {{"y", y}});
+  }
+  /// Nanoseconds per call that replays these bindings in turn.
+  void replay_in_turn(benchmark::State& state, const std::vector<Bindings>& bindings) {
+    std::size_t turn = 0;
+    for (auto _ : state) context.replay(stream, bindings[turn ^= 1]);
+  }
+
+  DeviceState device_state;
+  Device device;
+  std::shared_ptr<Graph> graph;
+  Executable executable;
+  Context context;
+  Stream stream;
+};
+
 void run_prepared(benchmark::State& state) {
   Fixture f;
   const Bindings bindings =
@@ -129,6 +184,64 @@ void replay_by_name_with_two_sets_of_arrays_in_turn(benchmark::State& state) {
   for (auto _ : state) f.replay(set ^= 1, 0.5F);
 }
 BENCHMARK(replay_by_name_with_two_sets_of_arrays_in_turn);
+
+void run_kernels(benchmark::State& state) {
+  Chain chain(static_cast<int>(state.range(0)));
+  const Bindings bindings = chain.bind(chain.array(), chain.array());
+  for (auto _ : state) chain.context.run(chain.stream, bindings);
+}
+BENCHMARK(run_kernels)->Arg(1)->Arg(20);
+
+void replay_kernels(benchmark::State& state) {
+  Chain chain(static_cast<int>(state.range(0)));
+  const Bindings bindings = chain.bind(chain.array(), chain.array());
+  for (auto _ : state) chain.context.replay(chain.stream, bindings);
+}
+BENCHMARK(replay_kernels)->Arg(1)->Arg(20);
+
+void count_per_node(benchmark::State& state, std::int64_t nodes) {
+  state.counters["per_node"] = benchmark::Counter(
+      static_cast<double>(nodes), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["nodes_patched_per_call"] =
+      static_cast<double>(nodes) / static_cast<double>(state.iterations());
+}
+
+/// A graph of 100 nodes, one of which gets another pointer with every call.
+void patch_one_node_of_100(benchmark::State& state) {
+  Chain chain(100);
+  const Array y = chain.array();
+  const std::vector<Bindings> bindings = {chain.bind(chain.array(), y),
+                                          chain.bind(chain.array(), y)};
+  chain.replay_in_turn(state, bindings);
+  ensure(chain.context.counters().graph_builds == 1, "the graph is built once");
+  count_per_node(state, chain.context.counters().patched_nodes);
+}
+BENCHMARK(patch_one_node_of_100);
+
+/// The same where a number changes that all of them take.
+void patch_all_nodes_of_100(benchmark::State& state) {
+  Chain chain(100);
+  const Array x = chain.array(), y = chain.array();
+  chain.replay_in_turn(state, {chain.bind(x, y, 0.5F), chain.bind(x, y, 0.25F)});
+  ensure(chain.context.counters().graph_builds == 1, "the graph is built once");
+  count_per_node(state, chain.context.counters().patched_nodes);
+}
+BENCHMARK(patch_all_nodes_of_100);
+
+/// Other sizes of the same class with every call.
+void new_sizes_of_100_nodes(benchmark::State& state) {
+  Chain chain(100);
+  const std::vector<Bindings> bindings = {chain.bind(chain.array(), chain.array()),
+                                          chain.bind(chain.array(80), chain.array(80))};
+  const auto start = std::chrono::steady_clock::now();
+  chain.replay_in_turn(state, bindings);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  ensure(chain.executable.state()->variants().size() == 1, "the sizes are of one class");
+  state.counters["graph_builds"] = static_cast<double>(chain.context.counters().graph_builds);
+  state.counters["over_5_us_per_node"] =
+      (spent.count() / static_cast<double>(state.iterations()) - 5e-6) / 100;
+}
+BENCHMARK(new_sizes_of_100_nodes);
 
 }  // namespace
 }  // namespace sinter

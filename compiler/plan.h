@@ -5,6 +5,7 @@
 #include "compiler/target.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,22 @@ struct MemoryPlan {
   std::int64_t arena_bytes = 0;
 };
 MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> symbols);
+
+/// The same for one program and many sizes: what does not depend on these is found out once.
+class MemoryPlanner {
+ public:
+  /// `program` must outlive it.
+  explicit MemoryPlanner(const Program& program);
+  ~MemoryPlanner();
+  MemoryPlanner(const MemoryPlanner&) = delete;
+  MemoryPlanner& operator=(const MemoryPlanner&) = delete;
+
+  MemoryPlan plan(std::span<const std::int64_t> symbols) const;
+
+ private:
+  struct Known;
+  std::unique_ptr<const Known> known_;
+};
 
 /// True if `symbols` keep to every guard of `program`.
 bool holds(const Program& program, std::span<const std::int64_t> symbols);

@@ -182,27 +182,50 @@ class Arena {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> symbols) {
-  MemoryPlan plan{.offsets = std::vector<std::int64_t>(program.buffers.size(), -1)};
-  const std::vector<Tenancy> tenancies = Tenancies(program).result;
+struct MemoryPlanner::Known {
+  explicit Known(const Program& program)
+      : program(program), tenancies(Tenancies(program).result), order(program.kernels) {
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      const Buffer& buffer = program.buffers[i];
+      if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0)
+        temporaries.push_back(static_cast<int>(i));
+    }
+    std::ranges::stable_sort(temporaries, {}, [&](int buffer) {
+      return tenancies[static_cast<std::size_t>(buffer)].first_writer();
+    });
+  }
 
+  const Program& program;
+  const std::vector<Tenancy> tenancies;  ///< by buffer
+  const Order order;
+  std::vector<int> temporaries;  ///< whole ones, in the order in which they are written
+};
+
+MemoryPlanner::MemoryPlanner(const Program& program)
+    : known_(std::make_unique<const Known>(program)) {}
+MemoryPlanner::~MemoryPlanner() = default;
+
+MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
+  const auto& [program, tenancies, order, all] = *known_;
+  MemoryPlan plan{.offsets = std::vector<std::int64_t>(program.buffers.size(), -1)};
   std::vector<std::int64_t> bytes(program.buffers.size());
   std::vector<int> temporaries;
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& buffer = program.buffers[i];
-    if (buffer.kind != Buffer::Kind::temporary || buffer.whole >= 0) continue;
+  for (const int buffer : all) {
+    const auto i = static_cast<std::size_t>(buffer);
     plan.offsets[i] = 0;
-    bytes[i] = aligned(bytes_of(buffer, symbols));
-    if (!tenancies[i].writers.empty() && bytes[i] > 0) temporaries.push_back(static_cast<int>(i));
+    bytes[i] = aligned(bytes_of(program.buffers[i], symbols));
+    if (!tenancies[i].writers.empty() && bytes[i] > 0) temporaries.push_back(buffer);
   }
-  std::ranges::stable_sort(temporaries, [&](int a, int b) {
+  // Of those that one kernel writes the larger ones first.
+  const auto comes_before = [&](int a, int b) {
     const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
     if (tenancies[x].first_writer() != tenancies[y].first_writer())
       return tenancies[x].first_writer() < tenancies[y].first_writer();
     return bytes[x] > bytes[y];
-  });
+  };
+  if (!std::ranges::is_sorted(temporaries, comes_before))
+    std::ranges::stable_sort(temporaries, comes_before);
 
-  const Order order(program.kernels);
   Arena arena(order, tenancies);
   for (const int buffer : temporaries)
     plan.offsets[static_cast<std::size_t>(buffer)] =
@@ -215,6 +238,10 @@ MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> sym
         plan.offsets[static_cast<std::size_t>(part.whole)] + offset_bytes(part, symbols);
   }
   return plan;
+}
+
+MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> symbols) {
+  return MemoryPlanner(program).plan(symbols);
 }
 
 }  // namespace sinter

@@ -92,7 +92,10 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
 }
 
 CompileCounters CompileService::counters() const {
-  return {.hits = cache_.hits(), .misses = cache_.misses(), .compiles = compiles_};
+  return {.hits = cache_.hits(),
+          .misses = cache_.misses(),
+          .compiles = compiles_,
+          .evicted = cache_.evicted()};
 }
 
 /// Whatever happens, nobody waits for what does not come.

@@ -10,6 +10,7 @@
 #include "runtime/compile_service.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/device_state.h"
+#include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
@@ -88,6 +89,7 @@ const DeviceList& cuda_devices() {
 DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
   check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
+  guard_forks();
   check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
         [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
@@ -113,7 +115,8 @@ void CurrentContext::change() {
 
 void log_failed_release(const Driver& driver, CUresult result, std::string_view call) noexcept {
   constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
-  if (result == CUDA_SUCCESS || result == kDeinitialized) return;
+  // The memory of a forked process is a copy: what the device has is still its parent's.
+  if (result == CUDA_SUCCESS || result == kDeinitialized || is_forked()) return;
   const std::string text = describe(driver, result);
   std::fprintf(stderr, "sinter: %.*s failed while something was released: %s\n",
                static_cast<int>(call.size()), call.data(), text.c_str());

@@ -1,5 +1,6 @@
 #include "runtime/driver.h"
 
+#include "runtime/fork_guard.h"
 #include "sinter/error.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,8 @@ void throw_driver_error(const Driver& driver, CUresult result, std::string_view 
   message += ": " + describe(driver, result);
   if (const std::string more = driver.last_error ? driver.last_error() : ""; !more.empty())
     message += ": " + more;
+  else if (is_forked())
+    message += fmt::format(": {}", kForked);
   throw DriverError(message, static_cast<int>(result));
 }
 

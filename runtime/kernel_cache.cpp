@@ -2,6 +2,7 @@
 
 #include <llvm/Support/xxhash.h>
 
+#include <chrono>
 #include "runtime/counting.h"
 
 namespace sinter {
@@ -22,18 +23,43 @@ std::size_t KernelCache::Hash::operator()(const std::string& key) const {
 }
 
 KernelCache::Claim KernelCache::claim(const std::string& key) {
+  std::vector<std::shared_future<CompiledUnitPointer>> old;  // unloaded behind the lock
   const std::lock_guard lock(mutex_);
   if (const auto found = units_.find(key); found != units_.end()) {
     ++hits_;
     count(Count::kernel_hits);
-    return {.unit = found->second};
+    order_.splice(order_.begin(), order_, found->second.place);
+    return {.unit = found->second.unit};
   }
   ++misses_;
   count(Count::kernel_misses);
   Claim claim{.duty = std::make_shared<std::promise<CompiledUnitPointer>>()};
   claim.unit = claim.duty->get_future().share();
-  units_.emplace(key, claim.unit);
+  old = take_old_ones();
+  const auto added = units_.emplace(key, Entry{.unit = claim.unit, .place = order_.end()}).first;
+  order_.push_front(&added->first);
+  added->second.place = order_.begin();
   return claim;
+}
+
+std::vector<std::shared_future<CompiledUnitPointer>> KernelCache::take_old_ones() {
+  // Those in use are looked at again when as many others have been.
+  constexpr int kMostLooks = 16;
+  std::vector<std::shared_future<CompiledUnitPointer>> old;
+  for (int looks = 0; units_.size() >= most_ && !order_.empty() && looks < kMostLooks; ++looks) {
+    const auto oldest = units_.find(*order_.back());
+    const auto& unit = oldest->second.unit;
+    const bool is_made = unit.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    if (!is_made || unit.get().use_count() > 1) {
+      order_.splice(order_.begin(), order_, oldest->second.place);
+      continue;
+    }
+    old.push_back(unit);
+    order_.pop_back();
+    units_.erase(oldest);
+    ++evicted_;
+  }
+  return old;
 }
 
 void KernelCache::fulfil(const Claim& claim, CompiledUnitPointer unit) {
@@ -43,7 +69,10 @@ void KernelCache::fulfil(const Claim& claim, CompiledUnitPointer unit) {
 void KernelCache::fail(const std::string& key, const Claim& claim, std::exception_ptr error) {
   {
     const std::lock_guard lock(mutex_);
-    units_.erase(key);
+    if (const auto found = units_.find(key); found != units_.end()) {
+      order_.erase(found->second.place);
+      units_.erase(found);
+    }
   }
   claim.duty->set_exception(std::move(error));
 }

@@ -1,10 +1,12 @@
-// The kernel cache in memory: compiled units by everything that decides them, each made once.
+// The kernel cache in memory: compiled units by everything that decides them, each made once, and
+// no more of them than a bound but for those in use.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,6 +49,9 @@ using CompiledUnitPointer = std::shared_ptr<const CompiledUnit>;
 
 class KernelCache {
  public:
+  /// Beyond `most` units, those go that nobody uses and that were asked for longest ago.
+  explicit KernelCache(std::size_t most = kMostUnits) : most_(most) {}
+
   /// Either a unit that is there or being made, or the duty to make it.
   struct Claim {
     std::shared_future<CompiledUnitPointer> unit;
@@ -63,16 +68,30 @@ class KernelCache {
 
   std::int64_t hits() const { return hits_; }
   std::int64_t misses() const { return misses_; }
+  std::int64_t evicted() const { return evicted_; }
 
  private:
+  /// A kernel under all of its candidate schedules takes some 100 KiB.
+  static constexpr std::size_t kMostUnits = 2048;
+
   struct Hash {
     std::size_t operator()(const std::string& key) const;
   };
+  struct Entry {
+    std::shared_future<CompiledUnitPointer> unit;
+    std::list<const std::string*>::iterator place;  ///< in `order_`
+  };
 
+  /// Takes those out that are too many; whoever gets them unloads them.
+  std::vector<std::shared_future<CompiledUnitPointer>> take_old_ones();
+
+  const std::size_t most_;
   std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_future<CompiledUnitPointer>, Hash> units_;
+  std::unordered_map<std::string, Entry, Hash> units_;
+  std::list<const std::string*> order_;  ///< keys of `units_`, the latest first
   std::atomic<std::int64_t> hits_ = 0;
   std::atomic<std::int64_t> misses_ = 0;
+  std::atomic<std::int64_t> evicted_ = 0;
 };
 
 }  // namespace sinter

@@ -31,8 +31,9 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
 
 }  // namespace
 
-ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symbols) {
-  MemoryPlan plan = plan_memory(variant.program, symbols);
+ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
+                      std::span<const std::int64_t> symbols) {
+  MemoryPlan plan = planner.plan(symbols);
   ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
                        .arena_bytes = aligned(plan.arena_bytes)};
   // Kernels without an edge between them may run at once: no two share a workspace.
@@ -68,7 +69,9 @@ void LaunchSet::for_each_argument(Visit visit) const {
 }
 
 LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& interface)
-    : variant_(std::move(variant)), launches_(variant_->kernels.size()) {
+    : variant_(std::move(variant)),
+      planner_(variant_->program),
+      launches_(variant_->kernels.size()) {
   std::vector<std::vector<Patch>> by_slot(interface.slots.size());
   std::size_t count = 0;
   for_each_argument([&](const Argument& argument, std::size_t, Patch patch) {
@@ -111,14 +114,15 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
 
 void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   symbols_.assign(symbols.begin(), symbols.end());
-  layout_ = lay_out(*variant_, symbols_);
+  layout_ = lay_out(*variant_, planner_, symbols_);
   set_part_offsets();
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     PreparedLaunch& launch = launches_[i];
     const VariantKernel& kernel = variant_->kernels[i];
     const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
-    ensure(grid >= 0 && grid <= std::numeric_limits<int>::max(),
-           fmt::format("kernel {} wants {} blocks", variant_->program.kernels[i].name, grid));
+    if (grid < 0 || grid > std::numeric_limits<int>::max()) [[unlikely]]
+      ensure(false,
+             fmt::format("kernel {} wants {} blocks", variant_->program.kernels[i].name, grid));
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
     launch.config.gridDimX = static_cast<unsigned>(grid);
     launch.is_empty = grid == 0;
@@ -126,11 +130,13 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
     if (argument.kind != Argument::Kind::extent) return;
     const std::int64_t value = evaluate(argument.extent, symbols_);
-    ensure(
-        argument.c_type.empty() || argument.c_type.find("long") != std::string::npos ||
-            (value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max()),
-        fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
-                    to_string(argument.extent), value, argument.c_type));
+    const bool fits_int =
+        value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
+    if (!fits_int && !argument.c_type.empty() && argument.c_type.find("long") == std::string::npos)
+        [[unlikely]]
+      ensure(false,
+             fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
+                         to_string(argument.extent), value, argument.c_type));
     put(patch, static_cast<std::uint64_t>(value));
   });
 }

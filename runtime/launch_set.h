@@ -36,8 +36,10 @@ struct ScratchLayout {
   std::int64_t table_bytes = 0;                 ///< of memory that nobody else writes to
 };
 
-/// Where a variant's temporaries, workspaces and tickets lie for these sizes.
-ScratchLayout lay_out(const Variant& variant, std::span<const std::int64_t> symbols);
+/// Where a variant's temporaries, workspaces and tickets lie for these sizes; `planner` is of its
+/// program.
+ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
+                      std::span<const std::int64_t> symbols);
 
 class LaunchSet {
  public:
@@ -79,6 +81,7 @@ class LaunchSet {
   void set_part_offsets();
 
   std::shared_ptr<const Variant> variant_;
+  MemoryPlanner planner_;
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;

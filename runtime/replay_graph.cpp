@@ -17,26 +17,15 @@ struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+  bool holds(const Range& other) const { return begin <= other.begin && other.end <= end; }
 };
 
-/// The temporaries that a kernel reads or writes, and those that it writes.
-struct Touched {
-  std::vector<int> all;
-  std::vector<int> written;
+/// A temporary in the arena, and who has touched it.
+struct Tenant {
+  int buffer = 0;
+  Range range;
+  llvm::SmallVector<int, 4> users;
 };
-
-Touched temporaries_of(const Variant& variant, std::size_t kernel) {
-  Touched touched;
-  const std::vector<Buffer>& buffers = variant.program.buffers;
-  const auto is_temporary = [&](int buffer) {
-    return buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
-  };
-  for (const int buffer : buffers_of(variant.kernels[kernel].source))
-    if (is_temporary(buffer)) touched.all.push_back(buffer);
-  for (const Store& store : variant.program.kernels[kernel].stores)
-    if (is_temporary(store.buffer)) touched.written.push_back(store.buffer);
-  return touched;
-}
 
 CUDA_KERNEL_NODE_PARAMS parameters_of(const PreparedLaunch& launch) {
   const CUlaunchConfig& config = launch.config;
@@ -68,28 +57,62 @@ void set_attributes(const Driver& driver, CUgraphNode node, const CUlaunchConfig
 
 }  // namespace
 
-std::vector<LaunchEdge> edges_of(const Variant& variant, const ScratchLayout& layout,
-                                 std::span<const std::int64_t> symbols) {
+LaunchOrder::LaunchOrder(const Variant& variant) : program_(variant.program) {
+  const auto is_temporary = [&](int buffer) {
+    return program_.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
+  };
+  for (std::size_t kernel = 0; kernel < variant.kernels.size(); ++kernel) {
+    Touched& touched = touched_.emplace_back();
+    for (const int buffer : buffers_of(variant.kernels[kernel].source))
+      if (is_temporary(buffer)) touched.all.push_back(buffer);
+    for (const Store& store : program_.kernels[kernel].stores)
+      if (is_temporary(store.buffer)) touched.written.push_back(store.buffer);
+  }
+}
+
+std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
+                                           std::span<const std::int64_t> symbols) const {
   const auto range_of = [&](int buffer) {
-    const Buffer& info = variant.program.buffers[static_cast<std::size_t>(buffer)];
-    const std::int64_t begin = layout.buffer_offsets[static_cast<std::size_t>(buffer)];
-    return Range{begin, begin + bytes_of(info, symbols)};
+    const auto place = static_cast<std::size_t>(buffer);
+    const std::int64_t begin = layout.buffer_offsets[place];
+    return Range{begin, begin + bytes_of(program_.buffers[place], symbols)};
   };
   std::vector<LaunchEdge> edges;
-  std::vector<Touched> touched;
-  for (std::size_t after = 0; after < variant.kernels.size(); ++after) {
-    touched.push_back(temporaries_of(variant, after));
-    std::vector<int> befores = variant.program.kernels[after].depends_on;
-    // What is written into reused memory must wait for all who use what lay there.
-    for (std::size_t before = 0; before < after; ++before)
-      for (const int written : touched[after].written)
-        for (const int used : touched[before].all)
-          if (used != written && range_of(used).overlaps(range_of(written)))
-            befores.push_back(static_cast<int>(before));
+  std::vector<std::size_t> first_edge;  // of each kernel
+  const auto waits_for = [&](int kernel, int before) {
+    const auto place = static_cast<std::size_t>(kernel);
+    const auto own =
+        std::span(edges).subspan(first_edge[place], first_edge[place + 1] - first_edge[place]);
+    return std::ranges::find(own, before, &LaunchEdge::before) != own.end();
+  };
+  std::vector<Tenant> tenants;  // whoever writes there has to wait for them
+  for (std::size_t after = 0; after < touched_.size(); ++after) {
+    const auto kernel = static_cast<int>(after);
+    first_edge.push_back(edges.size());
+    std::vector<int> befores = program_.kernels[after].depends_on;
+    for (const int written : touched_[after].written) {
+      const Range range = range_of(written);
+      std::erase_if(tenants, [&](const Tenant& tenant) {
+        if (tenant.buffer == written || !tenant.range.overlaps(range)) return false;
+        befores.insert(befores.end(), tenant.users.begin(), tenant.users.end());
+        return range.holds(tenant.range);  // who writes there next waits for this kernel
+      });
+    }
     std::ranges::sort(befores);
     befores.erase(std::unique(befores.begin(), befores.end()), befores.end());
-    for (const int before : befores)
-      edges.push_back({.before = before, .after = static_cast<int>(after)});
+    // What another one waits for is waited for with it.
+    for (std::size_t i = 0; i < befores.size(); ++i) {
+      const auto is_between = [&](int other) { return waits_for(other, befores[i]); };
+      if (std::none_of(befores.begin() + static_cast<std::ptrdiff_t>(i) + 1, befores.end(),
+                       is_between))
+        edges.push_back({.before = befores[i], .after = kernel});
+    }
+    for (const int used : touched_[after].all) {
+      auto tenant = std::ranges::find(tenants, used, &Tenant::buffer);
+      if (tenant == tenants.end())
+        tenant = tenants.insert(tenant, {.buffer = used, .range = range_of(used), .users = {}});
+      if (tenant->users.empty() || tenant->users.back() != kernel) tenant->users.push_back(kernel);
+    }
   }
   return edges;
 }
@@ -98,8 +121,8 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
   if (may_differ_) {
     std::vector<bool> empty;
     for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
-    std::vector<LaunchEdge> edges =
-        edges_of(launches.variant(), launches.layout(), launches.symbols());
+    if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
+    std::vector<LaunchEdge> edges = order_->edges(launches.layout(), launches.symbols());
     const bool must_build = !exec_ || empty != empty_ || edges != edges_;
     empty_ = std::move(empty);
     edges_ = std::move(edges);
@@ -132,12 +155,12 @@ void ReplayGraph::build(LaunchSet& launches) {
   check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate",
         [&] { return fmt::format("a graph of {} kernels", launches.launches().size()); });
   nodes_.assign(launches.launches().size(), nullptr);
+  auto edge = edges_.begin();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     PreparedLaunch& launch = launches.launches()[i];
     std::vector<CUgraphNode> befores;
-    for (const LaunchEdge& edge : edges_)
-      if (edge.after == static_cast<int>(i))
-        befores.push_back(nodes_[static_cast<std::size_t>(edge.before)]);
+    for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
+      befores.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
     const auto context = [&] { return "kernel " + launches.variant().program.kernels[i].name; };
     if (launch.is_empty) {
       check(driver, driver.cuGraphAddEmptyNode(&nodes_[i], graph_, befores.data(), befores.size()),

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/device_state.h"
@@ -16,9 +18,27 @@ struct LaunchEdge {
   friend bool operator==(const LaunchEdge&, const LaunchEdge&) = default;
 };
 
-/// The program's dependencies, and those that come of buffers that share arena memory.
-std::vector<LaunchEdge> edges_of(const Variant& variant, const ScratchLayout& layout,
-                                 std::span<const std::int64_t> symbols);
+/// Which kernels of a variant wait for which: the program's dependencies, and those that come of
+/// buffers that share arena memory; none of them twice, by way of another kernel too.
+class LaunchOrder {
+ public:
+  /// `variant` must outlive it.
+  explicit LaunchOrder(const Variant& variant);
+
+  /// By `after`.
+  std::vector<LaunchEdge> edges(const ScratchLayout& layout,
+                                std::span<const std::int64_t> symbols) const;
+
+ private:
+  /// The temporaries that a kernel reads or writes, and those that it writes.
+  struct Touched {
+    std::vector<int> all;
+    std::vector<int> written;
+  };
+
+  const Program& program_;
+  std::vector<Touched> touched_;  ///< by kernel
+};
 
 class ReplayGraph {
  public:
@@ -45,7 +65,8 @@ class ReplayGraph {
   const DeviceState& device_;
   CUgraph graph_ = nullptr;
   CUgraphExec exec_ = nullptr;
-  std::vector<CUgraphNode> nodes_;  ///< per launch
+  std::unique_ptr<LaunchOrder> order_;  ///< made with the first graph
+  std::vector<CUgraphNode> nodes_;      ///< per launch
   std::vector<LaunchEdge> edges_;
   std::vector<bool> empty_;  ///< per launch: its node runs nothing
   bool may_differ_ = true;

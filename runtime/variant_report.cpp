@@ -37,9 +37,10 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
                         std::span<const CompileResult> compiled,
                         std::span<const TuneResult> tuned) {
   const Program& program = variant.program;
-  VariantReport report{.reason = request.reason,
-                       .alignment = variant.alignment,
-                       .arena_bytes = lay_out(variant, request.symbols).arena_bytes};
+  VariantReport report{
+      .reason = request.reason,
+      .alignment = variant.alignment,
+      .arena_bytes = lay_out(variant, MemoryPlanner(variant.program), request.symbols).arena_bytes};
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
     report.sizes.push_back(fmt::format("{} = {}", symbol->name,
                                        request.symbols[static_cast<std::size_t>(symbol->id)]));

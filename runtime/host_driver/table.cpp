@@ -1,5 +1,6 @@
 // The table: each entry point wrapped so that it is counted, can be made to fail, and is refused
 // where a real driver would refuse it.
+#include "runtime/fork_guard.h"
 #include "runtime/host_driver/state.h"
 #include "sinter/error.h"
 
@@ -80,6 +81,7 @@ CUresult begin(Call call) {
   call_counts[static_cast<std::size_t>(call)].fetch_add(1, std::memory_order_relaxed);
   if (is_in(call, kAlwaysAllowed)) return CUDA_SUCCESS;
   error_text.clear();
+  if (is_forked()) return fail(CUDA_ERROR_NOT_INITIALIZED, kForked);
   if (const CUresult result = take_fault(call); result != CUDA_SUCCESS) return result;
   if (const CUresult result = check_context();
       result != CUDA_SUCCESS &&

@@ -133,5 +133,49 @@ TEST(KernelCache, HandsAFailureToAllWhoWaitAndForgetsIt) {
   EXPECT_TRUE(cache.claim("key").duty);
 }
 
+/// A unit without anything in it, under `key`.
+void add(KernelCache& cache, const std::string& key) {
+  const KernelCache::Claim claim = cache.claim(key);
+  ASSERT_TRUE(claim.duty) << key;
+  cache.fulfil(claim, std::make_shared<const CompiledUnit>());
+}
+
+TEST(KernelCache, UnloadsWhatWasAskedForLongestAgo) {
+  KernelCache cache(3);
+  for (const char* key : {"a", "b", "c"}) add(cache, key);
+  EXPECT_FALSE(cache.claim("a").duty);
+  add(cache, "d");
+  EXPECT_EQ(cache.evicted(), 1);
+  for (const char* key : {"a", "c", "d"}) EXPECT_FALSE(cache.claim(key).duty) << key;
+  EXPECT_TRUE(cache.claim("b").duty);
+}
+
+TEST(KernelCache, KeepsWhatIsInUse) {
+  KernelCache cache(3);
+  for (const char* key : {"a", "b", "c"}) add(cache, key);
+  const CompiledUnitPointer used = cache.claim("a").unit.get();
+  const KernelCache::Claim being_made = cache.claim("d");
+  for (int i = 0; i < 100; ++i) add(cache, "more " + std::to_string(i));
+  EXPECT_EQ(cache.claim("a").unit.get(), used);
+  EXPECT_FALSE(cache.claim("d").duty);
+  EXPECT_TRUE(cache.claim("b").duty);
+  EXPECT_GE(cache.evicted(), 99);
+  cache.fulfil(being_made, used);
+}
+
+/// As many as are in use, however many that is.
+TEST(KernelCache, GrowsAsFarAsAllAreInUse) {
+  KernelCache cache(3);
+  std::vector<CompiledUnitPointer> used;
+  for (int i = 0; i < 50; ++i) {
+    add(cache, std::to_string(i));
+    used.push_back(cache.claim(std::to_string(i)).unit.get());
+  }
+  EXPECT_EQ(cache.evicted(), 0);
+  used.clear();
+  for (int i = 0; i < 10; ++i) add(cache, "more " + std::to_string(i));
+  EXPECT_EQ(cache.evicted(), 57);
+}
+
 }  // namespace
 }  // namespace sinter

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "runtime/driver.h"
 
@@ -19,12 +20,22 @@ inline CUresult give_addresses(CUdeviceptr* pointer, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+/// Handles that are never looked into.
+template <class Handle, class... Parameters>
+CUresult give_handle(Handle* handle, Parameters...) {
+  *handle = reinterpret_cast<Handle>(std::uintptr_t{1});
+  return CUDA_SUCCESS;
+}
+
 inline const Driver& null_driver() {
   static const Driver driver = [] {
     Driver table;
 #define SYMBOL(NAME, VERSION, NEED, PARAMETERS) table.NAME = do_nothing;
 #include "runtime/driver_symbols.def"
     table.cuMemAlloc = give_addresses;
+    table.cuGraphCreate = give_handle;
+    table.cuGraphAddKernelNode = give_handle;
+    table.cuGraphInstantiateWithFlags = give_handle;
     table.name = "null";
     return table;
   }();

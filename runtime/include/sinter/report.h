@@ -97,6 +97,7 @@ struct CompileCounters {
   std::int64_t hits = 0;      ///< kernels that the cache had
   std::int64_t misses = 0;    ///< kernels that it did not have
   std::int64_t compiles = 0;  ///< compiler runs
+  std::int64_t evicted = 0;   ///< kernels that were unloaded since there were too many
 };
 
 /// The disk cache, since the start of the process.
