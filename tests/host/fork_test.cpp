@@ -67,8 +67,7 @@ TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
            test::error_of<DriverError>([&] { device.synchronize(); });
   });
   EXPECT_THAT(said, AllOf(HasSubstr("this process was forked after a device had been opened"),
-                          HasSubstr("open devices in the child alone"), HasSubstr("cuMemAlloc"),
-                          HasSubstr("cuCtxSynchronize")));
+                          HasSubstr("open devices in the child alone")));
   // The parent goes on.
   const Outputs outputs = context.run(stream, {{"x", x}});
   EXPECT_EQ(device.download<float>(outputs[0], stream)[99], 42.0F);
