@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "runtime/counting.h"
 #include "runtime/device_state.h"
 #include "sinter/error.h"
 
@@ -112,10 +113,12 @@ DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_
   const CurrentContext current(device);
   check(device.driver, device.driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes)),
         "cuMemAlloc", [&] { return fmt::format("{} ({} bytes)", what, bytes); });
+  count_memory(bytes);
 }
 
 DeviceMemory::~DeviceMemory() {
   if (!pointer) return;
+  count_memory(-bytes);
   const ReleaseContext current(device);
   log_failed_release(device.driver, device.driver.cuMemFree(pointer), "cuMemFree");
 }

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "ir/extent.h"
 #include "runtime/launch_grid.h"
+#include "runtime/quartiles.h"
 #include "runtime/tuning_data.h"
 #include "runtime/tuning_timer.h"
 #include "sinter/error.h"
@@ -60,19 +60,11 @@ std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
   return {};
 }
 
-double quantile(std::span<const double> sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
-}
-
 void summarise(std::vector<double> microseconds, std::int64_t bytes, CandidateReport& candidate) {
-  if (microseconds.empty()) return;
-  std::ranges::sort(microseconds);
-  candidate.lower_quartile_us = quantile(microseconds, 0.25);
-  candidate.median_us = quantile(microseconds, 0.5);
-  candidate.upper_quartile_us = quantile(microseconds, 0.75);
+  const Quartiles quartiles = quartiles_of(std::move(microseconds));
+  candidate.lower_quartile_us = quartiles.lower;
+  candidate.median_us = quartiles.median;
+  candidate.upper_quartile_us = quartiles.upper;
   if (candidate.median_us > 0)
     candidate.gigabytes_per_second = static_cast<double>(bytes) / candidate.median_us / 1e3;
 }

@@ -128,14 +128,14 @@ TuningQuestion question_of(DeviceState& device, const Target& target, const Tune
                           .effort = options.tune,
                           .reports = tune(device, request, Tune::off).candidates};
   question.reports[0].chosen = false;
-  const std::optional<StaticFigures> standard = static_figures(device, target, request, 0);
+  const std::optional<StaticFigures> standard = static_figures(target, request, 0);
   for (std::size_t i = 0; i < request.sources.size(); ++i) {
     const Source& source = request.sources[i];
     question.candidates.push_back(candidate_name(source));
     question.blocks.push_back(evaluate(source.grid, request.symbols));
     if (i == 0) continue;
     std::string& problem = question.reports[i].problem;
-    if (const auto figures = static_figures(device, target, request, i); figures && standard)
+    if (const auto figures = static_figures(target, request, i); figures && standard)
       problem = why_hopeless(*figures, *standard, target);
     // Whatever a file says of it, what the device has no room for is not launched.
     if (problem.empty()) problem = why_no_cluster(device, source, request.unit.functions[i].handle);

@@ -112,9 +112,9 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
       for (Job& job : missing)
         job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_no_nvrtc()});
     if (!names.empty()) {
-      // Another process may be making them, and be done when the lock is ours.
+      // Another process may have been making them, and be done when the lock is ours.
       const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
-      if (lock.has_waited()) fetch(missing, settings, DiskCache::Look::again);
+      fetch(missing, settings, DiskCache::Look::again);
       compile_missing(missing, settings);
     }
   } catch (...) {
@@ -213,9 +213,8 @@ void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
 
 void CompileService::take(Job& job, NvrtcUnit unit) const {
   CompiledUnit& made = *job.made;
-  if (device_.is_host) {
-    made.cubins = std::move(unit.reports);
-  } else {
+  made.cubins = std::move(unit.reports);
+  if (!device_.is_host) {
     made.module =
         std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources[0].entry);
     load_functions(made, *job.unit, unit.entries);

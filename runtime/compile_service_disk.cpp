@@ -25,6 +25,17 @@ std::vector<Source> renamed(std::span<const Source> sources, std::span<const std
   return result;
 }
 
+/// True if the driver found fault with the image itself, and not with the state of the device.
+bool is_about_image(const DriverError& error) {
+  constexpr int kCodes[] = {200,   // CUDA_ERROR_INVALID_IMAGE
+                            209,   // CUDA_ERROR_NO_BINARY_FOR_GPU
+                            218,   // CUDA_ERROR_INVALID_PTX
+                            222,   // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                            300,   // CUDA_ERROR_INVALID_SOURCE
+                            500};  // CUDA_ERROR_NOT_FOUND
+  return std::ranges::find(kCodes, error.code()) != std::end(kCodes);
+}
+
 [[noreturn]] void fail_verification(const DiskCache& disk, const CacheName& name,
                                     std::string_view kernel, std::string_view what) {
   throw CompileError(fmt::format(
@@ -54,7 +65,8 @@ void CompileService::fetch_host(Job& job, const CompileSettings& settings, DiskC
     if (!job.made->module) return disk.reject(name, "the object with the kernels is gone");
     load_functions(*job.made, *job.unit, stored->entries);
   } catch (const DriverError& error) {
-    return disk.reject(name, fmt::format("the entry cannot be loaded: {}", error.what()));
+    if (!is_about_image(error)) throw;
+    return disk.reject(name, "the entry cannot be loaded", error.what());
   }
   job.host.reset();
 }
@@ -98,7 +110,8 @@ void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
   try {
     take(job, std::move(*unit));
   } catch (const DriverError& error) {
-    return disk.reject(name, fmt::format("the entry cannot be loaded: {}", error.what()));
+    if (!is_about_image(error)) throw;
+    return disk.reject(name, "the entry cannot be loaded", error.what());
   }
   job.cubin.reset();
 }
@@ -126,7 +139,7 @@ void CompileService::store_host(std::span<Job* const> jobs, const std::string& t
 void CompileService::store_cubin(const Job& job, const NvrtcUnit& unit,
                                  const CompileSettings& settings) const {
   DiskCache& disk = disk_cache(settings.cache);
-  if (!disk.can_store()) return;
+  if (!disk.can_store() || !is_nvrtc_as_remembered(disk)) return;
   std::string text;
   for (const Source& source : job.unit->sources) text += source.text + "\n";
   disk.store(*job.cubin, pack(unit), {.extension = "cu", .text = text});

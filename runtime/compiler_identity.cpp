@@ -1,6 +1,8 @@
 #include "runtime/compiler_identity.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <span>
 
@@ -54,16 +56,20 @@ std::optional<Memory> recall(DiskCache& disk, const CacheName& name) {
 
 void remember(DiskCache& disk, const CacheName& name, const std::string& path,
               const std::string& identity) {
-  const std::string text =
-      nlohmann::json{{"path", path}, {"stamp", stamp_of(path)}, {"identity", identity}}.dump();
-  disk.store(name, bytes_of(text));
+  if (!disk.can_store()) return;
+  const nlohmann::json memory = {{"path", path}, {"stamp", stamp_of(path)}, {"identity", identity}};
+  disk.store(name, bytes_of(memory.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+}
+
+/// Nearly all that decides which library the loader finds.
+CacheName name_of_nvrtc() {
+  return name_of(fmt::format("which nvrtc\n{}\n{}\n{}\n{}\n{}", variable("SINTER_NVRTC"),
+                             variable("CUDA_HOME"), variable("CUDAToolkit_ROOT"),
+                             variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
 }
 
 std::string find_nvrtc_identity(DiskCache& disk) {
-  // All that decides which library the loader finds.
-  const CacheName name = name_of(fmt::format(
-      "which nvrtc\n{}\n{}\n{}\n{}\n{}", variable("SINTER_NVRTC"), variable("CUDA_HOME"),
-      variable("CUDAToolkit_ROOT"), variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
+  const CacheName name = name_of_nvrtc();
   if (const std::optional<Memory> memory = recall(disk, name)) return memory->identity;
   if (!nvrtc().nvrtc) return {};
   const Nvrtc& opened = *nvrtc().nvrtc;
@@ -71,8 +77,19 @@ std::string find_nvrtc_identity(DiskCache& disk) {
   return opened.version_text();
 }
 
+/// True for programs that run another one: their file does not change with that.
+bool is_wrapper(const std::string& path) {
+  std::error_code failed;
+  const std::string name = std::filesystem::canonical(path, failed).filename().string();
+  constexpr std::string_view kWrappers[] = {"ccache", "sccache", "distcc", "icecc"};
+  return failed || std::ranges::any_of(kWrappers, [&](std::string_view wrapper) {
+           return name.find(wrapper) != std::string::npos;
+         });
+}
+
 HostCompiler find_known_host_compiler(DiskCache& disk) {
   const std::string path = find_host_compiler();
+  if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
   const CacheName name = name_of("which host compiler\n" + path);
   if (const std::optional<Memory> memory = recall(disk, name))
     return HostCompiler({.command = path, .name = memory->identity});
@@ -86,6 +103,14 @@ HostCompiler find_known_host_compiler(DiskCache& disk) {
 const std::string& nvrtc_identity(DiskCache& disk) {
   static const std::string identity = find_nvrtc_identity(disk);
   return identity;
+}
+
+bool is_nvrtc_as_remembered(DiskCache& disk) {
+  if (!nvrtc().nvrtc) return false;
+  const Nvrtc& opened = *nvrtc().nvrtc;
+  if (opened.version_text() == nvrtc_identity(disk)) return true;
+  remember(disk, name_of_nvrtc(), opened.path(), opened.version_text());
+  return false;
 }
 
 const std::string& prelude_hash(Prelude which) {

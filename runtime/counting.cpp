@@ -63,10 +63,25 @@ std::int64_t counted(Count what) {
   return sum;
 }
 
+namespace {
+
+std::atomic<std::int64_t> live_bytes = 0;
+std::atomic<std::int64_t> peak_bytes = 0;
+
+}  // namespace
+
+void count_memory(std::int64_t bytes) {
+  const std::int64_t live = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
+  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+}
+
 Counters counters(const Options& options) {
   return {.kernels = {.hits = counted(Count::kernel_hits),
                       .misses = counted(Count::kernel_misses),
-                      .compiles = counted(Count::compiles)},
+                      .compiles = counted(Count::compiles),
+                      .evicted = counted(Count::kernels_evicted)},
           .disk = disk_cache(with_environment(options).cache).counters(),
           .plans = counted(Count::plans),
           .tunings = counted(Count::tunings),
@@ -75,7 +90,9 @@ Counters counters(const Options& options) {
           .graph_builds = counted(Count::graph_builds),
           .patched_nodes = counted(Count::patched_nodes),
           .copies = counted(Count::copies),
-          .copied_bytes = counted(Count::copied_bytes)};
+          .copied_bytes = counted(Count::copied_bytes),
+          .device_bytes = live_bytes.load(std::memory_order_relaxed),
+          .peak_device_bytes = peak_bytes.load(std::memory_order_relaxed)};
 }
 
 std::string counters_json(const Counters& counters) {
@@ -86,7 +103,8 @@ std::string counters_json(const Counters& counters) {
   const Json json = {{"kernels",
                       {{"hits", counters.kernels.hits},
                        {"misses", counters.kernels.misses},
-                       {"compiles", counters.kernels.compiles}}},
+                       {"compiles", counters.kernels.compiles},
+                       {"evicted", counters.kernels.evicted}}},
                      {"disk",
                       {{"hits", counters.disk.hits},
                        {"misses", counters.disk.misses},
@@ -103,8 +121,10 @@ std::string counters_json(const Counters& counters) {
                      {"graph_builds", counters.graph_builds},
                      {"patched_nodes", counters.patched_nodes},
                      {"copies", counters.copies},
-                     {"copied_bytes", counters.copied_bytes}};
-  return json.dump(2);
+                     {"copied_bytes", counters.copied_bytes},
+                     {"device_bytes", counters.device_bytes},
+                     {"peak_device_bytes", counters.peak_device_bytes}};
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 }  // namespace sinter

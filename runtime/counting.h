@@ -12,6 +12,7 @@ enum class Count : std::uint8_t {
   kernel_hits,
   kernel_misses,
   compiles,
+  kernels_evicted,
   plans,
   tunings,
   kernel_launches,
@@ -43,5 +44,8 @@ inline void count(Count what, std::int64_t more = 1) {
 
 /// Of all threads, also of those that have ended.
 std::int64_t counted(Count what);
+
+/// Device memory that we have taken: to be called for what is taken and, negative, given back.
+void count_memory(std::int64_t bytes);
 
 }  // namespace sinter

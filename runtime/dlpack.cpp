@@ -218,8 +218,9 @@ dlpack::Device place_of(const ArrayData& array) {
 template <class Managed>
 Managed* lend(const Array& array) {
   const ArrayData& data = array.data();
-  // Whoever reads the CPU's memory has no stream to wait on.
-  if (data.device->is_host && data.elements > 0) array.device().synchronize();
+  // Whoever reads memory that the CPU can read has no stream to wait on.
+  if (place_of(data).type != dlpack::DeviceType::cuda && data.elements > 0)
+    array.device().synchronize();
   auto lent = std::make_unique<Lent<Managed>>(
       Lent<Managed>{.array = array, .shape = data.shape, .strides = data.strides});
   Managed& managed = lent->managed;

@@ -58,6 +58,7 @@ std::vector<std::shared_future<CompiledUnitPointer>> KernelCache::take_old_ones(
     order_.pop_back();
     units_.erase(oldest);
     ++evicted_;
+    count(Count::kernels_evicted);
   }
   return old;
 }

@@ -39,7 +39,7 @@ struct CompiledFunction {
 struct CompiledUnit {
   std::shared_ptr<const Module> module;
   std::vector<CompiledFunction> functions;
-  std::vector<CubinReport> cubins;  ///< by NVRTC, where that was asked for on the host device
+  std::vector<CubinReport> cubins;  ///< by NVRTC; on the host device where that was asked for
   std::string ptx;                  ///< by NVRTC; empty where it did not compile the unit
   std::vector<std::byte> image;     ///< the same: a cubin, or PTX for a GPU newer than NVRTC
   double milliseconds = 0;          ///< of the compilation that made it and perhaps others

@@ -83,8 +83,8 @@ std::string text_of(std::string_view, const decltype(Options::log)&) { return ""
 Options from_environment(Options options, bool is_asked) {
   for (const OptionInfo& option : option_table()) {
     if (option.variable.empty() || (option.heed == Heed::asked && !is_asked)) continue;
-    if (const char* text = std::getenv(std::string(option.variable).c_str()))
-      option.set(options, text);
+    const char* const text = std::getenv(std::string(option.variable).c_str());
+    if (text && *text) option.set(options, text);
   }
   return options;
 }

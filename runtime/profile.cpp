@@ -82,7 +82,7 @@ std::string profile_json(const Profile& profile) {
                      {"is_cold", profile.is_cold},
                      {"kernels", kernels},
                      {"totals", {{"us", profile.total_us()}, {"bytes", profile.bytes()}}}};
-  return json.dump(2);
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
 }  // namespace sinter

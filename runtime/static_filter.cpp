@@ -20,14 +20,14 @@ constexpr int kBusy = 2;
 
 }  // namespace
 
-std::optional<StaticFigures> static_figures(const DeviceState& device, const Target& target,
-                                            const TuneRequest& request, std::size_t candidate) {
+std::optional<StaticFigures> static_figures(const Target& target, const TuneRequest& request,
+                                            std::size_t candidate) {
   const CompiledFunction& function = request.unit.functions[candidate];
   StaticFigures figures{.spill_bytes = function.spill_bytes};
   int registers = function.registers;
   std::int64_t in_flight = 0;  // per thread
-  if (device.is_host) {
-    if (candidate >= request.unit.cubins.size()) return std::nullopt;
+  // The host device has no registers of its own; where the driver compiles PTX, no cubin is known.
+  if (candidate < request.unit.cubins.size() && request.unit.cubins[candidate].registers > 0) {
     const CubinReport& cubin = request.unit.cubins[candidate];
     figures.spill_bytes = cubin.spill_bytes;
     registers = cubin.registers;

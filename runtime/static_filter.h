@@ -19,8 +19,8 @@ struct StaticFigures {
 };
 
 /// Nothing where no compiler for GPUs has seen the candidate.
-std::optional<StaticFigures> static_figures(const DeviceState& device, const Target& target,
-                                            const TuneRequest& request, std::size_t candidate);
+std::optional<StaticFigures> static_figures(const Target& target, const TuneRequest& request,
+                                            std::size_t candidate);
 
 /// Why a candidate cannot be faster than the default; empty: it may be. In doubt it may: a
 /// measurement costs milliseconds, and a candidate that is never tried costs for ever.

@@ -47,6 +47,8 @@ class TraceWriter {
   void begin(const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (file_ && path_ == path) return;
+    // The file of a process that was forked is its parent's; one that could not be written is left.
+    if (process_ != 0 && (process_ != getpid() || failed_ == path)) return;
     close();
     std::FILE* const file = std::fopen(path.c_str(), "wb");
     if (!file)
@@ -118,6 +120,7 @@ class TraceWriter {
     if (is_written) return;
     std::fprintf(stderr, "sinter: trace: %s cannot be written (%s); the trace ends\n",
                  path_.c_str(), std::strerror(errno));
+    failed_ = path_;
     forget();
   }
 
@@ -138,6 +141,7 @@ class TraceWriter {
   std::string pending_;
   bool is_first_ = true;
   pid_t process_ = 0;
+  std::string failed_;  ///< the file that could not be written on
   TraceClock::time_point written_;
   std::map<const DeviceState*, int> lanes_;
 };

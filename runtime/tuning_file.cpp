@@ -1,6 +1,7 @@
 #include "runtime/tuning_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -55,6 +56,8 @@ void export_tuning(const Device& device, const std::string& path) {
   if (const int error = write_whole_file(path, bytes_of(file), Durability::power); error != 0)
     throw UserError(
         fmt::format("export_tuning: {} cannot be written: {}", path, std::strerror(error)));
+  // Unlike an entry of the cache it is there to be handed on.
+  ::chmod(path.c_str(), 0644);
 }
 
 std::size_t import_tuning(const Device& device, const std::string& path) {

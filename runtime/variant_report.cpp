@@ -25,8 +25,10 @@ KernelReport report_of(const Variant& variant, std::size_t index, const KernelRe
   report.tuning = tuned.summary;
   if (chosen < compiled.unit->cubins.size()) {
     report.cubin = compiled.unit->cubins[chosen];
-    report.registers = report.cubin.registers;
-    report.spill_bytes = report.cubin.spill_bytes;
+    if (report.cubin.registers > 0) {  // else the driver has compiled it
+      report.registers = report.cubin.registers;
+      report.spill_bytes = report.cubin.spill_bytes;
+    }
   }
   return report;
 }

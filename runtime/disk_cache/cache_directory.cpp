@@ -61,8 +61,10 @@ std::string open_cache_directory(const std::string& path, CacheOwner owner) {
         "of your own",
         path, status.st_uid, geteuid());
   if (status.st_mode & (S_IWGRP | S_IWOTH))
-    return fmt::format("{} can be written by others (mode {:o}); run chmod go-w {}", path,
-                       status.st_mode & 07777, path);
+    return fmt::format(
+        "{} can be written by others (mode {:o}), so that code in it could be anybody's; empty it, "
+        "then run chmod go-w {}",
+        path, status.st_mode & 07777, path);
   return {};
 }
 

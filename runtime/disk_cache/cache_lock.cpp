@@ -27,6 +27,14 @@ std::int64_t place_of(const CacheName& name) {
 CacheLock::CacheLock(const std::string& path)
     : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
 
+CacheLock::~CacheLock() {
+  if (!file_) return;
+  struct flock all = {};
+  all.l_type = F_UNLCK;
+  all.l_whence = SEEK_SET;
+  fcntl(file_.descriptor(), F_OFD_SETLK, &all);
+}
+
 CacheLock::Taken CacheLock::take(std::int64_t place) const {
   struct flock range = {};
   range.l_type = F_WRLCK;

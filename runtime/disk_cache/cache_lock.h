@@ -18,6 +18,10 @@ namespace sinter {
 class CacheLock {
  public:
   static CacheLock none() { return CacheLock(); }
+  CacheLock(CacheLock&&) = default;
+  /// Also frees what a process that was forked meanwhile has come to hold.
+  ~CacheLock();
+
   /// Waits for whoever holds one of them, up to `limit`; then goes on without the rest: at worst
   /// something is made twice.
   static CacheLock wait_for(const std::string& path, std::span<const CacheName> names,

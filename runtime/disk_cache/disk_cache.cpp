@@ -44,11 +44,12 @@ DiskCache::DiskCache(const CacheOptions& options)
 
 std::string DiskCache::make_folder() const {
   const bool writes = options_.mode == CacheMode::read_write;
-  std::string why_not = open_cache_directory(options_.directory,
-                                             writes ? CacheOwner::user : CacheOwner::user_or_root);
-  if (why_not.empty() && writes && mkdir(entries_.c_str(), 0700) != 0 && errno != EEXIST)
-    why_not = fmt::format("{} cannot be made: {}", entries_, std::strerror(errno));
-  return why_not;
+  const CacheOwner owner = writes ? CacheOwner::user : CacheOwner::user_or_root;
+  if (std::string why_not = open_cache_directory(options_.directory, owner); !why_not.empty())
+    return why_not;
+  struct stat status = {};
+  const bool is_empty = !writes && stat(entries_.c_str(), &status) != 0 && errno == ENOENT;
+  return is_empty ? std::string() : open_cache_directory(entries_, owner);
 }
 
 std::string DiskCache::path_of(const CacheName& name, std::string_view extension) const {
@@ -70,6 +71,13 @@ std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Loo
     fail("cannot be read", path, file.error);
     return std::nullopt;
   }
+  const bool is_ours =
+      file.owner == geteuid() || (file.owner == 0 && options_.mode == CacheMode::read_only);
+  if (!is_ours || file.others_can_write) {
+    miss("the entry could be somebody else's");
+    if (can_store()) unlink(path.c_str());
+    return std::nullopt;
+  }
   const UnpackedEntry entry = unpack_entry(name, file.bytes);
   if (!entry.damage.empty()) {
     miss(fmt::format("the entry is damaged: {}", entry.damage));
@@ -83,10 +91,13 @@ std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Loo
   return std::move(file.bytes);
 }
 
-void DiskCache::reject(const CacheName& name, std::string_view why) {
+void DiskCache::reject(const CacheName& name, std::string_view why, std::string_view more) {
   --hits_;
   miss(why);
-  if (can_store()) unlink(path_of(name, kEntry).c_str());
+  const std::string path = path_of(name, kEntry);
+  if (can_store()) unlink(path.c_str());
+  const std::lock_guard lock(mutex_);
+  if (!more.empty()) last_failure_ = fmt::format("{}: {}: {}", path, why, more);
 }
 
 void DiskCache::miss(std::string_view why) {

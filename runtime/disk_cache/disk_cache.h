@@ -40,7 +40,8 @@ class DiskCache {
   /// The contents of an entry; nothing on a miss. A damaged entry is one, and is taken away.
   std::optional<std::vector<std::byte>> find(const CacheName& name, Look look = Look::first);
   /// Takes away an entry that was found and turned out to be of no use: a miss after all.
-  void reject(const CacheName& name, std::string_view why);
+  /// `more` is told of the latest such entry alone.
+  void reject(const CacheName& name, std::string_view why, std::string_view more = {});
   /// Something to read that is kept beside an entry: `sources.cu`.
   struct Companion {
     std::string_view extension;

@@ -10,6 +10,13 @@
 
 namespace sinter {
 
+namespace {
+
+/// More than any entry has; a larger file is damaged.
+constexpr off_t kLargestFile = off_t{1} << 30;
+
+}  // namespace
+
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
     if (descriptor_ >= 0) close(descriptor_);
@@ -25,12 +32,15 @@ File::~File() {
 int File::release() { return std::exchange(descriptor_, -1); }
 
 FileContents read_whole_file(const std::string& path) {
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Whatever else stands there is not waited for.
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return {.error = errno};
   struct stat status = {};
   if (fstat(file.descriptor(), &status) != 0) return {.error = errno};
   if (!S_ISREG(status.st_mode)) return {.error = EINVAL};
-  FileContents result;
+  if (status.st_size > kLargestFile) return {.error = EFBIG};
+  FileContents result{.owner = status.st_uid,
+                      .others_can_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0};
   result.bytes.resize(static_cast<std::size_t>(status.st_size));
   std::size_t done = 0;
   while (done < result.bytes.size()) {

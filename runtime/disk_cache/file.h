@@ -29,6 +29,8 @@ class File {
 
 struct FileContents {
   std::vector<std::byte> bytes;
+  uid_t owner = 0;
+  bool others_can_write = false;
   int error = 0;  ///< errno; ENOENT where there is no such file
 };
 
@@ -36,7 +38,7 @@ FileContents read_whole_file(const std::string& path);
 
 enum class Durability {
   process,  ///< survives the process, however that ends
-  power,    ///< survives the machine too: waits for the disk
+  power,    ///< the contents survive the machine too, if the name does: waits for the disk
 };
 
 /// Writes `path` by way of a file beside it, so that nobody ever sees a part of it. Returns errno,

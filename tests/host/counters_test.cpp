@@ -45,6 +45,19 @@ TEST(CountersTest, CountWhatAProgramDoes) {
   EXPECT_EQ(after.patched_nodes - before.patched_nodes, 1);
   EXPECT_EQ(after.copies - before.copies, 2);
   EXPECT_EQ(after.copied_bytes - before.copied_bytes, 2 * 1234 * 4);
+  EXPECT_EQ(after.device_bytes - before.device_bytes, 3 * 1234 * 4);
+  EXPECT_GE(after.peak_device_bytes, after.device_bytes);
+}
+
+TEST(CountersTest, KeepTheMostMemoryThatWasHeld) {
+  const Device device = host_device();
+  const std::int64_t before = counters().device_bytes;
+  {
+    const Array large = device.empty(f32, {1 << 20});
+    EXPECT_EQ(counters().device_bytes - before, 4 << 20);
+  }
+  EXPECT_EQ(counters().device_bytes, before);
+  EXPECT_GE(counters().peak_device_bytes, before + (4 << 20));
 }
 
 TEST(CountersTest, LoseNothingOfThreadsThatEnd) {

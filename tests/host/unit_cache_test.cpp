@@ -162,10 +162,22 @@ TEST_F(UnitCacheTest, DoesNotFailWithWhatDoesNotLoad) {
   host::inject_fault("cuModuleLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(stored_by(compile({unit("one", "1.0f")})[0]), 1.0f);
   EXPECT_EQ(compiles(), 1);
-  bool is_told = false;
-  for (const DiskCounters::Reason& reason : disk_cache(settings.cache).counters().reasons)
-    is_told |= reason.text.find("CUDA_ERROR_INVALID_IMAGE") != std::string::npos;
-  EXPECT_TRUE(is_told);
+  const DiskCounters counters = disk_cache(settings.cache).counters();
+  EXPECT_EQ(counters.reasons.back().text, "the entry cannot be loaded");
+  EXPECT_THAT(counters.last_failure, HasSubstr("CUDA_ERROR_INVALID_IMAGE"));
+}
+
+/// What ails the device is no reason to throw good entries away.
+TEST_F(UnitCacheTest, KeepsEntriesWhenTheDeviceFails) {
+  compile({unit("one", "1.0f")});
+  services.clear();
+  const std::size_t entries = files(".entry").size();
+  host::inject_fault("cuModuleLoadData", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_THAT(test::error_of<DriverError>([&] { compile({unit("one", "1.0f")}); }),
+              HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_EQ(files(".entry").size(), entries);
+  EXPECT_EQ(stored_by(compile({unit("one", "1.0f")})[0]), 1.0f);
+  EXPECT_EQ(compiles(), 0);
 }
 
 TEST_F(UnitCacheTest, KeepsNothingOfWhatDoesNotCompile) {

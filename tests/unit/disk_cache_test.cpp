@@ -96,7 +96,8 @@ TEST_F(DiskCacheTest, RefusesAFolderThatOthersCanWriteTo) {
   fs::permissions(options().directory, fs::perms::all);
   DiskCache cache(options());
   EXPECT_EQ(cache.why_off(), options().directory +
-                                 " can be written by others (mode 777); run chmod "
+                                 " can be written by others (mode 777), so that code in it "
+                                 "could be anybody's; empty it, then run chmod "
                                  "go-w " +
                                  options().directory);
   EXPECT_FALSE(cache.store(name, bytes("contents")));
@@ -126,6 +127,19 @@ TEST_F(DiskCacheTest, RefusesWhatIsNoFolder) {
   CacheOptions below = options();
   below.directory += "/below";
   EXPECT_EQ(DiskCache(below).why_off(), below.directory + " cannot be made: Not a directory");
+}
+
+/// Once others could write to the folder, what is there could be theirs, whatever the folder is
+/// now.
+TEST_F(DiskCacheTest, UsesNoEntryThatCouldBeSomebodyElses) {
+  DiskCache cache(options());
+  cache.store(name, bytes("contents"));
+  fs::permissions(cache.path_of(name, "entry"), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.find(name));
+  EXPECT_FALSE(fs::exists(cache.path_of(name, "entry")));
+  EXPECT_EQ(reasons(cache), "the entry could be somebody else's: 1; ");
+  fs::permissions(options().directory + "/1", fs::perms::all);
+  EXPECT_THAT(DiskCache(options()).why_off(), HasSubstr("/cache/1 can be written by others"));
 }
 
 TEST_F(DiskCacheTest, IsOffWhereNothingSaysWhereItLies) {

@@ -60,7 +60,7 @@ TEST(StaticFilter, ThreadsCountWhereLoadsAreNotKnown) {
 /// What a compiler says becomes figures of the device.
 class StaticFiguresTest : public ::testing::Test {
  protected:
-  std::optional<StaticFigures> figures(const DeviceState& device, std::int64_t blocks) {
+  std::optional<StaticFigures> figures(std::int64_t blocks) {
     source.grid = blocks;
     source.threads = 256;
     source.traffic = {.bytes_read = blocks * 16384, .bytes_written = 5};
@@ -68,7 +68,7 @@ class StaticFiguresTest : public ::testing::Test {
     const Program program;
     const Kernel kernel;
     const std::vector<Schedule> schedules(1);
-    return static_figures(device, target(),
+    return static_figures(target(),
                           {.program = program,
                            .kernel = kernel,
                            .sources = {&source, 1},
@@ -84,28 +84,26 @@ class StaticFiguresTest : public ::testing::Test {
 };
 
 TEST_F(StaticFiguresTest, AreUnknownWithoutACompilerForGpus) {
-  EXPECT_FALSE(figures(*host_device().state(), 1000));
+  EXPECT_FALSE(figures(1000));
   unit.cubins = {{.why_not = "there is no NVRTC"}};
-  EXPECT_FALSE(figures(*host_device().state(), 1000));
+  EXPECT_FALSE(figures(1000));
 }
 
 TEST_F(StaticFiguresTest, FollowFromTheCubin) {
   unit.cubins = {{.registers = 64, .spill_bytes = 3, .bytes_in_flight = 32}};
-  const auto many = figures(*host_device().state(), 132000);
+  const auto many = figures(132000);
   ASSERT_TRUE(many);
   EXPECT_EQ(many->spill_bytes, 3);
   EXPECT_EQ(many->threads, 132 * 1024);  // 65536 registers per SM, 64 each
   EXPECT_EQ(many->bytes_in_flight, 132 * 1024 * 32);
   EXPECT_EQ(many->bytes, std::int64_t{132000} * 16384 + 5);
-  EXPECT_EQ(figures(*host_device().state(), 132)->threads, 132 * 256) << "there are no more";
+  EXPECT_EQ(figures(132)->threads, 132 * 256) << "there are no more";
 }
 
-TEST_F(StaticFiguresTest, FollowFromTheFunctionOnGpus) {
-  DeviceState gpu(host::host_driver(), 0);
-  gpu.is_host = false;
-  EXPECT_FALSE(figures(gpu, 132000));
+TEST_F(StaticFiguresTest, FollowFromTheFunctionWhereTheDriverCompiles) {
+  EXPECT_FALSE(figures(132000));
   function = {.registers = 128, .spill_bytes = 7};
-  const auto known = figures(gpu, 132000);
+  const auto known = figures(132000);
   ASSERT_TRUE(known);
   EXPECT_EQ(known->spill_bytes, 7);
   EXPECT_EQ(known->threads, 132 * 512);

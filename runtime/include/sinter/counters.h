@@ -21,6 +21,8 @@ struct Counters {
   std::int64_t patched_nodes = 0;  ///< of graphs that were built before
   std::int64_t copies = 0;         ///< that Device::upload, download and copy asked for
   std::int64_t copied_bytes = 0;
+  std::int64_t device_bytes = 0;       ///< of Arrays, contexts and tuning that we hold now
+  std::int64_t peak_device_bytes = 0;  ///< the most that we held at once
 };
 
 /// A snapshot, which waits for nobody. `options` say which disk cache is meant.
