@@ -58,7 +58,6 @@ CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName
   for (const std::int64_t place : places) {
     auto pause = std::chrono::microseconds(500);
     for (Taken taken = lock.take(place); taken != Taken::yes; taken = lock.take(place)) {
-      lock.has_waited_ = true;
       if (taken == Taken::cannot || Clock::now() > deadline) return lock;
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::microseconds(10'000));

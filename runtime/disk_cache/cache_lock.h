@@ -30,8 +30,6 @@ class CacheLock {
   static CacheLock try_whole(const std::string& path);
 
   bool is_held() const { return is_held_; }
-  /// True if somebody else had one of them.
-  bool has_waited() const { return has_waited_; }
 
  private:
   CacheLock() = default;
@@ -41,7 +39,6 @@ class CacheLock {
 
   File file_;  ///< the locks go with it
   bool is_held_ = false;
-  bool has_waited_ = false;
 };
 
 }  // namespace sinter
