@@ -87,11 +87,11 @@ class JoinedWriter {
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
     if (member.list >= 0 || may_be_repeated(member)) {
-      // Members run the same code if they have the same text, names aside. What a later phase reads
-      // again has a function of its own, as it is read twice.
+      // Members run the same code if they have the same text, names aside.
       MemberFunction function = written("member", Naming::anonymous);
-      const int phase = member.list >= 0 ? -1 : member.phase;
-      callee = callee_of_code_.try_emplace({phase, std::move(function.code)}, callee).first->second;
+      const bool is_listed = member.list >= 0;
+      callee =
+          callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].members;
         callees_[callee].is_called |= member.list < 0;
@@ -120,7 +120,8 @@ class JoinedWriter {
 
   // --- parameters -------------------------------------------------------------------------------
 
-  /// What several members read alike, in the same place of their code, is read by one of them.
+  /// What several members of a phase read alike, in the same place of their code, is read by one of
+  /// them.
   void read_once(std::size_t number) {
     Source& member = sources_[number];
     if (callees_[callee_of_[number]].members == 1) return;
@@ -128,8 +129,8 @@ class JoinedWriter {
       const Argument& argument = member.arguments[i];
       const auto read = member.read_of.find(argument.index);
       if (argument.kind != Argument::Kind::buffer || read == member.read_of.end()) continue;
-      const auto [known, is_first] =
-          read_by_list_.try_emplace({callee_of_[number], i, argument.index}, read->second);
+      const auto [known, is_first] = read_by_phase_.try_emplace(
+          {kernel_.members[number].phase, callee_of_[number], i, argument.index}, read->second);
       if (is_first) continue;
       if (known->second == read->second)
         member.traffic.bytes_read = member.traffic.bytes_read - read->second;
@@ -431,10 +432,10 @@ class JoinedWriter {
   std::vector<std::size_t> callee_of_;     ///< of each member
   std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
   std::vector<std::vector<int>> kept_of_;  ///< of each member, as MemberFunction::kept
-  /// By phase, none for lists, and code.
-  std::map<std::pair<int, std::string>, std::size_t> callee_of_code_;
-  /// Bytes, by callee, place among its arguments, and buffer.
-  std::map<std::tuple<std::size_t, std::size_t, int>, Extent> read_by_list_;
+  /// By whether they are in a list, and code.
+  std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
+  /// Bytes, by phase, callee, place among its arguments, and buffer.
+  std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
   JoinedParameters parameters_;
   std::string_view index_type_ = "int";
   std::optional<PanelRounds> panels_;

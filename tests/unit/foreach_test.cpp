@@ -135,6 +135,22 @@ TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
   EXPECT_EQ(count(source.text, "__forceinline__ void"), 1);
 }
 
+/// In whatever phases they are.
+TEST(ForeachTest, MembersOfOneTextInOtherPhasesAreOneFunction) {
+  const Program program = planned(R"(graph g(x: f32[64, 24, 1001]) {
+    s = sum x {axes = [0, 2], keep = true}
+    y = sub x, s
+    t = sum y {axes = [0, 2], keep = true}
+    z = sub x, t
+    return y, z
+  })");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_EQ(phases(program.kernels[0]), 5);
+  const std::string text = emitted(program).text;
+  EXPECT_THAT(text, HasSubstr("// 2 members run this code; the first of them:\n// phase 1:"));
+  EXPECT_THAT(text, Not(HasSubstr("// phase 3:")));
+}
+
 /// What differs in more than arrays and sizes does not run the same code.
 TEST(ForeachTest, OtherNumbersAreOtherCode) {
   const std::string text = "graph lists(" + repeated("x#: f32[100]", 20, ", ") + ") {\n" +
