@@ -9,6 +9,7 @@
 #include "compiler/rewrite.h"
 #include "compiler/schedule_kernel.h"
 #include "compiler/simplify.h"
+#include "ir/slabs.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -78,6 +79,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
       graph = compact(graph, nodes);
       passes.go_on_with(graph.data());
     }
+    Slabs::release();  // what was put out of use makes room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;

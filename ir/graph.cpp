@@ -165,7 +165,11 @@ std::string_view GraphData::label(const Node* node) const {
 }
 
 void GraphData::set_label(const Node* node, std::string_view label) {
-  if (node->id >= labels_.size()) labels_.resize(node->id + 1);
+  if (node->id >= labels_.size()) {
+    labels_.reserve(
+        nodes.capacity());  // most often that is known, and growing would take as much again
+    labels_.resize(node->id + 1);
+  }
   labels_[node->id] = keep(label);
 }
 

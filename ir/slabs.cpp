@@ -25,6 +25,10 @@ Kept& kept() {
   return *kept;
 }
 
+void give_back(const void* slab, std::size_t bytes, std::size_t alignment) {
+  ::operator delete(const_cast<void*>(slab), bytes, std::align_val_t(alignment));
+}
+
 }  // namespace
 
 void* Slabs::Allocate(std::size_t bytes, std::size_t alignment) {
@@ -46,7 +50,17 @@ void Slabs::Deallocate(const void* slab, std::size_t bytes, std::size_t alignmen
     const std::lock_guard lock(pool.mutex);
     if (pool.slabs.size() < kMostKept) return pool.slabs.push_back(const_cast<void*>(slab));
   }
-  ::operator delete(const_cast<void*>(slab), bytes, std::align_val_t(alignment));
+  give_back(slab, bytes, alignment);
+}
+
+void Slabs::release() {
+  Kept& pool = kept();
+  std::vector<void*> slabs;
+  {
+    const std::lock_guard lock(pool.mutex);
+    slabs.swap(pool.slabs);
+  }
+  for (void* slab : slabs) give_back(slab, kBytes, alignof(std::max_align_t));
 }
 
 }  // namespace sinter

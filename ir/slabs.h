@@ -16,6 +16,9 @@ class Slabs {
 
   void* Allocate(std::size_t bytes, std::size_t alignment);  // NOLINT: LLVM's names
   void Deallocate(const void* slab, std::size_t bytes, std::size_t alignment);  // NOLINT
+
+  /// Returns those that are kept, for work that needs memory of other kinds.
+  static void release();
 };
 
 using SlabArena = llvm::BumpPtrAllocatorImpl<Slabs, Slabs::kBytes>;
