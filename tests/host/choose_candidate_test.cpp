@@ -227,6 +227,7 @@ TEST_F(ChooseCandidateTest, AFileBringsMeasurementsElsewhere) {
   const std::string path = folder.path() + "/tuned";
   const Device here(&device);
   export_tuning(here, path);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0644));
   start_process();
   options.cache.mode = CacheMode::off;
   EXPECT_EQ(import_tuning(here, path), 1U);

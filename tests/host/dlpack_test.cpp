@@ -332,6 +332,30 @@ TEST_F(DlpackTest, SaysWhichPlaceMemoryOfAGpuHas) {
   ours->deleter(ours);
 }
 
+/// Who reads it has no stream to wait on; who reads a GPU's memory has.
+TEST_F(DlpackTest, WaitsForWorkBeforeTheCpuMayRead) {
+  static int waits = 0;
+  waits = 0;
+  Driver counting = test::null_driver();
+  counting.cuCtxSynchronize = [] {
+    ++waits;
+    return cuda::CUDA_SUCCESS;
+  };
+  DeviceState gpu(counting, 0);
+  gpu.name = "gpu";
+  const Device on(&gpu);
+  const auto waits_for = [&](DLDevice place) {
+    const int before = waits;
+    auto* const out = to_dlpack<DLManagedTensorVersioned>(take({.device = place}, on));
+    const int result = waits - before;
+    out->deleter(out);
+    return result;
+  };
+  EXPECT_EQ(waits_for({kDLCUDA, 0}), 0);
+  EXPECT_EQ(waits_for({kDLCUDAHost, 0}), 1);
+  EXPECT_EQ(waits_for({kDLCUDAManaged, 0}), 1);
+}
+
 TEST_F(DlpackTest, PinnedMemoryIsAsGoodAsAnyToTheHostDevice) {
   EXPECT_THAT(read(take({.device = {kDLCUDAHost, 0}}, device)), ElementsAre(1, 2, 3));
 }

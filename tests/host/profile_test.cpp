@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::Gt;
 using ::testing::HasSubstr;
@@ -140,6 +141,14 @@ TEST_F(ProfileTest, SaysTheSameInTextAndJson) {
     EXPECT_EQ(json["kernels"][i]["median_us"], result.kernels[i].median_us);
     EXPECT_EQ(json["kernels"][i]["share_of_copy"], result.kernels[i].share_of_copy);
   }
+}
+
+/// Graphs may be called anything; JSON is UTF-8.
+TEST_F(ProfileTest, IsJsonWhateverBytesNamesHave) {
+  const Profile odd = {.graph = "\xff\"", .device = "a\xc3", .target = "h200"};
+  const auto json = nlohmann::json::parse(profile_json(odd));
+  EXPECT_EQ(json["target"], "h200");
+  EXPECT_THAT(json["graph"].get<std::string>(), EndsWith("\""));
 }
 
 TEST_F(ProfileTest, HasNothingToTimeWhereASizeIsZero) {

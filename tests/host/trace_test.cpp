@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +22,7 @@
 namespace sinter {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
@@ -176,6 +179,27 @@ TEST_F(TraceTest, GoesToOneFileAfterTheOther) {
   { const TraceSpan span("test", "nowhere"); }
   EXPECT_EQ(read_json(path).back()["name"], "first");
   EXPECT_EQ(read_json(other).back()["name"], "second");
+}
+
+TEST_F(TraceTest, OfAForkedProcessIsItsParents) {
+  Trace::begin(path);
+  { const TraceSpan span("test", "before"); }
+  const pid_t child = fork();
+  if (child == 0) {
+    Trace::begin(path);
+    { const TraceSpan span("test", "in the child"); }
+    Trace::flush();
+    Trace::end();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  { const TraceSpan span("test", "after"); }
+  std::vector<std::string> names;
+  for (const Json& event : events())
+    if (event["ph"] == "X") names.push_back(event["name"]);
+  EXPECT_THAT(names, ElementsAre("before", "after"));
 }
 
 TEST_F(TraceTest, RefusesAFileThatCannotBeWritten) {

@@ -275,6 +275,17 @@ TEST_F(CachedCommandTest, SecondProcessRunsNoCompiler) {
   EXPECT_EQ(compiler_runs(), 2);
 }
 
+/// The file of ccache stays as it is when the compiler behind it changes.
+TEST_F(CachedCommandTest, AsksWrappersEachTimeWhatTheyRun) {
+  const fs::path wrapper = folder.path() + "/my-ccache";
+  fs::copy(folder.path() + "/cxx", wrapper);
+  const std::string line = "SINTER_HOST_CXX=$PWD/my-ccache " + std::string(kRun);
+  EXPECT_EQ(run(line).exit_code, 0);
+  EXPECT_EQ(compiler_runs(), 2);
+  EXPECT_EQ(run(line).exit_code, 0);
+  EXPECT_EQ(compiler_runs(), 3);  // what it is called
+}
+
 TEST_F(CachedCommandTest, TwoProcessesAtOnceCompileOnce) {
   const test::CommandResult both =
       run(std::string(kRun) + " >one & " + kRun + " >two; wait; cmp one two");

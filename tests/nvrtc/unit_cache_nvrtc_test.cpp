@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "runtime/compile_service.h"
@@ -43,11 +46,64 @@ class UnitCacheNvrtc : public ::testing::Test {
     return service->compile(std::vector{unit(entry)}, settings)[0];
   }
 
+  /// What `task` returns in a process of its own.
+  static int in_child(const std::function<int()>& task) {
+    const pid_t child = fork();
+    if (child == 0) _exit(task());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  /// Lets the cache remember that the NVRTC of this machine calls itself otherwise.
+  bool forge_identity() const {
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path())) {
+      if (file.path().extension() != ".entry") continue;
+      const std::string hex =
+          file.path().parent_path().filename().string() + file.path().stem().string();
+      CacheName name;
+      for (std::size_t i = 0; i < name.hash.size(); ++i)
+        name.hash[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+      DiskCache disk(settings.cache);
+      const auto contents = disk.find(name);
+      const std::string text(reinterpret_cast<const char*>(contents->data()), contents->size());
+      nlohmann::json memory = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+      if (!memory.is_object() || memory.value("path", "").find("nvrtc") == std::string::npos)
+        continue;
+      memory["identity"] = "another compiler";
+      disk.store(name, bytes_of(memory.dump()));
+      return true;
+    }
+    return false;
+  }
+
+  std::size_t count_entries() const {
+    std::size_t count = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path()))
+      count += file.path().extension() == ".entry";
+    return count;
+  }
+
   test::ScratchFolder folder;
   CompileSettings settings{
       .arch = "sm_90", .also_nvrtc = true, .cache = {.directory = folder.path() + "/cache"}};
   std::unique_ptr<CompileService> service;
 };
+
+/// Who remembers another compiler than the one that is opened stores nothing under its name. First
+/// of all: what a process has remembered stays.
+TEST_F(UnitCacheNvrtc, StoresNothingUnderAnotherCompilersName) {
+  if (has_opened_nvrtc()) GTEST_SKIP() << "an earlier test of this process has opened NVRTC";
+  const int first = in_child([&] {
+    compile("first");
+    return nvrtc().nvrtc == nullptr ? 1 : 0;
+  });
+  if (first == 1) GTEST_SKIP() << "there is no NVRTC";
+  const std::size_t entries = count_entries();
+  ASSERT_TRUE(forge_identity());
+  EXPECT_EQ(in_child([&] { return compile("second").was_cached ? 1 : 0; }), 0);
+  EXPECT_EQ(count_entries(), entries);  // what it is called is another now, and there is no kernel
+  EXPECT_EQ(in_child([&] { return compile("third").was_cached ? 0 : 1; }), 0);  // the first one
+}
 
 TEST_F(UnitCacheNvrtc, SecondProcessOpensNone) {
   if (has_opened_nvrtc()) GTEST_SKIP() << "an earlier test of this process has opened NVRTC";

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "runtime/disk_cache/cache_directory.h"
+#include "runtime/disk_cache/cache_lock.h"
 #include "runtime/disk_cache/cache_sweep.h"
 #include "tests/support/scratch_folder.h"
 
@@ -257,6 +258,30 @@ TEST_F(DiskCacheTest, OneMakesAnEntryAndOthersWait) {
   EXPECT_TRUE(lock.is_held());
   // Between threads it holds as well.
   EXPECT_FALSE(cache.lock(names, std::chrono::milliseconds(20)).is_held());
+}
+
+/// A process that is forked while a lock is held has come to hold it too, and may live on.
+TEST_F(DiskCacheTest, LocksEndWithWhoTookThem) {
+  const std::string path = folder.path() + "/locks";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = 0;
+  {
+    const CacheLock lock = CacheLock::wait_for(path, {&name, 1}, std::chrono::seconds(1));
+    ASSERT_TRUE(lock.is_held());
+    child = fork();
+    if (child == 0) {
+      close(ends[1]);
+      char end = 0;
+      const bool is_read = read(ends[0], &end, 1) >= 0;  // until the parent closes its end
+      _exit(is_read ? 0 : 1);
+    }
+    EXPECT_FALSE(CacheLock::wait_for(path, {&name, 1}, std::chrono::milliseconds(1)).is_held());
+  }
+  EXPECT_TRUE(CacheLock::wait_for(path, {&name, 1}, std::chrono::milliseconds(1)).is_held());
+  close(ends[0]);
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(DiskCacheTest, WhatWasUsedLongestAgoGoesFirst) {
