@@ -1,17 +1,14 @@
 // sinter::load: a file that Executable::save wrote, as an Executable again.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
 #include "compiler/guards.h"
 #include "ir/bind.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/debug_log.h"
-#include "runtime/disk_cache/file.h"
 #include "runtime/host_compiler.h"
 #include "runtime/make_variant.h"
 #include "runtime/options_table.h"
@@ -26,20 +23,6 @@ namespace sinter {
 namespace {
 
 using Variants = std::vector<std::shared_ptr<const Variant>>;
-
-/// Kernels are code: what anybody may have written is not run.
-void check_owner(const FileContents& file, const std::string& path) {
-  if (file.others_can_write)
-    throw UserError(fmt::format(
-        "load: {} can be written by others, so that the code in it could be anybody's; if you know "
-        "that it is what you saved, run chmod go-w {}",
-        path, path));
-  if (file.owner != geteuid() && file.owner != 0)
-    throw UserError(fmt::format(
-        "load: {} belongs to user {}, not to user {} or root, so that the code in it is somebody "
-        "else's; if you trust who wrote it, load a copy of your own",
-        path, file.owner, geteuid()));
-}
 
 /// What runs on the device, among what the file has kernels for.
 SavedKernels kernels_for(const SavedExecutable& saved, const DeviceState& device,
@@ -157,11 +140,8 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   options.options = with_environment(given.options);
   if (!options.options.trace.empty()) Trace::begin(options.options.trace);
   const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
-  const FileContents file = read_whole_file(path);
-  if (file.error != 0)
-    throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file.error)));
-  check_owner(file, path);
-  SavedExecutable saved = read_saved(file.bytes, path);
+  const std::vector<std::byte> file = read_own_file(path);
+  const SavedExecutable saved = read_saved(file, path);
   const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
   SavedKernels kernels = kernels_for(saved, *device.state(), path);
 

@@ -1,7 +1,11 @@
 #include "runtime/saved/read_saved.h"
 
-#include <fmt/format.h>
+#include <cstring>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "runtime/disk_cache/file.h"
 #include "runtime/saved/archive.h"
 #include "sinter/error.h"
 
@@ -19,7 +23,29 @@ constexpr std::string_view kProgram = "program";
                   path, part, why, version, sinter_version()));
 }
 
+/// Kernels are code: what anybody may have written is not run.
+void check_owner(const FileContents& file, const std::string& path) {
+  if (file.others_can_write)
+    throw UserError(fmt::format(
+        "load: {} can be written by others, so that the code in it could be anybody's; if you know "
+        "that it is what you saved, run chmod go-w {}",
+        path, path));
+  if (file.owner != geteuid() && file.owner != 0)
+    throw UserError(fmt::format(
+        "load: {} belongs to user {}, not to user {} or root, so that the code in it is somebody "
+        "else's; if you trust who wrote it, load a copy of your own",
+        path, file.owner, geteuid()));
+}
+
 }  // namespace
+
+std::vector<std::byte> read_own_file(const std::string& path) {
+  FileContents file = read_whole_file(path);
+  if (file.error != 0)
+    throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file.error)));
+  check_owner(file, path);
+  return std::move(file.bytes);
+}
 
 SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path) {
   const OpenedSavedFile opened = open_saved_file(file);

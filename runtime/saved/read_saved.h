@@ -2,6 +2,7 @@
 // are, it ends with something that fits together or with a UserError.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ struct SavedExecutable {
   std::vector<OpenedSection> sections;  ///< of `archs`, of the file
 };
 
+/// A file that nobody but the user and root could write. Throws UserError.
+std::vector<std::byte> read_own_file(const std::string& path);
 /// Reads all but the kernels. `file` must outlive the result, `path` is for messages.
 SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path);
 /// The kernels of architecture number `arch`.

@@ -15,7 +15,7 @@
 #include "runtime/disk_cache/file.h"
 #include "runtime/host_compiler.h"
 #include "runtime/make_variant.h"
-#include "runtime/saved/saved_file.h"
+#include "runtime/saved/read_saved.h"
 #include "runtime/saved/saved_images.h"
 #include "runtime/saved/saved_program.h"
 #include "runtime/trace.h"
@@ -184,6 +184,25 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
   return program;
 }
 
+/// Adds the kernels of a file that the program was saved to elsewhere.
+void add_kernels_of(const ExecutableState& state, const std::string& path,
+                    std::vector<SavedSection>& sections) {
+  const std::vector<std::byte> file = read_own_file(path);
+  const SavedExecutable saved = read_saved(file, path);
+  if (pack(saved.program) != sections[0].bytes)
+    fail(state, fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
+                            "this one there",
+                            path, saved.program.name));
+  for (std::size_t i = 0; i < saved.archs.size(); ++i) {
+    const std::string& arch = saved.archs[i];
+    if (std::ranges::count(sections, arch, &SavedSection::name))
+      fail(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
+                              "there already; leave one of them out",
+                              path, arch));
+    sections.push_back({.name = arch, .bytes = pack(read_kernels(saved, i, path))});
+  }
+}
+
 }  // namespace
 
 void Executable::save(const std::string& path, const SaveOptions& options) const {
@@ -200,6 +219,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
       {.name = "program", .bytes = pack(program_of(state, variants))}};
   for (const SaveTarget& target : targets_of(state, options))
     sections.push_back({.name = target.arch, .bytes = pack(kernels_for(state, variants, target))});
+  for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
   if (const int error = write_whole_file(path, file, Durability::power); error != 0)
     fail(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));

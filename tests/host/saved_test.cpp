@@ -375,6 +375,37 @@ TEST_F(Saved, SaysWhatCannotBeSaved) {
               StartsWith("save norm: it was loaded from " + path + "; copy that file ("));
 }
 
+/// Each machine tunes for itself; one file has it all.
+TEST_F(Saved, TakesWhatWasTunedElsewhere) {
+  const Executable executable = compiled();
+  executable.prepare({{"rows", 8}, {"n", 64}});
+  const std::string other = folder.path() + "/other.sinterx";
+  executable.save(path);
+  change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
+  fs::rename(path, other);
+  executable.save(path, {.tuned_elsewhere = {other}});
+  const std::string text = text_in(path);
+  const SavedExecutable saved = read_saved(std::as_bytes(std::span(text)), path);
+  EXPECT_EQ(saved.archs, (std::vector<std::string>{"host", "sm_90"}));
+  EXPECT_EQ(pack(read_kernels(saved, 1, path)).size(),
+            pack(read_kernels(saved, 0, path)).size() + 1);
+  EXPECT_EQ(load_error(), "(nothing thrown)");
+
+  const auto save_error = [&](const Executable& what) {
+    return error_of([&] { what.save(other, {.tuned_elsewhere = {path}}); });
+  };
+  EXPECT_THAT(
+      save_error(executable),
+      StartsWith("save norm: options.tuned_elsewhere has " + path +
+                 ", with kernels for host, which are there already; leave one of them out"));
+  Options fast = kQuickly;
+  fast.math = Math::fast;
+  const Executable another = compiled(fast);
+  another.prepare({{"rows", 8}, {"n", 64}});
+  EXPECT_THAT(save_error(another), StartsWith("save norm: options.tuned_elsewhere has " + path +
+                                              ", which is another program (norm); save this one "));
+}
+
 TEST_F(Saved, SaysWhatCannotBeLoaded) {
   EXPECT_EQ(load_error(), "load: " + path + " cannot be read: No such file or directory");
   std::ofstream(path) << "#!/bin/sh\n";

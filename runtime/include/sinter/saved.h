@@ -16,6 +16,9 @@ struct SaveOptions {
   /// (`h100_pcie`), which are planned for; and `host`. Empty: the device that it was compiled for.
   /// What was tuned is saved for that one alone; kernels for others have the default schedules.
   std::vector<std::string> archs = {};
+  /// Files that the same program was saved to on other machines: their kernels go in too, as they
+  /// were tuned there.
+  std::vector<std::string> tuned_elsewhere = {};
 };
 
 struct LoadOptions {
