@@ -121,6 +121,7 @@ Extent Reader::extent(int depth) {
 
 ExtentTerm Reader::term(int depth) {
   constexpr std::int64_t kMostAtoms = 32;
+  take(sizeof(ExtentTerm));
   ExtentTerm term{.atoms = {}, .coefficient = number()};
   if (term.coefficient == 0) fail("an extent has an empty product");
   for (std::int64_t count = number(0, kMostAtoms); count > 0; --count)
@@ -130,6 +131,7 @@ ExtentTerm Reader::term(int depth) {
 }
 
 const ExtentAtom* Reader::atom(int depth) {
+  take(sizeof(ExtentAtom));
   if (number(kSymbol, kQuotient) == kSymbol) {
     const std::int64_t symbol = number();
     if (symbol < 0 || static_cast<std::uint64_t>(symbol) >= symbols_.size() ||

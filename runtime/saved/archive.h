@@ -83,7 +83,17 @@ class Reader {
  private:
   /// Structs within structs: a schedule has members.
   static constexpr int kDeepest = 64;
+  /// What values may take of memory, by byte that is read: empty ones take more than is sound, and
+  /// mostly what is saved is text.
+  static constexpr std::size_t kMostPerByte = 16;
+  static constexpr std::size_t kMostAnyway = 64 << 10;
 
+  /// Counts memory that is taken.
+  void take(std::size_t bytes) {
+    taken_ += bytes;
+    if (taken_ > kMostAnyway + kMostPerByte * bytes_.size())
+      fail("it is more than it has bytes for");
+  }
   std::int64_t number();
   std::int64_t number(std::int64_t least, std::int64_t most);
   std::span<const std::byte> part();
@@ -115,8 +125,9 @@ class Reader {
   void get(std::vector<Element>& list) {
     const std::int64_t count = number(0, std::numeric_limits<std::int64_t>::max());
     list.clear();
-    // Every element takes a byte or more: memory is taken as they come, whatever `count` says.
+    // Memory is taken as elements come, whatever `count` says.
     for (std::int64_t i = 0; i < count; ++i) {
+      take(sizeof(Element));
       auto element = Element();
       get(element);
       list.push_back(std::move(element));
@@ -127,6 +138,7 @@ class Reader {
   std::span<const ExtentAtom* const> symbols_;
   ExtentTable* table_;
   std::size_t at_ = 0;
+  std::size_t taken_ = 0;
   int depth_ = 0;
 };
 
