@@ -1,6 +1,7 @@
-// What the disk cache gives. Goals: a process that finds 100 kernels there is done with them 100 ms
-// after its start, NVRTC and host compiler unopened; a hit takes at most 1 ms; 100 kernels that
-// nobody has compiled take at most 1.1 times the compiler's own time on all cores. As JSON:
+// What the disk cache and saved executables give. Goals: a process that finds 100 kernels there is
+// done with them 100 ms after its start, NVRTC and host compiler unopened; a hit takes at most 1
+// ms; 100 kernels that nobody has compiled take at most 1.1 times the compiler's own time on all
+// cores. As JSON:
 // --benchmark_out=FILE --benchmark_out_format=json.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -78,6 +79,27 @@ void warm_process(benchmark::State& state, const std::string& task) {
   state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
 }
 
+std::string saved_path(const std::string& folder, int number) {
+  return fmt::format("{}/{}.sinterx", folder, number);
+}
+
+void save_all(const std::string& folder) {
+  for (int i = 0; i < kKernels; ++i) {
+    const Executable executable =
+        sinter::compile(graph_of(i), host_device(), {.tune = Tune::off, .optimize_host = false});
+    executable.prepare({{"rows", 4096}});
+    executable.save(saved_path(folder, i));
+  }
+}
+
+/// From the start of a process to its end; all programs are loaded from files.
+void load_process(benchmark::State& state) {
+  const test::ScratchFolder folder;
+  seconds_of("--save", folder.path());
+  for (auto _ : state) state.SetIterationTime(seconds_of("--load", folder.path()));
+  state.counters["nothing_ms"] = seconds_of("--nothing", folder.path()) * 1e3;
+}
+
 /// A hit of the disk cache alone: read, checked, unpacked and loaded.
 void hit(benchmark::State& state, bool also_nvrtc) {
   const test::ScratchFolder folder;
@@ -129,6 +151,7 @@ BENCHMARK_CAPTURE(warm_process, host, std::string(""))
 BENCHMARK_CAPTURE(warm_process, host_and_cubins, std::string("-cubins"))
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(load_process)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(hit, host, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(hit, host_and_cubins, true)->Unit(benchmark::kMillisecond);
 BENCHMARK(cold_cubins)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
@@ -136,6 +159,12 @@ BENCHMARK(cold_cubins)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillise
 /// What the process was started for: see `seconds_of`.
 int run_task(const std::string& task, const std::string& folder) {
   if (task == "--nothing") return 0;
+  if (task == "--save") return save_all(folder), 0;
+  if (task == "--load") {
+    for (int i = 0; i < kKernels; ++i) load(saved_path(folder, i), host_device());
+    const Counters done = counters({.cache = {.mode = CacheMode::off}});
+    return done.plans == 0 && done.kernels.compiles == 0 && !has_opened_nvrtc() ? 0 : 1;
+  }
   compile_all({.directory = folder + "/cache"}, task.ends_with("-cubins"));
   const DiskCounters counters = disk_cache({.directory = folder + "/cache"}).counters();
   if (!task.starts_with("--find")) return counters.stored >= kKernels ? 0 : 1;
@@ -151,7 +180,7 @@ int run_task(const std::string& task, const std::string& folder) {
 
 int main(int count, char** words) {
   const std::string task = count > 2 ? words[1] : "";
-  for (const std::string_view known : {"--nothing", "--fill", "--find"})
+  for (const std::string_view known : {"--nothing", "--fill", "--find", "--save", "--load"})
     if (task.starts_with(known)) return sinter::run_task(task, words[2]);
   benchmark::Initialize(&count, words);
   if (benchmark::ReportUnrecognizedArguments(count, words)) return 1;

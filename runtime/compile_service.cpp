@@ -9,7 +9,7 @@
 #include "runtime/compile_job.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/counting.h"
-#include "runtime/launch_grid.h"
+#include "runtime/load_function.h"
 #include "runtime/parallel.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
@@ -18,7 +18,6 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t kDefaultSharedBytes = 48 << 10;
 // A compiler run costs about as much as a few kernels, so that few are not worth one of their own.
 constexpr std::size_t kKernelsPerRun = 16;
 constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
@@ -48,14 +47,6 @@ std::string code_of(const CompileUnit& unit) {
         fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
                     source.cluster, source.code.empty() ? source.text : source.code);
   return code;
-}
-
-int function_attribute(const Driver& driver, CUfunction function, CUfunction_attribute which,
-                       std::string_view kernel) {
-  int value = 0;
-  check(driver, driver.cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute",
-        [&] { return fmt::format("kernel {}", kernel); });
-  return value;
 }
 
 }  // namespace
@@ -227,37 +218,7 @@ void CompileService::load_functions(CompiledUnit& made, const CompileUnit& unit,
                                     std::span<const std::string> entries) const {
   made.functions.clear();
   for (std::size_t i = 0; i < entries.size(); ++i)
-    made.functions.push_back(load_function(*made.module, unit.sources[i], entries[i]));
-}
-
-CompiledFunction CompileService::load_function(const Module& module, const Source& source,
-                                               const std::string& entry) const {
-  const CurrentContext current(device_);
-  const Driver& driver = device_.driver;
-  CompiledFunction function;
-  check(driver, driver.cuModuleGetFunction(&function.handle, module.handle, entry.c_str()),
-        "cuModuleGetFunction", entry);
-  if (!device_.is_host) {
-    function.registers =
-        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_NUM_REGS, entry);
-    function.spill_bytes =
-        function_attribute(driver, function.handle, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, entry);
-  }
-  if (source.shared_bytes > kDefaultSharedBytes)
-    check(
-        driver,
-        driver.cuFuncSetAttribute(function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                  static_cast<int>(source.shared_bytes)),
-        "cuFuncSetAttribute", [&] {
-          return fmt::format("{} bytes of shared memory for {}", source.shared_bytes, entry);
-        });
-  if (has_large_cluster(source))
-    check(driver,
-          driver.cuFuncSetAttribute(function.handle,
-                                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
-          "cuFuncSetAttribute",
-          [&] { return fmt::format("clusters of {} blocks for {}", source.cluster, entry); });
-  return function;
+    made.functions.push_back(load_function(device_, *made.module, unit.sources[i], entries[i]));
 }
 
 }  // namespace sinter

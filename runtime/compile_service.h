@@ -55,8 +55,6 @@ class CompileService {
   void compile_missing(std::span<Job> missing, const CompileSettings& settings);
   void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
   void compile_cubin(Job& job, const CompileSettings& settings);
-  CompiledFunction load_function(const Module& module, const Source& source,
-                                 const std::string& entry) const;
   /// The functions of `entries`, one for each source of the unit.
   void load_functions(CompiledUnit& made, const CompileUnit& unit,
                       std::span<const std::string> entries) const;

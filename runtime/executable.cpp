@@ -83,6 +83,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
     return fmt::format("compile {} on {}, planned for {} (compiled at {})", state->interface.name,
                        state->device.name, state->target, state->interface.place);
   });
+  state->source = source;
   state->check_sizes = [source](std::span<const std::int64_t> symbols) {
     check_sizes(source->graph, symbols);
   };
@@ -117,6 +118,11 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
 std::vector<std::shared_ptr<const Variant>> ExecutableState::variants() const {
   const std::lock_guard lock(mutex_);
   return variants_;
+}
+
+void ExecutableState::add(std::shared_ptr<const Variant> variant) {
+  const std::lock_guard lock(mutex_);
+  variants_.push_back(std::move(variant));
 }
 
 std::string_view Executable::name() const { return state_->interface.name; }

@@ -15,6 +15,8 @@
 
 namespace sinter {
 
+struct VariantSource;
+
 /// What a new variant is asked to serve.
 struct VariantRequest {
   std::vector<std::int64_t> symbols;
@@ -32,6 +34,8 @@ struct ExecutableState {
   Options options;
   int recorded_ops = 0;
   std::string target;
+  std::shared_ptr<VariantSource> source;  ///< null where it was loaded from a file
+  std::string loaded_from;                ///< the file; empty: it was compiled here
   /// Throws UserError where the graph has no meaning at these sizes.
   std::function<void(std::span<const std::int64_t> symbols)> check_sizes;
   /// Plans, compiles and tunes.
@@ -40,6 +44,7 @@ struct ExecutableState {
   /// A variant that serves `need`, made if there is none. One thread makes one at a time.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
+  void add(std::shared_ptr<const Variant> variant);
 
  private:
   mutable std::mutex mutex_;

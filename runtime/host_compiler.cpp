@@ -71,13 +71,14 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// The instruction set beyond the compiler's default; the same for all machines that have it.
-const char* machine_flag() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("bmi2"))
-    return "-march=x86-64-v3";
-  return "-march=x86-64";
+constexpr std::string_view kOldMachine = "x86-64";
+#endif
+
+/// The instruction set beyond the compiler's default; the same for all machines that have it.
+std::string machine_flag() {
+#if defined(__x86_64__)
+  return fmt::format("-march={}", host_machine());
 #else
   return "-fPIC";  // nothing to add
 #endif
@@ -93,6 +94,23 @@ std::vector<std::byte> read_file(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string_view host_machine() {
+#if defined(__x86_64__)
+  const bool is_new = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2");
+  return is_new ? "x86-64-v3" : kOldMachine;
+#else
+  return "aarch64";
+#endif
+}
+
+bool runs_host_machine(std::string_view machine) {
+#if defined(__x86_64__)
+  if (machine == kOldMachine) return true;
+#endif
+  return machine == host_machine();
+}
 
 std::string find_host_compiler(const std::string& name) {
   const char* const chosen = std::getenv("SINTER_HOST_CXX");

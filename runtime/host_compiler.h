@@ -35,6 +35,11 @@ struct HostImage {
 /// g++ and clang++ where it is "". Throws CompileError if there is none.
 std::string find_host_compiler(const std::string& name = {});
 
+/// The processors that run what a compiler makes here: `x86-64-v3`.
+std::string_view host_machine();
+/// True if this machine runs what was made for `machine`.
+bool runs_host_machine(std::string_view machine);
+
 class HostCompiler {
  public:
   struct Options {

@@ -55,10 +55,10 @@ class Runner {
       const std::vector<std::int64_t> shape = numbers(output.node->shape, request_.symbols);
       const std::vector<std::int64_t> strides = numbers(output.strides, request_.symbols);
       const HostArray place(output.node->dtype, shape, strides);
-      arrays_.emplace("output " + output.name,
-                      make_array(device_, output.node->dtype, shape, strides,
-                                 static_cast<std::int64_t>(place.bytes().size()),
-                                 request_.misalignment));
+      arrays_.emplace(
+          "output " + output.name,
+          make_array(device_, output.node->dtype, shape, strides,
+                     static_cast<std::int64_t>(place.bytes().size()), request_.misalignment));
     }
   }
 
@@ -117,6 +117,18 @@ class Runner {
 };
 
 }  // namespace
+
+HostArrays run_executable(const Executable& executable, const Graph& graph,
+                          const HostArrays& inputs, const RunRequest& request) {
+  Context context = executable.context();
+  Runner runner(graph, executable.device(), inputs, request);
+  runner.bind();
+  if (request.as_graph)
+    context.replay(runner.stream(), runner.input_bindings(), runner.output_bindings());
+  else
+    context.run(runner.stream(), runner.input_bindings(), runner.output_bindings());
+  return runner.results();
+}
 
 RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
                     const RunRequest& request) {

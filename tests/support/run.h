@@ -36,6 +36,10 @@ struct RunRequest {
 RunResult run_graph(const Graph& graph, Device device, const HostArrays& inputs,
                     const RunRequest& request);
 
+/// Runs what `graph` was compiled to, or what was loaded from a file.
+HostArrays run_executable(const Executable& executable, const Graph& graph,
+                          const HostArrays& inputs, const RunRequest& request);
+
 struct CheckSettings {
   std::uint64_t seed = 1;
   bool candidates = true;   ///< every candidate schedule of every kernel, one after the other

@@ -12,6 +12,7 @@
 #include "sinter/graph.h"
 #include "sinter/options.h"
 #include "sinter/report.h"
+#include "sinter/saved.h"
 
 namespace sinter {
 
@@ -148,6 +149,11 @@ class Executable {
   void prepare(std::initializer_list<Size> sizes, Views views = Views::returned) const;
   void prepare(std::span<const Size> sizes, Views views = Views::returned) const;
   Report report() const;
+  /// Writes all kernels that there are now, of every class of sizes that was prepared or run, to
+  /// the file `path`: `sinter::load` needs no compiler. They are compiled once more, without the
+  /// candidates that were not chosen. Throws UserError where there are none yet or the file cannot
+  /// be written, CompileError, and DriverError where a compiler is missing.
+  void save(const std::string& path, const SaveOptions& options = {}) const;
 
   const std::shared_ptr<ExecutableState>& state() const { return state_; }
 

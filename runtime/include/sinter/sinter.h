@@ -17,6 +17,7 @@
 #include "sinter/options.h"
 #include "sinter/profile.h"
 #include "sinter/report.h"
+#include "sinter/saved.h"
 #include "sinter/shape.h"
 #include "sinter/text.h"
 #include "sinter/tuning.h"

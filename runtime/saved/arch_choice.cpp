@@ -1,0 +1,46 @@
+#include "runtime/saved/arch_choice.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sinter {
+
+namespace {
+
+/// 90 of `sm_90`; 0 of anything else.
+int number_of(std::string_view arch) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!arch.starts_with(kPrefix)) return 0;
+  const std::string_view digits = arch.substr(kPrefix.size());
+  int number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc{} && stop == end && number > 0 ? number : 0;
+}
+
+/// CUDA C++ Programming Guide, binary compatibility: not between desktops and embedded systems.
+bool is_embedded(int number) {
+  constexpr int kEmbedded[] = {53, 62, 72, 87, 101, 110};
+  return std::ranges::find(kEmbedded, number) != std::end(kEmbedded);
+}
+
+}  // namespace
+
+bool runs_on(std::string_view stored, std::string_view arch) {
+  if (stored == arch) return true;
+  const int from = number_of(stored);
+  const int to = number_of(arch);
+  if (from == 0 || to == 0 || is_embedded(from) || is_embedded(to)) return false;
+  return from / 10 == to / 10 && from <= to;
+}
+
+std::optional<std::size_t> best_arch(std::span<const std::string> stored, std::string_view arch) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (!runs_on(stored[i], arch)) continue;
+    if (!best || number_of(stored[i]) > number_of(stored[*best])) best = i;
+  }
+  return best;
+}
+
+}  // namespace sinter

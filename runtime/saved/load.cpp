@@ -1,0 +1,172 @@
+// sinter::load: a file that Executable::save wrote, as an Executable again.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "compiler/guards.h"
+#include "ir/bind.h"
+#include "runtime/compiler_identity.h"
+#include "runtime/debug_log.h"
+#include "runtime/host_compiler.h"
+#include "runtime/make_variant.h"
+#include "runtime/options_table.h"
+#include "runtime/saved/arch_choice.h"
+#include "runtime/saved/load_kernels.h"
+#include "runtime/saved/read_saved.h"
+#include "runtime/trace.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+using Variants = std::vector<std::shared_ptr<const Variant>>;
+
+/// What runs on the device, among what the file has kernels for.
+SavedKernels kernels_for(const SavedExecutable& saved, const DeviceState& device,
+                         const std::string& path) {
+  const std::string arch = device.is_host ? std::string(kHostArch) : device.arch;
+  const std::optional<std::size_t> best = best_arch(saved.archs, arch);
+  if (!best)
+    throw UserError(
+        fmt::format("load: {} has kernels for {}, and none for {} ({}); save it with "
+                    "options.archs = {{\"{}\"}}",
+                    path, fmt::join(saved.archs, ", "), device.name, arch, arch));
+  SavedKernels kernels = read_kernels(saved, *best, path);
+  if (!device.is_host) return kernels;
+  if (!runs_host_machine(kernels.machine))
+    throw UserError(
+        fmt::format("load: {} was saved on processors of the kind {}, this one is {}; "
+                    "save it on one like this",
+                    path, kernels.machine, host_machine()));
+  if (kernels.stamp != prelude_hash(Prelude::host))
+    throw UserError(
+        fmt::format("load: {} has kernels for another build of the host device (it was "
+                    "saved by sinter {}); save it again with this one",
+                    path, saved.version));
+  return kernels;
+}
+
+/// What makes variants of a loaded executable that the file does not have as such.
+class LoadedSource {
+ public:
+  LoadedSource(DeviceState& device, const SavedExecutable& saved, const std::string& target,
+               const LoadOptions& options, std::string path)
+      : device_(device),
+        program_(saved.program),
+        graph_(saved.graph),
+        options_(options),
+        path_(std::move(path)),
+        target_(target) {}
+
+  const Graph& graph() const { return *graph_; }
+  void set_variants(Variants variants) { variants_ = std::move(variants); }
+
+  std::shared_ptr<const Variant> make_variant(const VariantRequest& request) {
+    if (std::shared_ptr<const Variant> known = of_less_alignment(request)) return known;
+    if (!options_.compiles_missing) refuse(request);
+    if (!source_) {
+      Options options = options_.options;
+      options.rounding = program_.numerics.rounding;
+      options.math = program_.numerics.math;
+      options.fuse = program_.fuse;
+      options.skip = program_.skip;
+      const Target* const known = device_.is_host ? find_target(target_) : nullptr;
+      source_ = std::make_unique<VariantSource>(device_, graph_of(program_, path_),
+                                                known ? *known : device_.target, options);
+    }
+    return sinter::make_variant(*source_, request);
+  }
+
+ private:
+  /// Kernels that ask less of pointers than these keep to.
+  std::shared_ptr<const Variant> of_less_alignment(const VariantRequest& request) const {
+    const Variant* best = nullptr;
+    for (const std::shared_ptr<const Variant>& variant : variants_) {
+      const bool will_do = variant->left_out == request.left_out &&
+                           request.alignment % variant->alignment == 0 &&
+                           holds(variant->program, request.symbols);
+      if (will_do && (!best || variant->alignment > best->alignment)) best = variant.get();
+    }
+    if (!best) return nullptr;
+    auto copy = std::make_shared<Variant>(*best);
+    copy->alignment = request.alignment;
+    return copy;
+  }
+
+  [[noreturn]] void refuse(const VariantRequest& request) const {
+    constexpr std::size_t kMostTold = 8;
+    std::vector<std::string> classes;
+    for (const std::shared_ptr<const Variant>& variant : variants_)
+      if (classes.size() < kMostTold)
+        classes.push_back(fmt::format("[{}]", fmt::join(variant->report.sizes, ", ")));
+    if (variants_.size() > kMostTold)
+      classes.push_back(fmt::format("{} more", variants_.size() - kMostTold));
+    std::vector<std::string> sizes;
+    for (const ExtentAtom* symbol : graph().data().extents->symbols())
+      sizes.push_back(fmt::format("{} = {}", symbol->name,
+                                  request.symbols[static_cast<std::size_t>(symbol->id)]));
+    throw UserError(fmt::format(
+        "{}: {} has no kernels for [{}]: {}; it has those of the classes of {}. Prepare such sizes "
+        "before it is saved, or load it with options.compiles_missing where there is a compiler",
+        graph().name(), path_, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", ")));
+  }
+
+  DeviceState& device_;
+  const SavedProgram program_;
+  const std::shared_ptr<const Graph> graph_;
+  const LoadOptions options_;
+  const std::string path_;
+  const std::string target_;
+  Variants variants_;  ///< of the file
+  std::unique_ptr<VariantSource> source_;
+};
+
+Interface interface_of(const SavedExecutable& saved, const std::string& path, Location loaded_at) {
+  try {
+    return interface_of(*saved.graph, loaded_at);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("load: {} means nothing: {}; save it again", path, error.what()));
+  }
+}
+
+}  // namespace
+
+Executable load(const std::string& path, Device device, const LoadOptions& given,
+                const char* file_name, int line) {
+  LoadOptions options = given;
+  options.options = with_environment(given.options);
+  if (!options.options.trace.empty()) Trace::begin(options.options.trace);
+  const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
+  const std::vector<std::byte> file = read_own_file(path);
+  const SavedExecutable saved = read_saved(file, path);
+  const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
+  SavedKernels kernels = kernels_for(saved, *device.state(), path);
+
+  auto state = std::make_shared<ExecutableState>(*device.state(), interface);
+  state->options = options.options;
+  state->target = kernels.target;
+  state->loaded_from = path;
+  auto source =
+      std::make_shared<LoadedSource>(*device.state(), saved, kernels.target, options, path);
+  const std::string arch = kernels.arch;
+  const Variants variants =
+      load_variants(*device.state(), std::move(kernels), saved.graph, path, saved.version);
+  for (const std::shared_ptr<const Variant>& variant : variants) state->add(variant);
+  source->set_variants(variants);
+  state->check_sizes = [source](std::span<const std::int64_t> symbols) {
+    check_sizes(source->graph(), symbols);
+  };
+  state->make_variant = [source](const VariantRequest& request) {
+    return source->make_variant(request);
+  };
+  tell(options.options, Rung::plans, [&] {
+    return fmt::format("load {} from {} on {}: {} classes of sizes, kernels for {} (loaded at {})",
+                       interface.name, path, device.name(), variants.size(), arch, interface.place);
+  });
+  return Executable(std::move(state));
+}
+
+}  // namespace sinter

@@ -1,0 +1,90 @@
+#include "runtime/saved/load_kernels.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/launch_grid.h"
+#include "runtime/load_function.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Why the device cannot run a kernel that was planned for another one; empty: it can.
+std::string why_not_here(const DeviceState& device, const Source& source) {
+  const std::int64_t most = device.target.shared_per_block_opt_in;
+  if (source.shared_bytes <= most) return {};
+  return fmt::format("a block takes {} bytes of shared memory, and {} has {}", source.shared_bytes,
+                     device.name, most);
+}
+
+/// Loads each image when the first kernel in it is asked for.
+class Loader {
+ public:
+  Loader(const DeviceState& device, SavedKernels& kernels, const std::string& file)
+      : device_(device), kernels_(kernels), file_(file), modules_(kernels.images.size()) {}
+
+  void load(VariantKernel& kernel, int image) {
+    const Source& source = kernel.source;
+    if (const std::string why_not = why_not_here(device_, source); !why_not.empty())
+      refuse(source, why_not);
+    try {
+      auto unit = std::make_shared<CompiledUnit>();
+      unit->module = module_of(static_cast<std::size_t>(image), source);
+      unit->functions = {load_function(device_, *unit->module, source, source.entry)};
+      kernel.function = unit->functions[0].handle;
+      kernel.unit = std::move(unit);
+    } catch (const DriverError& error) {
+      throw DriverError(fmt::format("load: {}: kernel {}, saved for {}: {}", file_, source.entry,
+                                    kernels_.arch, error.what()),
+                        error.code());
+    }
+    if (const std::string why_not = why_no_cluster(device_, source, kernel.function);
+        !why_not.empty())
+      refuse(source, why_not);
+    kernel.resident_blocks = resident_blocks(device_, source, kernel.function);
+  }
+
+ private:
+  [[noreturn]] void refuse(const Source& source, const std::string& why_not) const {
+    throw UserError(fmt::format("load: {}: kernel {} was planned for {} ({}): {}; save it for {}",
+                                file_, source.entry, kernels_.target, kernels_.arch, why_not,
+                                device_.arch));
+  }
+
+  const std::shared_ptr<const Module>& module_of(std::size_t image, const Source& source) {
+    std::shared_ptr<const Module>& module = modules_[image];
+    if (!module)
+      module = std::make_shared<const Module>(device_, kernels_.images[image].data(), source.entry);
+    return module;
+  }
+
+  const DeviceState& device_;
+  SavedKernels& kernels_;
+  const std::string& file_;
+  std::vector<std::shared_ptr<const Module>> modules_;  ///< by image
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Variant>> load_variants(const DeviceState& device,
+                                                          SavedKernels kernels,
+                                                          const std::shared_ptr<Graph>& graph,
+                                                          const std::string& file,
+                                                          const std::string& version) {
+  Loader loader(device, kernels, file);
+  std::vector<std::shared_ptr<const Variant>> variants;
+  for (SavedVariant& saved : kernels.variants) {
+    auto variant = std::make_shared<Variant>(std::move(saved.variant));
+    variant->program.graph = graph;
+    for (std::size_t i = 0; i < variant->kernels.size(); ++i)
+      loader.load(variant->kernels[i], saved.images[i]);
+    variant->report.reason = fmt::format("loaded from {}, saved by sinter {}", file, version);
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+}  // namespace sinter

@@ -1,0 +1,87 @@
+#include "runtime/saved/read_saved.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "runtime/disk_cache/file.h"
+#include "runtime/saved/archive.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::string_view kProgram = "program";
+
+[[noreturn]] void fail_meaningless(const std::string& path, std::string_view part,
+                                   std::string_view why, std::string_view version) {
+  throw UserError(
+      fmt::format("load: {} means nothing: {}: {} (it was saved by sinter {}, this is "
+                  "{}); save it again",
+                  path, part, why, version, sinter_version()));
+}
+
+/// Kernels are code: what anybody may have written is not run.
+void check_owner(const FileContents& file, const std::string& path) {
+  if (file.others_can_write)
+    throw UserError(fmt::format(
+        "load: {} can be written by others, so that the code in it could be anybody's; if you know "
+        "that it is what you saved, run chmod go-w {}",
+        path, path));
+  if (file.owner != geteuid() && file.owner != 0)
+    throw UserError(fmt::format(
+        "load: {} belongs to user {}, not to user {} or root, so that the code in it is somebody "
+        "else's; if you trust who wrote it, load a copy of your own",
+        path, file.owner, geteuid()));
+}
+
+}  // namespace
+
+std::vector<std::byte> read_own_file(const std::string& path) {
+  FileContents file = read_whole_file(path);
+  if (file.error != 0)
+    throw UserError(fmt::format("load: {} cannot be read: {}", path, std::strerror(file.error)));
+  check_owner(file, path);
+  return std::move(file.bytes);
+}
+
+SavedExecutable read_saved(std::span<const std::byte> file, const std::string& path) {
+  const OpenedSavedFile opened = open_saved_file(file);
+  if (!opened.problem.empty()) throw UserError(fmt::format("load: {} {}", path, opened.problem));
+  SavedExecutable saved{.version = opened.version};
+  const OpenedSection* program = nullptr;
+  for (const OpenedSection& section : opened.sections) {
+    if (section.name == kProgram) {
+      program = &section;
+      continue;
+    }
+    saved.archs.push_back(section.name);
+    saved.sections.push_back(section);
+  }
+  if (!program) fail_meaningless(path, "its sections", "there is no program", saved.version);
+  try {
+    saved.program = unpack_program(program->bytes);
+    saved.graph = std::make_shared<Graph>(graph_of(saved.program, path));
+  } catch (const Damage& damage) {
+    fail_meaningless(path, "the program", damage.what, saved.version);
+  } catch (const Error& error) {
+    fail_meaningless(path, "its graph", error.what(), saved.version);
+  }
+  return saved;
+}
+
+SavedKernels read_kernels(const SavedExecutable& saved, std::size_t arch, const std::string& path) {
+  const std::string part = "the kernels for " + saved.archs[arch];
+  try {
+    SavedKernels kernels = unpack_kernels(saved.sections[arch].bytes, saved.program, *saved.graph);
+    if (kernels.arch != saved.archs[arch])
+      throw Damage{fmt::format("they are for {}", kernels.arch)};
+    return kernels;
+  } catch (const Damage& damage) {
+    fail_meaningless(path, part, damage.what, saved.version);
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,237 @@
+// Executable::save: what each architecture runs, compiled and written to one file.
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "compiler/rewrite.h"
+#include "ir/extent.h"
+#include "ir/print.h"
+#include "runtime/compiler_identity.h"
+#include "runtime/debug_log.h"
+#include "runtime/disk_cache/file.h"
+#include "runtime/host_compiler.h"
+#include "runtime/make_variant.h"
+#include "runtime/saved/read_saved.h"
+#include "runtime/saved/saved_images.h"
+#include "runtime/saved/saved_program.h"
+#include "runtime/trace.h"
+#include "runtime/variant_report.h"
+#include "sinter/error.h"
+#include "sinter/text.h"
+
+namespace sinter {
+
+namespace {
+
+using Variants = std::vector<std::shared_ptr<const Variant>>;
+
+[[noreturn]] void fail(const ExecutableState& state, const std::string& message) {
+  throw UserError(fmt::format("save {}: {} (compiled at {})", state.interface.name, message,
+                              state.interface.place));
+}
+
+/// What kernels are saved for.
+struct SaveTarget {
+  std::string arch;
+  Target target;
+  bool is_own = false;  ///< the device's: its variants are there, and tuned
+};
+
+SaveTarget own_target(const ExecutableState& state) {
+  const std::string arch =
+      state.device.is_host ? std::string(kHostArch) : std::string(state.source->target.arch);
+  return {.arch = arch, .target = state.source->target, .is_own = true};
+}
+
+SaveTarget target_called(const ExecutableState& state, const std::string& name) {
+  const SaveTarget own = own_target(state);
+  if (name == own.arch) return own;
+  if (name == kHostArch)
+    fail(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
+                            "compiled for host_device()",
+                            state.device.name));
+  if (const Target* target = find_target(name))
+    return {.arch = std::string(target->arch), .target = *target};
+  std::vector<std::string_view> known = {kHostArch};
+  for (const Target& target : known_targets())
+    for (const std::string_view word : {target.arch, target.name})
+      if (!std::ranges::count(known, word)) known.push_back(word);
+  fail(state, fmt::format("options.archs has {}, which is no architecture and no GPU that sinter "
+                          "knows; those are {}",
+                          name, fmt::join(known, ", ")));
+}
+
+std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptions& options) {
+  if (options.archs.empty()) return {own_target(state)};
+  std::vector<SaveTarget> targets;
+  for (const std::string& name : options.archs) {
+    targets.push_back(target_called(state, name));
+    const auto same = std::ranges::count(targets, targets.back().arch, &SaveTarget::arch);
+    if (same > 1)
+      fail(state, fmt::format("options.archs has {} twice; name one GPU of each architecture",
+                              targets.back().arch));
+  }
+  return targets;
+}
+
+/// A variant without functions, for a GPU that need not be there.
+struct PlannedVariant {
+  std::shared_ptr<Variant> variant;
+  VariantRequest request;
+};
+
+/// The classes of sizes of `variants` as the other target has them: often fewer.
+std::vector<PlannedVariant> plan_for(const ExecutableState& state, const Variants& variants,
+                                     const Target& target) {
+  Options options = state.options;
+  options.tune = Tune::off;
+  options.force_candidate = -1;
+  options.dump.clear();
+  VariantSource source(state.device, clone(state.source->graph), target, options);
+  std::vector<PlannedVariant> planned;
+  for (const std::shared_ptr<const Variant>& own : variants) {
+    VariantRequest request{.symbols = own->program.facts.symbols,
+                           .alignment = own->alignment,
+                           .left_out = own->left_out,
+                           .reason = own->report.reason};
+    const VariantNeed need{request.symbols, request.alignment, request.left_out};
+    if (std::ranges::any_of(
+            planned, [&](const PlannedVariant& other) { return serves(*other.variant, need); }))
+      continue;
+    EmittedVariant emitted = plan_and_emit(source, request);
+    auto variant = std::make_shared<Variant>();
+    variant->program = std::move(emitted.program);
+    variant->alignment = request.alignment;
+    variant->left_out = request.left_out;
+    for (EmittedKernel& kernel : emitted.kernels)
+      variant->kernels.push_back(
+          {.source = std::move(kernel.sources[0]), .schedule = kernel.schedules[0]});
+    planned.push_back({.variant = std::move(variant), .request = std::move(request)});
+  }
+  return planned;
+}
+
+/// What NVRTC said of the kernels of a variant that no device has tuned.
+void add_report(PlannedVariant& planned, const SavedImages& images) {
+  std::vector<CompileResult> compiled;
+  std::vector<TuneResult> tuned;
+  for (const VariantKernel& kernel : planned.variant->kernels) {
+    const CubinReport& report = images.reports.at(kernel.source.entry);
+    auto unit = std::make_shared<CompiledUnit>();
+    unit->functions.push_back({.registers = report.registers, .spill_bytes = report.spill_bytes});
+    unit->cubins.push_back(report);
+    compiled.push_back({.unit = std::move(unit), .was_cached = true});
+    tuned.push_back({.candidates = {{.schedule = to_string(kernel.schedule), .chosen = true}},
+                     .summary = "saved for a GPU that was not there: the default schedule"});
+  }
+  planned.variant->report = report_of(*planned.variant, planned.request, compiled, tuned);
+}
+
+std::vector<const Source*> sources_of(const Variants& variants) {
+  std::vector<const Source*> sources;
+  for (const std::shared_ptr<const Variant>& variant : variants)
+    for (const VariantKernel& kernel : variant->kernels) sources.push_back(&kernel.source);
+  return sources;
+}
+
+SavedKernels kernels_for(const ExecutableState& state, const Variants& own,
+                         const SaveTarget& target) {
+  std::vector<PlannedVariant> planned;
+  Variants variants = own;
+  if (!target.is_own) {
+    planned = plan_for(state, own, target.target);
+    variants.assign(planned.size(), nullptr);
+    std::ranges::transform(planned, variants.begin(), &PlannedVariant::variant);
+  }
+  SavedImages images =
+      compile_images(sources_of(variants), target.arch, compile_settings(*state.source));
+  for (PlannedVariant& variant : planned) add_report(variant, images);
+
+  SavedKernels kernels{.arch = target.arch, .target = std::string(target.target.name)};
+  if (target.arch == kHostArch) {
+    kernels.machine = host_machine();
+    kernels.stamp = prelude_hash(Prelude::host);
+  }
+  kernels.images = std::move(images.images);
+  for (const std::shared_ptr<const Variant>& variant : variants) {
+    SavedVariant& saved = kernels.variants.emplace_back();
+    saved.variant = *variant;
+    saved.sizes = variant->program.facts.symbols;
+    for (const VariantKernel& kernel : variant->kernels)
+      saved.images.push_back(images.image_of.at(kernel.source.entry));
+  }
+  return kernels;
+}
+
+SavedProgram program_of(const ExecutableState& state, const Variants& variants) {
+  const VariantSource& source = *state.source;
+  SavedProgram program{
+      .graph = print(source.graph),
+      .name = std::string(source.graph.name()),
+      .symbols = state.interface.symbols,
+      .numerics = {.rounding = source.options.rounding, .math = source.options.math},
+      .fuse = source.options.fuse,
+      .skip = source.options.skip,
+      .recorded_ops = variants[0]->program.recorded_ops};
+  for (const InputInfo& input : source.graph.data().inputs) program.inputs.push_back(input.name);
+  for (const OutputInfo& output : source.graph.data().outputs)
+    program.outputs.push_back(output.name);
+  ensure(print(parse(program.graph)) == program.graph, "a graph is not read as it is printed");
+  return program;
+}
+
+/// Adds the kernels of a file that the program was saved to elsewhere.
+void add_kernels_of(const ExecutableState& state, const std::string& path,
+                    std::vector<SavedSection>& sections) {
+  const std::vector<std::byte> file = read_own_file(path);
+  const SavedExecutable saved = read_saved(file, path);
+  if (pack(saved.program) != sections[0].bytes)
+    fail(state, fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
+                            "this one there",
+                            path, saved.program.name));
+  for (std::size_t i = 0; i < saved.archs.size(); ++i) {
+    const std::string& arch = saved.archs[i];
+    if (std::ranges::count(sections, arch, &SavedSection::name))
+      fail(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
+                              "there already; leave one of them out",
+                              path, arch));
+    sections.push_back({.name = arch, .bytes = pack(read_kernels(saved, i, path))});
+  }
+}
+
+}  // namespace
+
+void Executable::save(const std::string& path, const SaveOptions& options) const {
+  const ExecutableState& state = *state_;
+  if (!state.source)
+    fail(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
+  const Variants variants = state.variants();
+  if (variants.empty())
+    fail(state, fmt::format("there are no kernels yet; prepare the sizes that it is to be loaded "
+                            "with ({}), or run them, first",
+                            fmt::join(state.interface.symbols, ", ")));
+  const TraceSpan span("compile", [&] { return fmt::format("save {}", state.interface.name); });
+  std::vector<SavedSection> sections = {
+      {.name = "program", .bytes = pack(program_of(state, variants))}};
+  for (const SaveTarget& target : targets_of(state, options))
+    sections.push_back({.name = target.arch, .bytes = pack(kernels_for(state, variants, target))});
+  for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
+  const std::vector<std::byte> file = pack_saved_file(sections);
+  if (const int error = write_whole_file(path, file, Durability::power); error != 0)
+    fail(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
+  // It is there to be handed on, and loaded only where nobody else can write to it.
+  ::chmod(path.c_str(), 0644);
+  tell(state.options, Rung::plans, [&] {
+    std::vector<std::string_view> archs;
+    for (const SavedSection& section : std::span(sections).subspan(1))
+      archs.push_back(section.name);
+    return fmt::format("save {} to {}: {} classes of sizes for {}, {} bytes", state.interface.name,
+                       path, variants.size(), fmt::join(archs, ", "), file.size());
+  });
+}
+
+}  // namespace sinter

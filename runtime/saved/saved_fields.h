@@ -1,0 +1,188 @@
+// Which fields of each struct are saved, in their order. Whoever changes what is here counts up
+// kSavedFormat.
+#pragma once
+
+#include "runtime/saved/archive.h"
+#include "runtime/saved/saved_program.h"
+
+namespace sinter {
+
+template <>
+constexpr DType last_of() {
+  return DType::c64;
+}
+template <>
+constexpr Rounding last_of() {
+  return Rounding::wide;
+}
+template <>
+constexpr Math last_of() {
+  return Math::fast;
+}
+template <>
+constexpr Buffer::Kind last_of() {
+  return Buffer::Kind::temporary;
+}
+template <>
+constexpr KernelKind last_of() {
+  return KernelKind::joined;
+}
+template <>
+constexpr Argument::Kind last_of() {
+  return Argument::Kind::table;
+}
+
+// What kernels are and how they are launched.
+
+template <class Archive, Is<Widths> T>
+void fields(Archive& archive, T& widths) {
+  archive(widths.widest, widths.narrowest);
+}
+
+template <class Archive, Is<Argument> T>
+void fields(Archive& archive, T& argument) {
+  archive(argument.kind, argument.index, argument.extent, argument.c_type, argument.loads,
+          argument.stores);
+}
+
+template <class Archive, Is<Traffic> T>
+void fields(Archive& archive, T& traffic) {
+  archive(traffic.is_bound, traffic.writes_are_bound, traffic.bytes_read, traffic.bytes_written);
+}
+
+/// Without what only emission and proofs ask for: `code`, `lists`, `read_of`.
+template <class Archive, Is<Source> T>
+void fields(Archive& archive, T& source) {
+  archive(source.entry, source.text, source.arguments, source.table, source.grid, source.threads,
+          source.shared_bytes, source.workspace_bytes, source.tickets, source.has_barrier,
+          source.is_cooperative, source.cluster, source.may_start_early, source.vector_bytes,
+          source.traffic);
+}
+
+template <class Archive, Is<PanelSchedule> T>
+void fields(Archive& archive, T& panels) {
+  archive(panels.channels, panels.arrays, panels.per_block, panels.rounds, panels.is_local,
+          panels.units);
+}
+
+template <class Archive, Is<StripSchedule> T>
+void fields(Archive& archive, T& strips) {
+  archive(strips.channels, strips.outer);
+}
+
+template <class Archive, Is<Schedule> T>
+void fields(Archive& archive, T& schedule) {
+  archive(schedule.threads, schedule.vector, schedule.unroll, schedule.threads_per_row,
+          schedule.rows_per_block, schedule.groups, schedule.resident, schedule.in_shared,
+          schedule.cluster, schedule.joins_columns, schedule.pieces, schedule.blocks_per_sm,
+          schedule.split, schedule.has_hints, schedule.tile, schedule.is_flat, schedule.stop,
+          schedule.strips, schedule.panels, schedule.members);
+}
+
+/// Functions are found again by `source.entry`.
+template <class Archive, Is<VariantKernel> T>
+void fields(Archive& archive, T& kernel) {
+  archive(kernel.source, kernel.schedule);
+}
+
+// What of the plan runs need.
+
+template <class Archive, Is<Buffer> T>
+void fields(Archive& archive, T& buffer) {
+  archive(buffer.kind, buffer.index, buffer.dtype, buffer.elements, buffer.name, buffer.whole,
+          buffer.offset);
+}
+
+template <class Archive, Is<Store> T>
+void fields(Archive& archive, T& store) {
+  archive(store.buffer);
+}
+
+template <class Archive, Is<Kernel> T>
+void fields(Archive& archive, T& kernel) {
+  archive(kernel.name, kernel.kind, kernel.stores, kernel.depends_on, kernel.reads);
+}
+
+template <class Archive, Is<Guard> T>
+void fields(Archive& archive, T& guard) {
+  archive(guard.value, guard.low, guard.high, guard.divisor, guard.reason);
+}
+
+template <class Archive, Is<Program> T>
+void fields(Archive& archive, T& program) {
+  archive(program.buffers, program.kernels, program.guards, program.arch);
+}
+
+// What reports say.
+
+template <class Archive, Is<CandidateReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.schedule, report.median_us, report.lower_quartile_us, report.upper_quartile_us,
+          report.gigabytes_per_second, report.registers, report.chosen, report.problem,
+          report.differs);
+}
+
+template <class Archive, Is<CubinReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.arch, report.why_not, report.registers, report.spill_bytes, report.instructions,
+          report.loads_in_flight, report.loads_before_wait, report.bytes_in_flight,
+          report.cubin_bytes, report.compile_ms);
+}
+
+template <class Archive, Is<MemberReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.name, report.phase, report.kind, report.list);
+}
+
+/// Without the source, which the kernel has.
+template <class Archive, Is<KernelReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.name, report.kind, report.members, report.nodes, report.places, report.schedule,
+          report.launches, report.bytes_read, report.bytes_written, report.bytes_are_bounds,
+          report.writes_are_bounds, report.minimal_bytes, report.threads, report.grid,
+          report.cluster, report.vector_bytes, report.registers, report.spill_bytes,
+          report.shared_bytes, report.cubin, report.notes, report.candidates, report.tuning);
+}
+
+template <class Archive, Is<BoundaryReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.producer, report.consumer, report.reason, report.is_inside, report.bytes);
+}
+
+/// Without durations: nothing is planned, compiled or tuned by whoever loads it.
+template <class Archive, Is<VariantReport> T>
+void fields(Archive& archive, T& report) {
+  archive(report.reason, report.sizes, report.guards, report.alignment, report.arena_bytes,
+          report.kernels, report.boundaries);
+}
+
+// The parts of the file.
+
+template <class Archive, Is<Variant> T>
+void fields(Archive& archive, T& variant) {
+  archive(variant.program, variant.kernels, variant.alignment, variant.left_out, variant.report);
+}
+
+template <class Archive, Is<SavedVariant> T>
+void fields(Archive& archive, T& saved) {
+  archive(saved.variant, saved.sizes, saved.images);
+}
+
+template <class Archive, Is<SavedKernels> T>
+void fields(Archive& archive, T& kernels) {
+  archive(kernels.arch, kernels.machine, kernels.target, kernels.stamp, kernels.images,
+          kernels.variants);
+}
+
+template <class Archive, Is<Numerics> T>
+void fields(Archive& archive, T& numerics) {
+  archive(numerics.rounding, numerics.math);
+}
+
+template <class Archive, Is<SavedProgram> T>
+void fields(Archive& archive, T& program) {
+  archive(program.graph, program.name, program.inputs, program.outputs, program.symbols,
+          program.numerics, program.fuse, program.skip, program.recorded_ops);
+}
+
+}  // namespace sinter

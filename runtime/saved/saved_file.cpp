@@ -1,0 +1,163 @@
+#include "runtime/saved/saved_file.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/Support/xxhash.h>
+
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are written as they lie");
+
+constexpr std::array<char, 8> kMark = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
+constexpr std::size_t kVersionBytes = 24;
+
+/// Mark, format and version stay where they are in all formats.
+struct Header {
+  std::array<char, 8> mark = kMark;
+  std::uint32_t format = kSavedFormat;
+  std::uint32_t sections = 0;
+  std::array<char, kVersionBytes> version = {};
+  std::uint64_t file_bytes = 0;
+  std::uint64_t body_hash = 0;    ///< of what comes after the header
+  std::uint64_t header_hash = 0;  ///< of what comes before it
+};
+static_assert(sizeof(Header) == 64);
+
+/// One section; they lie one after the other, without gaps, behind the rows.
+struct Row {
+  std::array<char, 32> name = {};
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(Row) == 48);
+
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  return llvm::xxh3_64bits(llvm::ArrayRef<std::uint8_t>(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+std::uint64_t hash_of(const Header& header) {
+  return hash_of(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
+}
+
+template <std::size_t size>
+std::array<char, size> padded(std::string_view text) {
+  std::array<char, size> result = {};
+  ensure(text.size() < size, fmt::format("{} is too long a name", text));
+  std::ranges::copy(text, result.begin());
+  return result;
+}
+
+/// Up to the first zero; bytes that are no letters as question marks.
+template <std::size_t size>
+std::string text_of(const std::array<char, size>& padded) {
+  std::string result(padded.begin(), std::ranges::find(padded, '\0'));
+  for (char& c : result)
+    if (c < ' ' || c > '~') c = '?';
+  return result;
+}
+
+std::string about(const Header& header) {
+  return fmt::format("it was saved by sinter {}, this is {}", text_of(header.version),
+                     sinter_version());
+}
+
+/// What is wrong with the header, before anything else is looked at.
+std::string problem_of(const Header& header, std::span<const std::byte> file) {
+  if (header.mark != kMark) return "is no executable that sinter saved: write one with save";
+  if (header.format != kSavedFormat)
+    return fmt::format(
+        "has format {}, and this sinter reads format {} ({}): save it again with this version",
+        header.format, kSavedFormat, about(header));
+  if (header.file_bytes > file.size())
+    return fmt::format("is cut short: it has {} bytes of {}; copy or save it again", file.size(),
+                       header.file_bytes);
+  if (header.header_hash != hash_of(header))
+    return "is damaged: its header does not have the checksum that it names; copy or save it again";
+  if (header.file_bytes != file.size())
+    return fmt::format("is damaged: it has {} bytes instead of {}; copy or save it again",
+                       file.size(), header.file_bytes);
+  if (header.body_hash != hash_of(file.subspan(sizeof header)))
+    return "is damaged: its contents do not have the checksum of its header; copy or save it again";
+  return {};
+}
+
+}  // namespace
+
+std::string_view sinter_version() { return SINTER_VERSION; }
+
+std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
+  Header header{.sections = static_cast<std::uint32_t>(sections.size()),
+                .version = padded<kVersionBytes>(sinter_version())};
+  std::vector<std::byte> file(sizeof header + sections.size() * sizeof(Row));
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const std::vector<std::byte>& bytes = sections[i].bytes;
+    const Row row{
+        .name = padded<32>(sections[i].name), .offset = file.size(), .bytes = bytes.size()};
+    std::memcpy(file.data() + sizeof header + i * sizeof row, &row, sizeof row);
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  }
+  header.file_bytes = file.size();
+  std::memcpy(file.data(), &header, sizeof header);
+  seal_saved_file(file);
+  return file;
+}
+
+void seal_saved_file(std::span<std::byte> file) {
+  Header header;
+  if (file.size() < sizeof header) return;
+  std::memcpy(&header, file.data(), sizeof header);
+  header.file_bytes = file.size();
+  header.body_hash = hash_of(file.subspan(sizeof header));
+  header.header_hash = hash_of(header);
+  std::memcpy(file.data(), &header, sizeof header);
+}
+
+OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
+  OpenedSavedFile result;
+  Header header;
+  if (file.size() < sizeof header) {
+    const bool is_begun = !file.empty() && std::memcmp(file.data(), kMark.data(),
+                                                       std::min(file.size(), kMark.size())) == 0;
+    result.problem = is_begun
+                         ? fmt::format(
+                               "is cut short: it has {} bytes, fewer than its header; copy or save "
+                               "it again",
+                               file.size())
+                         : "is no executable that sinter saved: write one with save";
+    return result;
+  }
+  std::memcpy(&header, file.data(), sizeof header);
+  result.version = text_of(header.version);
+  result.problem = problem_of(header, file);
+  if (!result.problem.empty()) return result;
+  const auto fail = [&](std::string_view what) {
+    result.sections.clear();
+    result.problem = fmt::format("means nothing: {} ({}); save it again", what, about(header));
+    return result;
+  };
+  const std::size_t most = (file.size() - sizeof header) / sizeof(Row);
+  if (header.sections > most) return fail("its table of sections does not fit in it");
+  std::size_t at = sizeof header + header.sections * sizeof(Row);
+  for (std::size_t i = 0; i < header.sections; ++i) {
+    Row row;
+    std::memcpy(&row, file.data() + sizeof header + i * sizeof row, sizeof row);
+    if (row.offset != at || row.bytes > file.size() - at)
+      return fail("a section does not lie where the one before it ends");
+    result.sections.push_back({.name = text_of(row.name), .bytes = file.subspan(at, row.bytes)});
+    at += row.bytes;
+  }
+  if (at != file.size()) return fail("there is more behind its last section");
+  return result;
+}
+
+}  // namespace sinter

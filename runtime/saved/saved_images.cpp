@@ -1,0 +1,101 @@
+#include "runtime/saved/saved_images.h"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "codegen/prelude.h"
+#include "runtime/compiler_identity.h"
+#include "runtime/counting.h"
+#include "runtime/nvrtc_units.h"
+#include "runtime/parallel.h"
+#include "runtime/trace.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+// As in the compile service: a run of the host compiler costs about as much as a few kernels.
+constexpr std::size_t kKernelsPerRun = 16;
+
+/// One image, and the kernels in it.
+struct Run {
+  std::vector<const Source*> sources;
+  std::vector<std::byte> image;
+  std::vector<CubinReport> reports;
+  std::exception_ptr error;
+};
+
+void compile_cubin(Run& run, const std::string& arch) {
+  NvrtcUnit unit = compile_unit(std::span(run.sources[0], 1), arch);
+  run.image = std::move(unit.image);
+  run.reports = std::move(unit.reports);
+}
+
+void compile_host(Run& run, const CompileSettings& settings) {
+  std::vector<HostKernel> kernels;
+  for (const Source* source : run.sources)
+    kernels.push_back({.entry = source->entry,
+                       .text = source->text,
+                       .threads = source->threads,
+                       .has_barrier = source->has_barrier});
+  run.image = host_compiler(disk_cache(settings.cache))
+                  .compile(prelude_text(Prelude::host), kernels, settings.host)
+                  .image;
+}
+
+void compile(Run& run, const std::string& arch, const CompileSettings& settings) {
+  const TraceSpan span("compile", [&] {
+    return fmt::format("save: {} and {} more functions for {}", run.sources[0]->entry,
+                       run.sources.size() - 1, arch);
+  });
+  count(Count::compiles);
+  try {
+    if (arch == kHostArch)
+      compile_host(run, settings);
+    else
+      compile_cubin(run, arch);
+  } catch (...) {
+    run.error = std::current_exception();
+  }
+}
+
+/// Kernels of one name have one code.
+std::vector<Run> runs_of(const std::vector<const Source*>& sources, std::size_t most) {
+  std::map<std::string, const Source*> known;
+  std::vector<Run> runs;
+  for (const Source* source : sources) {
+    const auto [place, is_new] = known.emplace(source->entry, source);
+    ensure(is_new || place->second->code == source->code, "two kernels have one name");
+    if (!is_new) continue;
+    if (runs.empty() || runs.back().sources.size() == most) runs.emplace_back();
+    runs.back().sources.push_back(source);
+  }
+  return runs;
+}
+
+}  // namespace
+
+SavedImages compile_images(const std::vector<const Source*>& sources, const std::string& arch,
+                           const CompileSettings& settings) {
+  std::vector<Run> runs = runs_of(sources, arch == kHostArch ? kKernelsPerRun : 1);
+  std::vector<std::function<void()>> jobs;
+  for (Run& run : runs) jobs.push_back([&] { compile(run, arch, settings); });
+  run_parallel(jobs);
+  SavedImages result;
+  for (Run& run : runs) {
+    if (run.error) std::rethrow_exception(run.error);
+    for (std::size_t i = 0; i < run.sources.size(); ++i) {
+      const std::string& entry = run.sources[i]->entry;
+      result.image_of[entry] = static_cast<int>(result.images.size());
+      if (i < run.reports.size()) result.reports[entry] = run.reports[i];
+    }
+    result.images.push_back(std::move(run.image));
+  }
+  return result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,221 @@
+#include "runtime/saved/saved_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include "ir/node.h"
+#include "runtime/saved/saved_fields.h"
+#include "sinter/text.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr int kMostCluster = 16;
+constexpr std::int64_t kMostSharedBytes = std::int64_t{1} << 20;
+
+bool is_place(std::int64_t place, std::size_t count) {
+  return place >= 0 && static_cast<std::size_t>(place) < count;
+}
+
+void require(bool condition, std::string_view what) {
+  if (!condition) throw Damage{std::string(what)};
+}
+
+/// What a plan may name of the graph that it belongs to.
+class Checker {
+ public:
+  Checker(const Graph& graph, const SavedProgram& program, std::size_t images)
+      : graph_(graph.data()), symbols_(program.symbols.size()), images_(images) {}
+
+  void check(const SavedVariant& saved) const {
+    const Variant& variant = saved.variant;
+    const Program& program = variant.program;
+    require(saved.sizes.size() == symbols_, "a plan is for other symbols");
+    require(variant.alignment >= 1, "a plan is for pointers without alignment");
+    require(variant.left_out.empty() || variant.left_out.size() == graph_.outputs.size(),
+            "a plan leaves out outputs that are not there");
+    const std::size_t kernels = program.kernels.size();
+    require(variant.kernels.size() == kernels && saved.images.size() == kernels &&
+                variant.report.kernels.size() == kernels,
+            "a plan counts its kernels in several ways");
+    for (const Guard& guard : program.guards)
+      require(guard.divisor >= 1, "a guard divides by no number");
+    for (const Buffer& buffer : program.buffers) check(buffer, program.buffers);
+    for (std::size_t i = 0; i < kernels; ++i) {
+      require(is_place(saved.images[i], images_), "a kernel is in an image that is not there");
+      check(program.kernels[i], i, program.buffers.size());
+      check(variant.kernels[i].source, program.buffers.size());
+    }
+  }
+
+ private:
+  void check(const Buffer& buffer, const std::vector<Buffer>& buffers) const {
+    if (buffer.kind == Buffer::Kind::input)
+      require(is_input(buffer.index, Op::input), "a buffer is an input that is not there");
+    if (buffer.kind == Buffer::Kind::output)
+      require(is_place(buffer.index, graph_.outputs.size()),
+              "a buffer is an output that is not there");
+    if (buffer.whole < 0) return;
+    require(is_place(buffer.whole, buffers.size()) &&
+                buffers[static_cast<std::size_t>(buffer.whole)].whole < 0,
+            "a buffer is a part of one that is not there");
+  }
+
+  static void check(const Kernel& kernel, std::size_t number, std::size_t buffers) {
+    for (const int before : kernel.depends_on)
+      require(is_place(before, number), "a kernel depends on one that does not come before it");
+    for (const int buffer : kernel.reads)
+      require(is_place(buffer, buffers), "a kernel reads a buffer that is not there");
+    for (const Store& store : kernel.stores)
+      require(is_place(store.buffer, buffers), "a kernel writes a buffer that is not there");
+  }
+
+  void check(const Source& source, std::size_t buffers) const {
+    require(source.threads >= 1 && source.threads <= kMostThreads, "a block has no such threads");
+    require(source.shared_bytes >= 0 && source.shared_bytes <= kMostSharedBytes,
+            "a block has no such shared memory");
+    require(source.cluster >= 1 && source.cluster <= kMostCluster, "a cluster has no such size");
+    require(source.cluster == 1 || !source.is_cooperative,
+            "a kernel has clusters, but waits for all blocks");
+    for (const std::vector<Argument>* list : {&source.arguments, &source.table})
+      for (const Argument& argument : *list) {
+        if (argument.kind == Argument::Kind::buffer)
+          require(is_place(argument.index, buffers), "a kernel takes a buffer that is not there");
+        if (argument.kind == Argument::Kind::scalar)
+          require(is_input(argument.index, Op::scalar), "a kernel takes no scalar that is there");
+      }
+  }
+
+  bool is_input(int index, Op op) const {
+    return is_place(index, graph_.inputs.size()) &&
+           graph_.inputs[static_cast<std::size_t>(index)].node->op == op;
+  }
+
+  const GraphData& graph_;
+  std::size_t symbols_;
+  std::size_t images_;
+};
+
+/// The symbols of `graph` by the numbers that they have in the file.
+std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph& graph) {
+  std::vector<const ExtentAtom*> atoms;
+  const std::span<const ExtentAtom* const> known = graph.data().extents->symbols();
+  for (const std::string& symbol : program.symbols) {
+    const auto found = std::ranges::find(known, symbol, &ExtentAtom::name);
+    atoms.push_back(found == known.end() ? nullptr : *found);
+  }
+  return atoms;
+}
+
+/// True if `count` records of `bytes` each lie in a file of `size` bytes from `offset` on.
+bool lie_in(std::uint64_t offset, std::uint64_t count, std::uint64_t bytes, std::uint64_t size) {
+  return offset <= size && count <= (size - offset) / bytes;
+}
+
+bool is_whole_elf(std::span<const std::byte> image) {
+  Elf64_Ehdr header;
+  if (image.size() < sizeof header) return false;
+  std::memcpy(&header, image.data(), sizeof header);
+  if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr) ||
+      !lie_in(header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr), image.size()))
+    return false;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, image.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS &&
+        !lie_in(section.sh_offset, section.sh_size, 1, image.size()))
+      return false;
+  }
+  if (header.e_phnum == 0) return true;
+  if (header.e_phentsize != sizeof(Elf64_Phdr) ||
+      !lie_in(header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), image.size()))
+    return false;
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (!lie_in(segment.p_offset, segment.p_filesz, 1, image.size())) return false;
+  }
+  return true;
+}
+
+bool is_text(std::byte byte) {
+  const auto c = static_cast<char>(byte);
+  return (c >= ' ' && c <= '~') || c == '\n' || c == '\t' || c == '\r';
+}
+
+template <class Value>
+std::vector<std::byte> packed(const Value& value) {
+  Writer writer;
+  writer(value);
+  return writer.take();
+}
+
+}  // namespace
+
+bool is_whole_image(std::span<const std::byte> image) {
+  if (image.empty()) return false;
+  if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0)
+    return is_whole_elf(image);
+  return image.back() == std::byte{0} && image.size() > 1 &&
+         std::ranges::all_of(image.first(image.size() - 1), is_text);
+}
+
+std::vector<std::byte> pack(const SavedProgram& program) { return packed(program); }
+std::vector<std::byte> pack(const SavedKernels& kernels) { return packed(kernels); }
+
+SavedProgram unpack_program(std::span<const std::byte> bytes) {
+  SavedProgram program;
+  Reader reader(bytes);
+  reader(program);
+  reader.finish();
+  return program;
+}
+
+Graph graph_of(const SavedProgram& program, const std::string& path) {
+  Graph graph = parse(program.graph, path);
+  GraphData& data = graph.data();
+  require(
+      program.inputs.size() == data.inputs.size() && program.outputs.size() == data.outputs.size(),
+      "names and what they are the names of are not as many");
+  data.name = program.name;
+  for (std::size_t i = 0; i < data.inputs.size(); ++i) data.inputs[i].name = program.inputs[i];
+  for (std::size_t i = 0; i < data.outputs.size(); ++i) data.outputs[i].name = program.outputs[i];
+  return graph;
+}
+
+SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram& program,
+                            const Graph& graph) {
+  const std::vector<const ExtentAtom*> atoms = atoms_of(program, graph);
+  SavedKernels kernels;
+  Reader reader(bytes, atoms, graph.data().extents.get());
+  reader(kernels);
+  reader.finish();
+  for (const std::vector<std::byte>& image : kernels.images)
+    require(is_whole_image(image), "an image is not whole");
+  const Checker checker(graph, program, kernels.images.size());
+  for (SavedVariant& saved : kernels.variants) {
+    checker.check(saved);
+    Variant& variant = saved.variant;
+    for (std::size_t i = 0; i < variant.kernels.size(); ++i) {
+      variant.report.kernels[i].source = variant.kernels[i].source.text;
+      variant.program.kernels[i].schedule = variant.kernels[i].schedule;
+    }
+    variant.program.numerics = program.numerics;
+    variant.program.recorded_ops = program.recorded_ops;
+    variant.program.facts.alignment = variant.alignment;
+    // A symbol that the file does not know is used by nothing in it.
+    for (const ExtentAtom* symbol : graph.data().extents->symbols()) {
+      const auto at = std::ranges::find(atoms, symbol);
+      variant.program.facts.symbols.push_back(
+          at == atoms.end() ? 0 : saved.sizes[static_cast<std::size_t>(at - atoms.begin())]);
+    }
+  }
+  return kernels;
+}
+
+}  // namespace sinter

@@ -1,0 +1,120 @@
+// Executables saved for GPUs that are not there: real cubins of each architecture.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/plan.h"
+#include "runtime/cubin_info.h"
+#include "runtime/disk_cache/file.h"
+#include "runtime/make_variant.h"
+#include "runtime/nvrtc.h"
+#include "runtime/nvrtc_units.h"
+#include "runtime/saved/read_saved.h"
+#include "sinter/sinter.h"
+#include "tests/support/errors.h"
+#include "tests/support/run.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+Graph rms_norm() {
+  return parse(R"(
+graph rms_norm(x: bf16[rows, 4096], weight: bf16[4096]) {
+  h  = cast x {to = f32}
+  sq = mul h, h
+  ms = mean sq {axes = [-1], keep = true}
+  e  = add ms, 1e-6
+  r  = rsqrt e
+  n  = mul h, r
+  w  = cast weight {to = f32}
+  s  = mul n, w
+  y  = cast s {to = bf16}
+  total = sum s {axes = [0]}
+  return y, total
+})");
+}
+
+class SavedNvrtc : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  }
+
+  test::ScratchFolder folder;
+  std::string path = folder.path() + "/rms_norm.sinterx";
+};
+
+TEST_F(SavedNvrtc, HasCubinsForEveryArchitecture) {
+  const Executable executable =
+      compile(rms_norm(), host_device(), {.tune = Tune::off, .optimize_host = false});
+  executable.prepare({{"rows", 512}});
+  const std::vector<std::string> archs = {"sm_80", "h100_pcie", "sm_100"};
+  executable.save(path, {.archs = archs});
+
+  const FileContents file = read_whole_file(path);
+  ASSERT_EQ(file.error, 0);
+  const SavedExecutable saved = read_saved(file.bytes, path);
+  EXPECT_EQ(saved.archs, (std::vector<std::string>{"sm_80", "sm_90", "sm_100"}));
+  std::vector<std::vector<std::byte>> images;
+  for (std::size_t i = 0; i < archs.size(); ++i) {
+    const SavedKernels kernels = read_kernels(saved, i, path);
+    EXPECT_EQ(kernels.target, find_target(archs[i])->name);
+    ASSERT_THAT(kernels.variants, SizeIs(1));
+    const SavedVariant& variant = kernels.variants[0];
+    ASSERT_FALSE(variant.images.empty());
+    for (std::size_t k = 0; k < variant.images.size(); ++k) {
+      const auto& image = kernels.images[static_cast<std::size_t>(variant.images[k])];
+      const std::vector<KernelResources> resources = read_resources(image, "");
+      ASSERT_THAT(resources, SizeIs(1)) << "the kernel alone, without other candidates";
+      const KernelReport& report = variant.variant.report.kernels[k];
+      EXPECT_EQ(resources[0].entry, variant.variant.kernels[k].source.entry);
+      EXPECT_GT(resources[0].registers, 0);
+      EXPECT_EQ(report.registers, resources[0].registers);
+      EXPECT_EQ(report.cubin.arch, saved.archs[i]);
+      EXPECT_EQ(report.spill_bytes, 0);
+      EXPECT_EQ(report.tuning, "saved for a GPU that was not there: the default schedule");
+      images.push_back(image);
+    }
+  }
+  std::ranges::sort(images);
+  EXPECT_EQ(std::ranges::adjacent_find(images), images.end()) << "each is of its own architecture";
+  EXPECT_THAT(test::error_of([&] { load(path, host_device()); }),
+              ::testing::AllOf(
+                  StartsWith("load: " + path + " has kernels for sm_80, sm_90, sm_100, and none "),
+                  EndsWith("; save it with options.archs = {\"host\"}")));
+}
+
+TEST_F(SavedNvrtc, HoldsTheHostDeviceBesideGpus) {
+  const Graph graph = rms_norm();
+  const Executable executable =
+      compile(graph, host_device(), {.tune = Tune::off, .optimize_host = false});
+  executable.prepare({{"rows", 512}});
+  executable.save(path, {.archs = {"sm_90", "host"}});
+  const Executable loaded = load(path, host_device());
+  EXPECT_EQ(loaded.report().kernels[0].name, executable.report().kernels[0].name);
+}
+
+/// What a unit of all candidates makes of a kernel is what it is by itself.
+TEST_F(SavedNvrtc, AKernelAloneIsWhatItIsAmongItsCandidates) {
+  const Graph graph = rms_norm();
+  const Program program = plan(graph, *find_target("sm_90"), {.symbols = {512}});
+  for (const Kernel& kernel : program.kernels) {
+    const EmittedKernel emitted = emit_candidates(program, kernel, 4);
+    const NvrtcUnit together = compile_unit(emitted.sources, "sm_90");
+    for (std::size_t i = 0; i < emitted.sources.size(); ++i) {
+      const NvrtcUnit alone = compile_unit(std::span(&emitted.sources[i], 1), "sm_90");
+      EXPECT_EQ(alone.reports[0].registers, together.reports[i].registers);
+      EXPECT_EQ(alone.reports[0].instructions, together.reports[i].instructions);
+      EXPECT_EQ(alone.reports[0].spill_bytes, together.reports[i].spill_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sinter

@@ -1,0 +1,50 @@
+// Which of the architectures in a saved file runs where.
+#include "runtime/saved/arch_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sinter {
+namespace {
+
+TEST(ArchChoice, CubinsRunOnLaterMinorVersions) {
+  EXPECT_TRUE(runs_on("sm_80", "sm_80"));
+  EXPECT_TRUE(runs_on("sm_80", "sm_86"));
+  EXPECT_TRUE(runs_on("sm_100", "sm_103"));
+  EXPECT_FALSE(runs_on("sm_86", "sm_80"));
+  EXPECT_FALSE(runs_on("sm_80", "sm_90"));
+  EXPECT_FALSE(runs_on("sm_90", "sm_100"));
+  EXPECT_FALSE(runs_on("sm_10", "sm_100"));
+}
+
+TEST(ArchChoice, EmbeddedSystemsRunTheirOwnAlone) {
+  EXPECT_TRUE(runs_on("sm_87", "sm_87"));
+  EXPECT_FALSE(runs_on("sm_86", "sm_87"));
+  EXPECT_FALSE(runs_on("sm_87", "sm_89"));
+}
+
+TEST(ArchChoice, TheHostRunsItsOwnAlone) {
+  EXPECT_TRUE(runs_on("host", "host"));
+  EXPECT_FALSE(runs_on("host", "sm_80"));
+  EXPECT_FALSE(runs_on("sm_80", "host"));
+}
+
+TEST(ArchChoice, WhatIsNoArchitectureRunsNowhere) {
+  for (const char* arch : {"", "sm_", "sm_9x", "sm_-90", "sm_99999999999", "SM_90"})
+    EXPECT_FALSE(runs_on(arch, "sm_90")) << arch;
+}
+
+TEST(ArchChoice, TakesTheBest) {
+  const std::vector<std::string> archs = {"sm_90", "sm_80", "sm_86", "host"};
+  EXPECT_EQ(best_arch(archs, "sm_80"), 1U);
+  EXPECT_EQ(best_arch(archs, "sm_86"), 2U);
+  EXPECT_EQ(best_arch(archs, "sm_89"), 2U);
+  EXPECT_EQ(best_arch(archs, "sm_90"), 0U);
+  EXPECT_EQ(best_arch(archs, "host"), 3U);
+  EXPECT_EQ(best_arch(archs, "sm_75"), std::nullopt);
+  EXPECT_EQ(best_arch({}, "sm_90"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sinter
