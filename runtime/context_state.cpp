@@ -161,9 +161,11 @@ void ContextState::tell_launches(Lane& lane, bool as_graph) const {
 }
 
 Lane& ContextState::lane_for(const Bound& bound) {
-  if (lane_ && lane_->version == bound.version) [[likely]]
+  const bool is_latest = generation_ == executable->generation();
+  if (lane_ && lane_->version == bound.version && is_latest) [[likely]]
     return *lane_;
-  const bool same_facts = lane_ && lane_->launches.variant().alignment == bound.alignment &&
+  const bool same_facts = lane_ && is_latest &&
+                          lane_->launches.variant().alignment == bound.alignment &&
                           lane_->launches.variant().left_out == bound.left_out &&
                           std::ranges::equal(lane_->launches.symbols(), bound.symbols);
   if (!same_facts) lane_ = &change_lane(bound);
@@ -172,6 +174,8 @@ Lane& ContextState::lane_for(const Bound& bound) {
 
 Lane& ContextState::change_lane(const Bound& bound) {
   executable->check_sizes(bound.symbols);
+  generation_ =
+      executable->generation();  // before the variant is taken, lest a newer one is missed
   std::shared_ptr<const Variant> variant = executable->variant_for(
       {.symbols = bound.symbols, .alignment = bound.alignment, .left_out = bound.left_out});
   auto found = std::ranges::find_if(lanes, [&](const std::unique_ptr<Lane>& lane) {

@@ -82,8 +82,9 @@ struct ContextState {
 
   std::atomic<bool> is_busy_ = false;
   Matcher matcher_;
-  Bound bound_;           ///< of calls by name
-  Lane* lane_ = nullptr;  ///< the last one used
+  Bound bound_;                   ///< of calls by name
+  Lane* lane_ = nullptr;          ///< the last one used
+  std::uint64_t generation_ = 0;  ///< of the executable when it was taken
   std::unique_ptr<DeviceMemory> arena_;
   std::unique_ptr<DeviceMemory> tickets_;
   std::uint64_t scratch_version_ = 1;

@@ -7,6 +7,7 @@
 #include "compiler/rewrite.h"
 #include "ir/bind.h"
 #include "ir/custom.h"
+#include "runtime/background.h"
 #include "runtime/compile_service.h"
 #include "runtime/context_state.h"
 #include "runtime/debug_log.h"
@@ -62,6 +63,17 @@ std::vector<bool> views_of(const Interface& interface) {
   return result;
 }
 
+std::shared_ptr<const Variant> variant_at(ExecutableState& state,
+                                          std::span<const std::int64_t> symbols, Views views,
+                                          Wait wait) {
+  state.check_sizes(symbols);
+  const bool leaves_out = views == Views::returned;
+  return state.variant_for(
+      {.symbols = symbols,
+       .left_out = leaves_out ? views_of(state.interface) : std::vector<bool>()},
+      wait);
+}
+
 }  // namespace
 
 Executable compile(const Graph& graph, Device device, const Options& given, const char* file,
@@ -91,11 +103,12 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
     return make_variant(*source, request);
   };
   Executable executable(std::move(state));
-  if (executable.state()->interface.symbols.empty()) executable.prepare({});
+  if (executable.state()->interface.symbols.empty())
+    variant_at(*executable.state(), {}, Views::returned, Wait::as_options_say);
   return executable;
 }
 
-std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
+std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need, Wait wait) {
   const std::lock_guard lock(mutex_);
   std::string reason = "the first";
   for (const std::shared_ptr<const Variant>& variant : variants_) {
@@ -108,11 +121,57 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
                              : fmt::format("a pointer is a multiple of {} bytes, not of {}",
                                            need.alignment, variant->alignment);
   }
-  variants_.push_back(make_variant({.symbols = {need.symbols.begin(), need.symbols.end()},
-                                    .alignment = need.alignment,
-                                    .left_out = need.left_out,
-                                    .reason = std::move(reason)}));
+  VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
+                         .alignment = need.alignment,
+                         .left_out = need.left_out,
+                         .reason = std::move(reason),
+                         .is_soon = options.never_stall && wait == Wait::as_options_say};
+  variants_.push_back(make_variant(request));
+  if (variants_.back()->is_stand_in) improve_later(variants_.back(), std::move(request));
   return variants_.back();
+}
+
+void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
+                                    VariantRequest request) {
+  request.is_soon = false;
+  Background::of_process().add(
+      [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
+        // Without a handle to it nobody will run it again.
+        if (const std::shared_ptr<ExecutableState> executable = self.lock())
+          executable->improve(stand_in, request);
+      });
+}
+
+void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
+                              const VariantRequest& request) {
+  std::shared_ptr<const Variant> better;
+  std::string problem;
+  try {
+    better = make_variant(request);
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (better)
+      std::ranges::replace(variants_, stand_in, better);
+    else
+      background_problems_[stand_in.get()] = problem;
+  }
+  if (better)
+    generation_.fetch_add(1, std::memory_order_release);
+  else
+    tell(options, Rung::logged, [&] {
+      return fmt::format(
+          "{}: the default schedules stay, since tuning in the background failed: {}",
+          interface.name, problem);
+    });
+}
+
+std::string ExecutableState::background_problem(const Variant* variant) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = background_problems_.find(variant);
+  return found == background_problems_.end() ? std::string() : found->second;
 }
 
 std::vector<std::shared_ptr<const Variant>> ExecutableState::variants() const {
@@ -151,17 +210,19 @@ void Executable::prepare(std::span<const Size> sizes, Views views) const {
     if (symbols[i] < 0)
       throw UserError(fmt::format("prepare {}: the size {} is not given; give it a value",
                                   interface.name, interface.symbols[i]));
-  state_->check_sizes(symbols);
-  state_->variant_for(
-      {.symbols = symbols,
-       .left_out = views == Views::returned ? views_of(interface) : std::vector<bool>()});
+  const std::shared_ptr<const Variant> variant =
+      variant_at(*state_, symbols, views, Wait::until_whole);
+  if (variant->is_stand_in) await_background();
 }
+
+void Executable::await_background() const { Background::of_process().wait(); }
 
 Report Executable::report() const {
   Report report{
       .graph = state_->interface.name, .device = state_->device.name, .target = state_->target};
   for (const std::shared_ptr<const Variant>& variant : state_->variants()) {
     report.variants.push_back(variant->report);
+    report.variants.back().background_problem = state_->background_problem(variant.get());
     report.recorded_ops = variant->program.recorded_ops;
   }
   if (!report.variants.empty()) {

@@ -1,7 +1,9 @@
 // What an Executable shares among its handles, Contexts and threads.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,10 +24,17 @@ struct VariantRequest {
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;
   std::vector<bool> left_out = {};
-  std::string reason;  ///< why no variant that is there will do
+  std::string reason;    ///< why no variant that is there will do
+  bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
 };
 
-struct ExecutableState {
+/// How much a caller waits for a variant that is not there.
+enum class Wait {
+  as_options_say,  ///< with Options::never_stall no longer than for a stand-in
+  until_whole,
+};
+
+struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   ExecutableState(DeviceState& device, Interface interface)
       : device(device), interface(interface) {}
 
@@ -42,13 +51,24 @@ struct ExecutableState {
   std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
 
   /// A variant that serves `need`, made if there is none. One thread makes one at a time.
-  std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
+  std::shared_ptr<const Variant> variant_for(const VariantNeed& need,
+                                             Wait wait = Wait::as_options_say);
   std::vector<std::shared_ptr<const Variant>> variants() const;
+  /// Why nothing has come of what a variant stands in for; "" if nothing failed.
+  std::string background_problem(const Variant* variant) const;
   void add(std::shared_ptr<const Variant> variant);
+  /// Changes whenever a variant has taken the place of one that stood in for it.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
+  /// Has what `stand_in` stands in for made in the background.
+  void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
+  void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);
+
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const Variant>> variants_;
+  std::map<const Variant*, std::string> background_problems_;
+  std::atomic<std::uint64_t> generation_ = 0;
 };
 
 struct BindingsState {

@@ -114,6 +114,11 @@ void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
   }
 }
 
+/// True if tuning might find anything else than what is asked for now.
+bool is_stand_in(const Options& options, const VariantRequest& request) {
+  return request.is_soon && options.tune != Tune::off && options.force_candidate < 0;
+}
+
 /// How each kernel is launched for the sizes of the variant, one line per kernel.
 std::string launch_text(const VariantReport& report) {
   std::string text;
@@ -153,7 +158,8 @@ CompileSettings compile_settings(const VariantSource& from) {
 
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request) {
   EmittedVariant emitted{.program = plan_for(from, request), .kernels = {}};
-  const bool is_choice_made = from.options.tune == Tune::off && from.options.force_candidate < 0;
+  const bool is_choice_made = is_stand_in(from.options, request) ||
+                              (from.options.tune == Tune::off && from.options.force_candidate < 0);
   for (const Kernel& kernel : emitted.program.kernels) {
     const TraceSpan span("emit", [&] { return fmt::format("emit {}", kernel.name); });
     emitted.kernels.push_back(
@@ -169,6 +175,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   auto start = std::chrono::steady_clock::now();
   variant->alignment = request.alignment;
   variant->left_out = request.left_out;
+  variant->is_stand_in = is_stand_in(from.options, request);
+  Options options = from.options;
+  if (variant->is_stand_in) options.tune = Tune::off;
   EmittedVariant planned = plan_and_emit(from, request);
   const std::vector<EmittedKernel>& emitted = planned.kernels;
   variant->program = std::move(planned.program);
@@ -193,7 +202,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
                              .unit = *compiled[i].unit,
                              .symbols = request.symbols,
                              .alignment = request.alignment};
-    tuned.push_back(choose_candidate(from.device, from.target, tuning, from.options));
+    tuned.push_back(choose_candidate(from.device, from.target, tuning, options));
+    if (variant->is_stand_in)
+      tuned.back().summary = "the default, while candidates are measured in the background";
     const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
     const Source& source = emitted[i].sources[chosen];
     const CUfunction function = compiled[i].unit->functions[chosen].handle;

@@ -30,6 +30,7 @@ struct Variant {
   std::vector<VariantKernel> kernels;  ///< in the order of program.kernels
   std::int64_t alignment = 16;         ///< of every bound pointer
   std::vector<bool> left_out;          ///< per output: a view that is not written; empty: none
+  bool is_stand_in = false;            ///< one that was tuned will take its place
   VariantReport report;
 };
 

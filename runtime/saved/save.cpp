@@ -209,6 +209,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   const ExecutableState& state = *state_;
   if (!state.source)
     fail(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
+  if (state.options.never_stall) await_background();  // what was tuned is what is saved
   const Variants variants = state.variants();
   if (variants.empty())
     fail(state, fmt::format("there are no kernels yet; prepare the sizes that it is to be loaded "

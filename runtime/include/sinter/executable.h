@@ -148,6 +148,9 @@ class Executable {
   /// whether the runs will bind arrays to outputs that are plain views.
   void prepare(std::initializer_list<Size> sizes, Views views = Views::returned) const;
   void prepare(std::span<const Size> sizes, Views views = Views::returned) const;
+  /// Options::never_stall: returns when what is being made in the background is there, or failed
+  /// (VariantReport::background_problem).
+  void await_background() const;
   Report report() const;
   /// Writes all kernels that there are now, of every class of sizes that was prepared or run, to
   /// the file `path`: `sinter::load` needs no compiler. They are compiled once more, without the

@@ -63,6 +63,10 @@ struct Options {
   /// Host device: false leaves kernels as the C++ compiler first writes them, which takes it less
   /// than half the time. They are slower; their bits are the same.
   bool optimize_host = true;
+  /// The first run of a class of sizes has the default schedules, for whose compilation it waits
+  /// unless a cache has them, while candidates are compiled and measured in the background. Later
+  /// runs take what was found, with the same bits.
+  bool never_stall = false;
   int force_candidate =
       -1;  ///< >= 0: this candidate of every kernel (the last, if fewer); no tuning
 };

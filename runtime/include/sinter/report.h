@@ -80,7 +80,10 @@ struct BoundaryReport {
 
 /// The kernels of one size class.
 struct VariantReport {
-  std::string reason;               ///< why it was planned: which guard the earlier ones broke
+  std::string reason;  ///< why it was planned: which guard the earlier ones broke
+  /// Options::never_stall: what its default schedules stand in for is being made in the background.
+  bool is_stand_in = false;
+  std::string background_problem;   ///< why nothing came of that; empty: nothing failed
   std::vector<std::string> sizes;   ///< those it was planned for: `rows = 2048`
   std::vector<std::string> guards;  ///< what it assumes of all sizes that share it
   std::int64_t alignment = 0;       ///< bytes, of every pointer

@@ -1,0 +1,61 @@
+#include "runtime/background.h"
+
+#include "runtime/fork_guard.h"
+
+#include <utility>
+
+namespace sinter {
+
+Background& Background::of_process() {
+  static Background background;
+  return background;
+}
+
+Background::~Background() {
+  if (!thread_.joinable()) return;
+  if (is_forked()) {
+    thread_.detach();  // it did not come along
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Background::add(std::function<void()> task) {
+  if (is_forked()) return;
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  ++added_;
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  changed_.notify_all();
+}
+
+void Background::wait() {
+  if (is_forked()) return;
+  std::unique_lock lock(mutex_);
+  const std::uint64_t wanted = added_;
+  changed_.wait(lock, [&] { return done_ >= wanted || is_ending_; });
+}
+
+void Background::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return !tasks_.empty() || is_ending_; });
+    if (is_ending_) return;
+    {
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+    }
+    lock.lock();
+    ++done_;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace sinter
