@@ -144,34 +144,26 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
   if (lane.launches.has_calls()) [[unlikely]]
     host_works.throw_if_failed();
   fill_in(lane, bound, stream->handle);
-  if (lane.launches.has_calls()) [[unlikely]] {
-    try {
-      start(lane, stream->handle, as_graph);
-    } catch (...) {
-      // A function of the user's may fail at any time: what was launched before it is on its way.
-      finish_failed_run(lane);
-      throw;
+  try {
+    if (as_graph) {
+      lane.graph.bring_up_to_date(lane.launches, host_works);
+      lane.graph.launch(lane.launches, stream->handle, host_works);
+    } else {
+      const CountedSince counted(kernel_launches);
+      // Asked once: launches are what a short call consists of.
+      if (Trace::is_on()) [[unlikely]]
+        launch_all</*kIsTraced=*/true>(*executable, lane, host_works, kernel_launches);
+      else
+        launch_all</*kIsTraced=*/false>(*executable, lane, host_works, kernel_launches);
     }
-  } else {
-    start(lane, stream->handle, as_graph);
+  } catch (...) {
+    // A function of the user's may fail at any time: what was launched before it is on its way.
+    if (lane.launches.has_calls()) finish_failed_run(lane);
+    throw;
   }
   finish_run(lane);
   if (is_told(executable->options, Rung::launches)) [[unlikely]]
     tell_launches(lane, as_graph);
-}
-
-void ContextState::start(Lane& lane, CUstream stream, bool as_graph) {
-  if (as_graph) {
-    lane.graph.bring_up_to_date(lane.launches, host_works);
-    lane.graph.launch(lane.launches, stream, host_works);
-    return;
-  }
-  const CountedSince counted(kernel_launches);
-  // Asked once: launches are what a short call consists of.
-  if (Trace::is_on()) [[unlikely]]
-    launch_all</*kIsTraced=*/true>(*executable, lane, host_works, kernel_launches);
-  else
-    launch_all</*kIsTraced=*/false>(*executable, lane, host_works, kernel_launches);
 }
 
 void ContextState::tell_launches(Lane& lane, bool as_graph) const {

@@ -63,8 +63,6 @@ struct ContextState {
  private:
   /// Launches with what is bound, planning first if it must.
   void run(const std::shared_ptr<StreamState>& stream, const Bound& bound, bool as_graph);
-  /// Puts everything on the stream.
-  void start(Lane& lane, CUstream stream, bool as_graph);
   /// Throw UserError where they were made for something else.
   void check_bindings(const BindingsState& bindings) const;
   void check_stream(const StreamState& stream) const;

@@ -46,7 +46,7 @@ void compile_all(const EmittedProgram& emitted, const Target& target, Explanatio
   std::vector<std::exception_ptr> failures(result.kernels.size());
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < result.kernels.size(); ++i)
-    if (emitted.kernels()[i].kernel->kind != KernelKind::opaque)
+    if (!emitted.kernels()[i].is_call())
       jobs.push_back([&, i] {
         try {
           const Source& source = emitted.kernels()[i].source;
