@@ -41,15 +41,10 @@ class Tenancies {
   void add_kernel(const Kernel& kernel, int number) {
     inside_.clear();
     inside_.insert(kernel.nodes.begin(), kernel.nodes.end());
-    const bool is_call = kernel.kind == KernelKind::opaque;
-    if (is_call) {
-      for (const int buffer : kernel.reads) add_touch(buffer, number);
-    } else {
-      for (const Node* node : kernel.nodes)
-        for (const Node* operand : node->operands) add_read(operand, number);
-    }
+    for (const Node* node : kernel.nodes)
+      for (const Node* operand : node->operands) add_read(operand, number);
     for (const Store& store : kernel.stores) {
-      if (!is_call) add_read(store.node, number);
+      add_read(store.node, number);
       Tenancy& tenancy = result[static_cast<std::size_t>(whole_of(program_, store.buffer))];
       add_once(tenancy.writers, number);
       add_once(tenancy.touches, number);
@@ -61,11 +56,7 @@ class Tenancies {
     if (is_free(*node) || inside_.contains(node)) return;
     const auto buffer = program_.buffer_of.find(node);
     ensure(buffer != program_.buffer_of.end(), "a kernel reads what nobody stores");
-    add_touch(buffer->second, number);
-  }
-
-  void add_touch(int buffer, int number) {
-    add_once(result[static_cast<std::size_t>(whole_of(program_, buffer))].touches, number);
+    add_once(result[static_cast<std::size_t>(whole_of(program_, buffer->second))].touches, number);
   }
 
   template <class List>
