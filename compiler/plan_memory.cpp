@@ -1,12 +1,9 @@
 // Where temporaries lie in the arena. Two may share bytes only if every kernel that touches the one
 // is done before the other is first written: kernels that no dependency orders may run side by
 // side.
-#include "compiler/body.h"
 #include "compiler/parts.h"
 #include "compiler/plan.h"
 #include "ir/steps.h"
-#include "ir/structural.h"
-#include "sinter/error.h"
 
 #include <algorithm>
 #include <limits>
@@ -27,46 +24,27 @@ struct Tenancy {
   int first_writer() const { return writers.empty() ? -1 : writers.front(); }
 };
 
-/// Follows the operands of each kernel to the buffers that they are read from.
-class Tenancies {
- public:
-  explicit Tenancies(const Program& program) : result(program.buffers.size()), program_(program) {
-    for (std::size_t i = 0; i < program.kernels.size(); ++i)
-      add_kernel(program.kernels[i], static_cast<int>(i));
-  }
+template <class List>
+void add_once(List& kernels, int number) {
+  if (kernels.empty() || kernels.back() != number) kernels.push_back(number);
+}
 
-  std::vector<Tenancy> result;  ///< by buffer
-
- private:
-  void add_kernel(const Kernel& kernel, int number) {
-    inside_.clear();
-    inside_.insert(kernel.nodes.begin(), kernel.nodes.end());
-    for (const Node* node : kernel.nodes)
-      for (const Node* operand : node->operands) add_read(operand, number);
-    for (const Store& store : kernel.stores) {
-      add_read(store.node, number);
-      Tenancy& tenancy = result[static_cast<std::size_t>(whole_of(program_, store.buffer))];
-      add_once(tenancy.writers, number);
-      add_once(tenancy.touches, number);
+/// By buffer. A plan that was loaded from a file has no nodes: what kernels read and store tells.
+std::vector<Tenancy> tenancies_of(const Program& program) {
+  std::vector<Tenancy> result(program.buffers.size());
+  const auto tenancy_of = [&](int buffer) -> Tenancy& {
+    return result[static_cast<std::size_t>(whole_of(program, buffer))];
+  };
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    for (const int buffer : program.kernels[i].reads) add_once(tenancy_of(buffer).touches, number);
+    for (const Store& store : program.kernels[i].stores) {
+      add_once(tenancy_of(store.buffer).writers, number);
+      add_once(tenancy_of(store.buffer).touches, number);
     }
   }
-
-  void add_read(const Node* node, int number) {
-    while (is_view(*node)) node = node->operand(0);
-    if (is_free(*node) || inside_.contains(node)) return;
-    const auto buffer = program_.buffer_of.find(node);
-    ensure(buffer != program_.buffer_of.end(), "a kernel reads what nobody stores");
-    add_once(result[static_cast<std::size_t>(whole_of(program_, buffer->second))].touches, number);
-  }
-
-  template <class List>
-  static void add_once(List& kernels, int number) {
-    if (kernels.empty() || kernels.back() != number) kernels.push_back(number);
-  }
-
-  const Program& program_;
-  llvm::DenseSet<const Node*> inside_;
-};
+  return result;
+}
 
 /// Which kernels are done before which. Exact for programs of up to 64 * kBlocks kernels; in longer
 /// ones kernels far apart may be called unordered, which costs memory but is never wrong.
@@ -184,7 +162,7 @@ class Arena {
 
 struct MemoryPlanner::Known {
   explicit Known(const Program& program)
-      : program(program), tenancies(Tenancies(program).result), order(program.kernels) {
+      : program(program), tenancies(tenancies_of(program)), order(program.kernels) {
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[i];
       if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0)

@@ -31,6 +31,8 @@ class ByHand {
       if (!program.buffer_of.contains(node)) kernel.nodes.push_back(node);
     std::ranges::reverse(kernel.nodes);
     kernel.stores.push_back({.node = value.node(), .buffer = add_buffer(value, kind, elements)});
+    for (const int read : reads)
+      kernel.reads.push_back(program.kernels[static_cast<std::size_t>(read)].stores[0].buffer);
     kernel.depends_on = std::move(reads);
     kernel.depends_on.insert(kernel.depends_on.end(), after.begin(), after.end());
     values_.push_back(value);
