@@ -194,6 +194,34 @@ graph g(x: f32[1024]) {
   EXPECT_EQ(memory.arena_bytes, 2 * 4096);
 }
 
+TEST(OpaquePlan, WhatIsCopiedBackBehindACallKeepsItsPlace) {
+  const Program program = planned(R"(
+graph g(x: f32[64, 64]) {
+  f = flip x {axes = [0]}
+  m = max x {axes = [0]}
+  y = opaque same m : f32[64]
+  z = opaque same y : f32[64]
+  v = opaque same z : f32[64]
+  update x, f
+  w = neg v
+  return w
+})");
+  const MemoryPlan memory = plan_memory(program, {});
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const Buffer& flipped = program.buffers[i];
+    if (flipped.kind != Buffer::Kind::temporary || flipped.node->op != Op::flip) continue;
+    ASSERT_GE(memory.offsets[i], 0);
+    for (std::size_t j = 0; j < program.buffers.size(); ++j) {
+      const std::int64_t begin = memory.offsets[j];
+      if (j == i || begin < 0) continue;
+      EXPECT_TRUE(begin >= memory.offsets[i] + 64 * 64 * 4 || begin + 64 * 4 <= memory.offsets[i])
+          << print(program);
+    }
+    return;
+  }
+  FAIL() << "nothing is copied back\n" << print(program);
+}
+
 TEST(OpaquePlan, UnneededCallsAreNotMade) {
   const Program program =
       planned("graph g(x: f32[8]) {\n  y = opaque f x : f32[8]\n  z = neg x\n  return z\n}\n");
