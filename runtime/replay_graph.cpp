@@ -272,7 +272,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
   // Runs of a context follow one another: what was recorded before the one that ran is done.
   if (latest != generations.rend())
     generations.erase(generations.begin(), std::prev(latest.base()));
-  generations.push_back(std::move(pieces));
+  if (!pieces.empty()) generations.push_back(std::move(pieces));
   return true;
 }
 
