@@ -199,6 +199,7 @@ class Assembler {
   void add_kernel(int group) {
     Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
                   .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
+    if (groups_[group].is_call) kernel.kind = KernelKind::opaque;
     for (const Node* node : groups_[group].stores) {
       if (is_left_out_.contains(node)) continue;
       llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);

@@ -8,7 +8,7 @@ namespace sinter {
 Cone Cones::of(int group, const Node* node) {
   const auto stands_alone = [&](const Node* at) {
     return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
-           at->op == Op::scatter || !groups_.contains(group, at);
+           at->op == Op::scatter || at->op == Op::opaque || !groups_.contains(group, at);
   };
   Cone result;
   if (stands_alone(node)) return result;

@@ -96,7 +96,7 @@ int find_lists(Program& program) {
   for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of(kernel)];
   Lists<Key> by_ops;
   for (const Kernel& kernel : program.kernels)
-    if (roughly_alike[rough_key_of(kernel)] >= kFewest)
+    if (kernel.kind != KernelKind::opaque && roughly_alike[rough_key_of(kernel)] >= kFewest)
       by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
   llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list

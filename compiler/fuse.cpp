@@ -6,6 +6,7 @@
 #include "compiler/assemble.h"
 #include "compiler/fuser.h"
 #include "compiler/hand_over.h"
+#include "compiler/opaque_calls.h"
 #include "compiler/rewrite.h"
 #include "compiler/stored_views.h"
 
@@ -63,12 +64,14 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   Program program;
   program.facts = facts;
   read_inputs_as_values(graph.data());
+  give_calls_their_memory(graph.data());
   Fused best = fused(std::move(graph), program, target, options.fuse);
   const std::vector<int> views =
       options.fuse ? views_to_compute(best.graph->data(), best.fuser->groups) : std::vector<int>();
   if (!views.empty()) {
     Graph other = compact(*best.graph);
     compute_views(other.data(), views);
+    give_calls_their_memory(other.data());
     Fused computed = fused(compact(other), program, target);
     if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/hand_over.h"
+#include "compiler/opaque_calls.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -136,8 +137,16 @@ const Fuser::Least& Fuser::least(int group) {
 double Fuser::seconds(int group) {
   const Known& known = seconds_[static_cast<std::size_t>(group)];
   if (known.version == groups[group].version) return known.seconds;
+  if (groups[group].is_call) return remember(group, seconds_of_call(group));
   if (const std::optional<Cost> cost = simple_cost(group)) return remember(group, cost->seconds);
   return remember(group, judge_.cost(groups.whole(group)).seconds);
+}
+
+double Fuser::seconds_of_call(int group) {
+  Cost cost;
+  for (const Node* node : groups[group].loads) cost.bytes_read += bytes(node);
+  for (const Node* node : groups[group].stores) cost.bytes_written += bytes(node);
+  return seconds_of(cost, target_);
 }
 
 double Fuser::seconds(int group, const Least& least) {
@@ -194,6 +203,8 @@ std::string Fuser::why_two(int a, int b) {
 }
 
 std::string Fuser::reason(int producer, int consumer) {
+  for (const int group : {producer, consumer})
+    if (groups[group].is_call) return opaque_boundary(*groups[group].nodes.front());
   const Groups::Detour detour = groups.between(producer, consumer).detour;
   if (detour == Groups::Detour::some)
     return "a third kernel needs the result of one and feeds the other";
@@ -207,7 +218,7 @@ std::string Fuser::reason(int producer, int consumer) {
 void Fuser::offer(int owner, int a, int b) {
   const int other = a == owner ? b : a;
   if (a == b || !groups[other].alive) return;
-  if (groups[a].is_placed || groups[b].is_placed) return;
+  if (groups.stands_alone(a) || groups.stands_alone(b)) return;
   // What is too much for one kernel now only grows with the groups.
   if (count_nodes(a, b) > kMaxNodes) return;
   ++work_.candidates_scored;

@@ -94,6 +94,8 @@ class Fuser {
   double seconds(int group);
   /// The same of a group of which this much is known.
   double seconds(int group, const Least& least);
+  /// Of an opaque call: its arrays at the speed of memory.
+  double seconds_of_call(int group);
   double remember(int group, double seconds);
   double cost_or_infinite(int group);
   std::size_t count_nodes(int a, int b) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/opaque_calls.h"
+#include "ir/opaque.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -86,25 +88,19 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
       work_(work),
       values_(graph.nodes.size()),
       first_read_(graph.nodes.size() + 1) {
-  for (const OutputInfo& output : graph.outputs) {
-    if (output.is_left_out) continue;
-    // The first one is read by others.
-    if (!value(output.node).is_result && !output.strides.empty())
-      strides_[output.node] = output.strides;
-    value(output.node).is_result = true;
-  }
-  for (const UpdateInfo& update : graph.updates) value(update.value).is_result = true;
-
+  const std::vector<const Node*> nodes = reachable(graph);
+  find_results(nodes);
   // through[v]: what a reader of the view v really reads.
   llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
-  const std::vector<const Node*> nodes = reachable(graph);
   groups_.reserve(static_cast<std::size_t>(std::ranges::count_if(
       nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
   for (const Node* node : nodes) {
     Nodes reads;
     for (const Node* operand : node->operands) {
-      if (operand->op == Op::input || computes(*operand)) {
+      if (is_opaque(*node)) {
+        if (operand->op != Op::scalar) reads.push_back(operand);
+      } else if (operand->op == Op::input || computes(*operand)) {
         reads.push_back(operand);
       } else {
         const llvm::SmallVector<const Node*, 4>& from = through[operand];
@@ -114,6 +110,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
     sort_unique(reads);
     if (!computes(*node) && node->op != Op::input) through[node].assign(reads.begin(), reads.end());
     if (!computes(*node) && !is_result(node)) continue;
+    if (is_opaque(*node) && joins_call(node)) continue;
     for (; next <= node->id; ++next) first_read_[next] = static_cast<std::uint32_t>(reads_.size());
     reads_.insert(reads_.end(), reads.begin(), reads.end());
     add_group(node);
@@ -122,11 +119,39 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
     first_read_[next] = static_cast<std::uint32_t>(reads_.size());
   seen_.resize(groups_.size());
   find_users();
-  for (Group& group : groups_) {
-    const Value& known = value(group.nodes[0]);
-    if (known.is_result || known.loaders > 0) group.stores.push_back(group.nodes[0]);
-  }
+  for (Group& group : groups_)
+    for (const Node* node : group.nodes)
+      if (value(node).is_result || value(node).loaders > 0) group.stores.push_back(node);
   find_chain();
+}
+
+void Groups::find_results(std::span<const Node* const> nodes) {
+  for (const OutputInfo& output : graph_.outputs) {
+    if (output.is_left_out) continue;
+    // The first one is read by others.
+    if (!value(output.node).is_result && !output.strides.empty())
+      strides_[output.node] = output.strides;
+    value(output.node).is_result = true;
+  }
+  for (const UpdateInfo& update : graph_.updates) value(update.value).is_result = true;
+  for (const Node* node : nodes) {
+    if (!is_opaque(*node)) continue;
+    for (const Node* operand : node->operands)
+      if (must_be_stored_for_call(*operand))
+        value(operand).is_result = value(operand).is_for_call = true;
+  }
+}
+
+bool Groups::joins_call(const Node* node) {
+  for (const Node* other : results_of_call(graph_, *node)) {
+    if (!other || home(other) < 0) continue;
+    Value& known = value(node);
+    known.home = home(other);
+    known.groups.push_back(known.home);
+    at(known.home).nodes.push_back(node);
+    return true;
+  }
+  return false;
 }
 
 void Groups::add_group(const Node* node) {
@@ -135,6 +160,7 @@ void Groups::add_group(const Node* node) {
   group.nodes.push_back(node);
   group.place = number;
   group.regular = sinter::regular(*node);
+  group.is_call = is_opaque(*node);
   Value& known = value(node);
   known.home = number;
   known.groups.push_back(number);

@@ -30,6 +30,8 @@ struct Group {
   int version = 0;  ///< changes whenever the group does
   int place = 0;    ///< groups that it reads from have smaller ones
   bool alive = true;
+  /// The results of an opaque call: merged with nothing.
+  bool is_call = false;
   /// A concat whose pieces are stored in their places by the kernels that compute them: no kernel.
   bool is_placed = false;
   Regular regular;  ///< how its nodes read one another
@@ -38,8 +40,9 @@ struct Group {
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
 class Groups {
  public:
-  /// One group for each node that computes something, and one for each output that is only a view.
-  /// `names` are those of `graph`; what is done is counted in `work`.
+  /// One group for each node that computes something (one for all results of an opaque call), and
+  /// one for each output, or operand of a call, that is only a view or a number. `names` are those
+  /// of `graph`; what is done is counted in `work`.
   Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work);
 
   int size() const { return static_cast<int>(groups_.size()); }
@@ -55,6 +58,11 @@ class Groups {
   }
   /// True if the caller wants `node`, as an output or to update an input.
   bool is_result(const Node* node) const { return value(node).is_result; }
+
+  /// True if an opaque call reads `node`, which then must be in memory whole and row-major.
+  bool is_for_call(const Node* node) const { return value(node).is_for_call; }
+  /// True if `group` is what it is for good.
+  bool stands_alone(int group) const { return (*this)[group].is_placed || (*this)[group].is_call; }
 
   /// True if a node of `group` other than `nodes` reads `node`.
   bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;
@@ -162,6 +170,7 @@ class Groups {
     std::uint32_t loaders = 0;  ///< how many groups load it
     std::uint32_t mark = 0;     ///< the latest search that met it
     bool is_result = false;
+    bool is_for_call = false;
   };
   Value& value(const Node* node) { return values_[node->id]; }
   const Value& value(const Node* node) const { return values_[node->id]; }
@@ -182,7 +191,10 @@ class Groups {
   bool is_seen(int group, std::uint32_t search) {
     return std::exchange(seen_[static_cast<std::size_t>(group)], search) == search;
   }
+  void find_results(std::span<const Node* const> nodes);
   void add_group(const Node* node);
+  /// Adds a result of an opaque call to the group that another one has; false if none has.
+  bool joins_call(const Node* node);
   void join_group(const Node* node, int group);
   void leave_group(const Node* node, int group);
   void find_users();

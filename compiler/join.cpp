@@ -84,6 +84,7 @@ class Joiner {
   const Kernel& kernel(int number) const {
     return program_.kernels[static_cast<std::size_t>(number)];
   }
+  bool is_call(int number) const { return kernel(number).kind == KernelKind::opaque; }
   int launch_of(int number) const { return launch_of_[static_cast<std::size_t>(number)]; }
   int phase_of(int number) const { return phase_of_[static_cast<std::size_t>(number)]; }
   int latest() const { return static_cast<int>(launches_.size()) - 1; }
@@ -219,6 +220,8 @@ class Joiner {
   }
 
   std::string refusal_of(const Launch& before, const Launch& both, int added) const {
+    if (is_call(added) || is_call(before.kernels.front()))
+      return "nothing shares a launch with an opaque call";
     if (std::string refusal = cluster_refusal(before, both, added); !refusal.empty())
       return refusal;
     if (both.codes > kMostMembers)
@@ -257,7 +260,8 @@ class Joiner {
       std::ranges::sort(kernels);
       const auto each = std::views::transform(
           kernels, [&](int number) -> const Kernel& { return kernel(number); });
-      if (kernels.size() > kMostMembers) continue;
+      const auto is_of_user = [&](int number) { return is_call(number); };
+      if (kernels.size() > kMostMembers || std::ranges::any_of(kernels, is_of_user)) continue;
       if (!read_large_array_again(each)) return;
       if (unite(first, last, kernels)) return;
     }

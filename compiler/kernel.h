@@ -45,6 +45,7 @@ enum class KernelKind : std::uint8_t {
   row_column_reduce,  ///< rows are reduced, and all rows at each place within them
   full_reduce,        ///< parts of a long row in many blocks; the last one finishes
   joined,             ///< several kernels in one launch
+  opaque,             ///< no kernel: a call of the user's (ir/opaque.h)
 };
 std::string_view name(KernelKind kind);
 

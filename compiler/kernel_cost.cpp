@@ -5,6 +5,8 @@
 namespace sinter {
 
 Cost cost_of(const Program& program, const Kernel& kernel, const Target& target) {
+  if (kernel.kind == KernelKind::opaque)
+    return {.bytes_read = kernel.bytes, .seconds = kernel.seconds};
   if (kernel.members.empty()) return cost_of(body_of(program, kernel), target, program.facts);
   Cost sum{.seconds = target.launch_seconds};
   for (const Kernel& member : kernel.members) {

@@ -135,8 +135,9 @@ bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node
   if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
     return false;
   const auto can_be_stored = [&](const ConcatPart& part) {
-    // A scatter stores its rows once, and a part has no parts.
-    return part.node->op != Op::scatter && part.node->op != Op::concat &&
+    // A scatter stores its rows once, and a part has no parts. Calls know nothing of strides.
+    return part.node->op != Op::opaque && !groups.is_for_call(part.node) &&
+           part.node->op != Op::scatter && part.node->op != Op::concat &&
            groups.home(part.node) >= 0 && has_long_runs(part, facts);
   };
   return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {

@@ -38,7 +38,11 @@ class Printer {
 
   void print_kernel(const Kernel& kernel) {
     const bool is_scheduled = !kernel.candidates.empty();
-    if (kernel.members.empty()) {
+    if (kernel.kind == KernelKind::opaque) {
+      line("kernel {}: opaque", kernel.name);
+      line("  {}", opaque_text(kernel.nodes, names_));
+      print_stores(kernel);
+    } else if (kernel.members.empty()) {
       line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
       print_work(kernel);
     } else {
@@ -61,6 +65,10 @@ class Printer {
   void print_work(const Kernel& kernel) {
     for (const Node* node : kernel.nodes)
       line("  {}: {}", statement_text(*node, names_), type_text(*node));
+    print_stores(kernel);
+  }
+
+  void print_stores(const Kernel& kernel) {
     for (const Store& store : kernel.stores)
       line("  store {} in {}", names_.of(store.node), buffer_text(store.buffer));
   }

@@ -193,8 +193,7 @@ bool rewrite(GraphData& graph, const Replace& replace) {
   return changed;
 }
 
-const Node* as_value(GraphData& data, const Node* node) {
-  if (node->op != Op::input) return node;
+const Node* copy_of(GraphData& data, const Node* node) {
   const Attribute shape = {.extents = node->shape};
   return data.make({.op = Op::reshape,
                     .dtype = node->dtype,
@@ -202,6 +201,10 @@ const Node* as_value(GraphData& data, const Node* node) {
                     .shape = node->shape,
                     .attributes = {&shape, 1}},
                    data.location(node));
+}
+
+const Node* as_value(GraphData& data, const Node* node) {
+  return node->op == Op::input ? copy_of(data, node) : node;
 }
 
 }  // namespace sinter

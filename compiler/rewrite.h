@@ -32,6 +32,9 @@ using Replace = std::function<const Node*(const Node*)>;
 /// has none. Inputs and scalars stay. Returns true if any output or update is another node now.
 bool rewrite(GraphData& graph, const Replace& replace);
 
+/// A view of `node` that is all of it, for a place of its own in memory.
+const Node* copy_of(GraphData& graph, const Node* node);
+
 /// An input that is itself an output, or is written into another input, is read by a kernel of its
 /// own like any value: through a view of itself.
 const Node* as_value(GraphData& data, const Node* node);

@@ -11,6 +11,7 @@
 #include "compiler/guards.h"
 #include "compiler/kernel_body.h"
 #include "compiler/kernel_key.h"
+#include "compiler/opaque_calls.h"
 #include "compiler/tiles.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
@@ -28,6 +29,7 @@ std::string_view name(KernelKind kind) {
     case KernelKind::scan: return "scan";
     case KernelKind::full_reduce: return "full_reduce";
     case KernelKind::joined: return "joined";
+    case KernelKind::opaque: return "opaque";
   }
   return {};
 }
@@ -280,6 +282,10 @@ class Scheduler {
     std::unordered_map<std::uint64_t, int> roughly_alike;
     for (const std::uint64_t key : keys) ++roughly_alike[key];
     for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (program_.kernels[i].kind == KernelKind::opaque) {
+        schedule_call(program_, program_.kernels[i], target_);
+        continue;
+      }
       const bool is_alone = roughly_alike[keys[i]] == 1;
       set_reads(program_.kernels[i], is_alone ? schedule(i) : schedule_or_follow(i));
     }
@@ -307,7 +313,11 @@ class Scheduler {
   /// By ascending buffer.
   void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
     kernel.reads.reserve(loads.size());
-    for (const Node* node : loads) kernel.reads.push_back(program_.buffer_of.lookup(node));
+    for (const Node* node : loads) {
+      const auto found = program_.buffer_of.find(node);
+      ensure(found != program_.buffer_of.end(), "a kernel reads what nobody stores");
+      kernel.reads.push_back(found->second);
+    }
     std::ranges::sort(kernel.reads);
   }
 

@@ -115,6 +115,7 @@ Expected interpret_node(const GraphData& graph, const HostArrays& inputs,
     case OpKind::reduction: return interpret_reduction(application);
     case OpKind::scan: return interpret_scan(application);
     case OpKind::custom: return interpret_custom(graph, application);
+    case OpKind::opaque: return interpret_opaque(graph, application);
     case OpKind::structural:
       if (application.node.op == Op::cast || application.node.op == Op::bitcast)
         return interpret_cast(application);

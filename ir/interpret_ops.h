@@ -47,6 +47,9 @@ Expected interpret_cast(const Application& application);
 Expected interpret_reduction(const Application& application);
 /// Undecided without an oracle of the user's, and where an operand is not exact.
 Expected interpret_custom(const GraphData& graph, const Application& application);
+/// What the registered function's reference says; undecided where it has none. Throws UserError
+/// where no function is registered.
+Expected interpret_opaque(const GraphData& graph, const Application& application);
 Expected interpret_scan(const Application& application);
 Expected interpret_structural(const Application& application);
 

@@ -137,6 +137,7 @@ std::string_view reduction_attributes(Op op) {
 #define STRUCTURAL(NAME, ATTRIBUTES, DOC) PLAIN(structural, NAME, -1, Number, {}, ATTRIBUTES, nullptr, DOC)
 #define CUSTOM(NAME, ATTRIBUTES, DOC) PLAIN(custom, NAME, -1, Compare, {}, ATTRIBUTES, nullptr, DOC)
 #define SOURCE(NAME, ATTRIBUTES, DOC) PLAIN(source, NAME, 0, Number, {}, ATTRIBUTES, nullptr, DOC)
+#define OPAQUE(NAME, ATTRIBUTES, DOC) PLAIN(opaque, NAME, -1, Compare, {}, ATTRIBUTES, nullptr, DOC)
 
 const std::vector<OpInfo>& table() {
   static const std::vector<OpInfo> rows = {

@@ -22,12 +22,21 @@ namespace sinter {
 #define STRUCTURAL(NAME, ...) NAME,
 #define CUSTOM(NAME, ...) NAME,
 #define SOURCE(NAME, ...) NAME,
+#define OPAQUE(NAME, ...) NAME,
 enum class Op : std::uint8_t {
 #include "sinter/ops.def"
 };
 // clang-format on
 
-enum class OpKind : std::uint8_t { elementwise, reduction, scan, structural, custom, source };
+enum class OpKind : std::uint8_t {
+  elementwise,
+  reduction,
+  scan,
+  structural,
+  custom,
+  source,
+  opaque
+};
 
 /// Which dtypes an op takes and what it gives. Operands of different dtypes are cast to the one
 /// that they have in common (`common_dtype`) before the op sees them.

@@ -76,7 +76,7 @@ bool Parser::looks_like_statement() const {
   const Token third = ahead.next();
   if (third.kind != TokenKind::name) return false;
   if (second.is(",")) return true;
-  return second.is("=") && find_spelling(third.text) != nullptr;
+  return second.is("=") && (third.is("opaque") || find_spelling(third.text) != nullptr);
 }
 
 void Parser::skip_statement() {
@@ -176,6 +176,7 @@ void Parser::assignment() {
     result_names(statement);
     statement.op = token_;
     if (token_.kind != TokenKind::name) fail_expected("an op");
+    if (at("opaque")) return opaque_assignment(statement);
     const Spelling* spelling = find_spelling(token_.text);
     if (!spelling)
       fail_at(token_, fmt::format("unknown op {}{}", quoted(token_),

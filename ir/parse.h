@@ -6,6 +6,7 @@
 #include "ir/record.h"
 #include "ir/spelling.h"
 #include "ir/text_errors.h"
+#include "sinter/opaque.h"
 
 #include <functional>
 #include <string>
@@ -65,6 +66,11 @@ class Parser {
   /// Calls the recording API; what it throws becomes a mistake at `token`.
   void call_at(const Token& token, const std::function<void()>& call);
   Operand operand_of(Tensor tensor, const Token& token) const;
+
+  // parse_opaque.cpp: calls of registered functions.
+  void opaque_assignment(Statement& statement);
+  std::vector<OpaqueAttribute> opaque_attributes();
+  std::vector<OpaqueType> opaque_types();
 
   // parse_header.cpp: the name and the inputs.
   void header();

@@ -1,6 +1,7 @@
 #include "ir/print.h"
 
 #include "ir/lexer.h"
+#include "ir/opaque.h"
 #include "ir/structural.h"
 #include "sinter/text.h"
 
@@ -60,6 +61,27 @@ std::string braced(const std::vector<std::string>& parts) {
   return parts.empty() ? "" : fmt::format(" {{{}}}", fmt::join(parts, ", "));
 }
 
+/// ` n, 2.0`
+std::string operands_text(const Node& node, const ValueNames& names) {
+  std::string text;
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    const Node* operand = node.operand(i);
+    text += i == 0 ? " " : ", ";
+    text += is_inline_literal(node, i)
+                ? literal_text(operand->attributes[0].literal, operand->dtype)
+                : names.of(operand);
+  }
+  return text;
+}
+
+/// The statement of `node`, a result of an opaque call, if it is the first of them; else "".
+std::string call_text(const GraphData& graph, const Node& node, const ValueNames& names) {
+  std::vector<const Node*> results = results_of_call(graph, node);
+  std::erase_if(results, [&](const Node* result) { return !result || names.of(result).empty(); });
+  const Node* const first = *std::ranges::min_element(results, {}, &Node::id);
+  return first == &node ? opaque_text(results, names) : std::string();
+}
+
 /// The head in one line, or with a line for each input.
 std::string header_text(const GraphData& graph, const ValueNames& names) {
   constexpr std::size_t kWidth = 100;
@@ -105,16 +127,30 @@ std::string statement_text(const Node& node, const ValueNames& names) {
     return fmt::format("{} = full {{shape = [], value = {}, dtype = {}}}", name,
                        literal_text(node.attributes[0].literal, node.dtype),
                        sinter::name(node.dtype));
-  std::string operands;
-  for (std::size_t i = 0; i < node.operands.size(); ++i) {
-    const Node* operand = node.operand(i);
-    operands += i == 0 ? " " : ", ";
-    operands += is_inline_literal(node, i)
-                    ? literal_text(operand->attributes[0].literal, operand->dtype)
-                    : names.of(operand);
+  if (is_opaque(node)) {
+    const Node* const results[] = {&node};
+    return opaque_text(results, names);
   }
-  return fmt::format("{} = {}{}{}", name, info(node.op).name, operands,
+  return fmt::format("{} = {}{}{}", name, info(node.op).name, operands_text(node, names),
                      braced(attribute_texts(node)));
+}
+
+std::string opaque_text(std::span<const Node* const> results, const ValueNames& names) {
+  const Node& call = *results[0];
+  std::vector<std::string> values;
+  std::vector<std::string> types;
+  for (const ResultType& type : result_types(call)) {
+    values.emplace_back("_");
+    types.push_back(std::string(name(type.dtype)) + to_string(type.shape));
+  }
+  for (const Node* result : results)
+    if (std::string value = names.of(result); !value.empty())
+      values[result_number(*result)] = std::move(value);
+  const std::string_view options = attribute(call, "options").text;
+  return fmt::format("{} = opaque {}{}{} : {}", fmt::join(values, ", "), function_of(call),
+                     operands_text(call, names),
+                     options.empty() ? "" : fmt::format(" {{{}}}", options),
+                     fmt::join(types, ", "));
 }
 
 std::string input_text(const InputInfo& input, const ValueNames& names) {
@@ -133,9 +169,12 @@ std::string input_text(const InputInfo& input, const ValueNames& names) {
 std::string print(const GraphData& graph) {
   const ValueNames names(graph);
   std::string text = header_text(graph, names);
-  for (const Node* node : graph.nodes)
-    if (node->op != Op::input && node->op != Op::scalar && !names.of(node).empty())
-      text += "  " + statement_text(*node, names) + "\n";
+  for (const Node* node : graph.nodes) {
+    if (node->op == Op::input || node->op == Op::scalar || names.of(node).empty()) continue;
+    const std::string statement =
+        is_opaque(*node) ? call_text(graph, *node, names) : statement_text(*node, names);
+    if (!statement.empty()) text += "  " + statement + "\n";
+  }
   for (const UpdateInfo& update : graph.updates)
     text += fmt::format("  update {}, {}\n", names.of(update.parameter), names.of(update.value));
   return text + outputs_text(graph, names) + "}\n";

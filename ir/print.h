@@ -51,6 +51,10 @@ std::string literal_text(const Literal& literal, DType dtype);
 /// `s = mul n, 2.0`, `ms = mean sq {axes = [1], keep = true}`
 std::string statement_text(const Node& node, const ValueNames& names);
 
+/// `v, _ = opaque topk x {k = 8} : f32[rows, 8], i64[rows, 8]`, where `results` are some of one
+/// call.
+std::string opaque_text(std::span<const Node* const> results, const ValueNames& names);
+
 /// `x: bf16[rows, 4096] {strides = [4112, 1]}`, `lr: f32`
 std::string input_text(const InputInfo& input, const ValueNames& names);
 

@@ -62,6 +62,9 @@ std::string row_text(const OpInfo& row) {
                          : row.types == TypeRule::Logical ? "bool"
                                                           : "any",
                          attributes_in_words(row), row.doc);
+    case OpKind::opaque:
+      // What the table lists is how the node is kept; the text form has words of its own.
+      return fmt::format("| `{} function` | those of the function | {} |\n", row.name, row.doc);
     case OpKind::scan:
     case OpKind::custom:
     case OpKind::structural:
@@ -89,6 +92,7 @@ std::string op_reference() {
          table_of(OpKind::scan, "| scan | attributes | gives |") +
          table_of(OpKind::structural, "| structural | attributes = default | gives |") +
          table_of(OpKind::custom, "| custom | attributes | gives |") +
+         table_of(OpKind::opaque, "| opaque | attributes | gives |") +
          table_of(OpKind::source, "| source | attributes = default | gives |") + "\n";
 }
 

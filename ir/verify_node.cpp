@@ -1,6 +1,7 @@
 #include "ir/verify_node.h"
 
 #include "ir/custom.h"
+#include "ir/opaque.h"
 #include "ir/rounding.h"
 
 #include <algorithm>
@@ -107,6 +108,26 @@ void verify_custom(const Node& node) {
                   signature.parameters[i]);
   require_dtype("the dtype", node.dtype, signature.result);
   require_shape(node, broadcast_shapes("custom", node.operands, {}));
+}
+
+void verify_opaque(const Node& node) {
+  require(!node.operands.empty(), "there is no operand");
+  require(!function_of(node).empty(), "the function has no name");
+  const std::span<const std::int64_t> dtypes = attribute(node, "dtypes").integers;
+  const std::span<const std::int64_t> ranks = attribute(node, "ranks").integers;
+  require_same("the number of ranks", ranks.size(), dtypes.size());
+  std::int64_t extents = 0;
+  for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    require(dtypes[i] >= 0 && dtypes[i] < std::ssize(kDTypes), "result {} has no dtype", i);
+    require(ranks[i] >= 0 && ranks[i] <= kMaxRank, "result {} has rank {}", i, ranks[i]);
+    extents += ranks[i];
+  }
+  require_same("the number of extents", std::ssize(attribute(node, "shapes").extents), extents);
+  require(result_number(node) < dtypes.size(), "the result is {} of {}", result_number(node),
+          dtypes.size());
+  const ResultType type = result_types(node)[result_number(node)];
+  require_dtype("the dtype", node.dtype, type.dtype);
+  require_shape(node, type.shape);
 }
 
 namespace {

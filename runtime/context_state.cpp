@@ -41,10 +41,16 @@ inline void launch_kernel(const ExecutableState& executable, Lane& lane,
 }
 
 template <bool kIsTraced>
-void launch_all(const ExecutableState& executable, Lane& lane, std::int64_t& launched) {
+void launch_all(const ExecutableState& executable, Lane& lane, HostWorks& works,
+                std::int64_t& launched) {
   for (const PreparedLaunch& launch : lane.launches.launches()) {
-    if (launch.is_empty) [[unlikely]]
+    if (!launch.is_kernel) [[unlikely]] {
+      if (launch.is_empty) continue;
+      const TraceSpan span("launch", launch.call->binding().called());
+      make_call(executable.device, launch, works);
+      ++launched;
       continue;
+    }
     if constexpr (kIsTraced) {
       const auto number = static_cast<std::size_t>(&launch - lane.launches.launches().data());
       const TraceSpan span("launch", lane.launches.variant().program.kernels[number].name);
@@ -118,7 +124,11 @@ void ContextState::check_stream(const StreamState& stream) const {
 }
 
 void ContextState::launch(Lane& lane, std::size_t number) {
-  launch_kernel(*executable, lane, lane.launches.launches()[number]);
+  const PreparedLaunch& launch = lane.launches.launches()[number];
+  if (launch.call)
+    make_call(executable->device, launch, host_works);
+  else
+    launch_kernel(*executable, lane, launch);
   ++kernel_launches;
 }
 
@@ -131,17 +141,25 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
   });
   Lane& lane = lane_for(bound);
   follow_last_run(stream);
+  if (lane.launches.has_calls()) [[unlikely]]
+    host_works.throw_if_failed();
   fill_in(lane, bound, stream->handle);
-  if (as_graph) {
-    lane.graph.bring_up_to_date(lane.launches);
-    lane.graph.launch(stream->handle);
-  } else {
-    const CountedSince counted(kernel_launches);
-    // Asked once: launches are what a short call consists of.
-    if (Trace::is_on()) [[unlikely]]
-      launch_all</*kIsTraced=*/true>(*executable, lane, kernel_launches);
-    else
-      launch_all</*kIsTraced=*/false>(*executable, lane, kernel_launches);
+  try {
+    if (as_graph) {
+      lane.graph.bring_up_to_date(lane.launches, host_works);
+      lane.graph.launch(lane.launches, stream->handle, host_works);
+    } else {
+      const CountedSince counted(kernel_launches);
+      // Asked once: launches are what a short call consists of.
+      if (Trace::is_on()) [[unlikely]]
+        launch_all</*kIsTraced=*/true>(*executable, lane, host_works, kernel_launches);
+      else
+        launch_all</*kIsTraced=*/false>(*executable, lane, host_works, kernel_launches);
+    }
+  } catch (...) {
+    // A function of the user's may fail at any time: what was launched before it is on its way.
+    if (lane.launches.has_calls()) finish_failed_run(lane);
+    throw;
   }
   finish_run(lane);
   if (is_told(executable->options, Rung::launches)) [[unlikely]]
@@ -151,6 +169,12 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
 void ContextState::tell_launches(Lane& lane, bool as_graph) const {
   const std::span<PreparedLaunch> launches = lane.launches.launches();
   for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (launches[i].call) {
+      tell_line(executable->options,
+                fmt::format("{} {}: {}", as_graph ? "replay" : "run", executable->interface.name,
+                            launches[i].call->binding().called()));
+      continue;
+    }
     const CUlaunchConfig& config = launches[i].config;
     tell_line(executable->options,
               fmt::format("{} {}: kernel {}, {} blocks of {} threads, {} bytes of shared memory",
@@ -300,11 +324,19 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
 void ContextState::finish_run(const Lane& lane) {
   is_end_marked_ = false;
   const ScratchLayout& layout = lane.launches.layout();
-  if (stream_->is_owned ||
-      (layout.arena_bytes == 0 && layout.tickets == 0 && layout.table_bytes == 0))
-    return;
+  const bool uses_ours = layout.arena_bytes > 0 || layout.tickets > 0 || layout.table_bytes > 0 ||
+                         lane.launches.has_calls();
+  if (stream_->is_owned || !uses_ours) return;
   // A stream of somebody else's may be gone when the next run would ask it for its end.
   mark_end();
+}
+
+void ContextState::finish_failed_run(const Lane& lane) {
+  try {
+    finish_run(lane);
+  } catch (const DriverError&) {
+    // What failed first is told.
+  }
 }
 
 void ContextState::mark_end() {

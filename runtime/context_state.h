@@ -58,6 +58,7 @@ struct ContextState {
   const std::shared_ptr<ExecutableState> executable;
   std::vector<std::unique_ptr<Lane>> lanes;
   std::int64_t kernel_launches = 0;
+  HostWorks host_works;  ///< of opaque calls
 
  private:
   /// Launches with what is bound, planning first if it must.
@@ -76,6 +77,7 @@ struct ContextState {
   void await_tables(Lane& lane);
   void follow_last_run(const std::shared_ptr<StreamState>& stream);
   void finish_run(const Lane& lane);
+  void finish_failed_run(const Lane& lane);
   void mark_end();
   /// What a failed call has to do with, for its message.
   std::string after_last_run() const;

@@ -19,6 +19,8 @@ class EmittedProgram {
   struct Item {
     const Kernel* kernel;
     Source source;
+    /// A call of the user's, of which there is nothing to compile.
+    bool is_call() const { return kernel->kind == KernelKind::opaque; }
   };
 
   EmittedProgram(const Graph& graph, const Target& target, std::span<const std::int64_t> symbols,

@@ -217,12 +217,25 @@ void Executable::prepare(std::span<const Size> sizes, Views views) const {
 
 void Executable::await_background() const { Background::of_process().wait(); }
 
+namespace {
+
+/// Which calls a replay makes between CUDA Graphs, as far as that is known by now.
+void note_breaks(const Variant& variant, VariantReport& report) {
+  for (std::size_t i = 0; i < variant.kernels.size(); ++i)
+    if (const auto& call = variant.kernels[i].opaque; call && !call->may_be_captured())
+      report.kernels[i].notes.push_back("a replay breaks its CUDA Graph in two around the call: " +
+                                        call->why_not_captured());
+}
+
+}  // namespace
+
 Report Executable::report() const {
   Report report{
       .graph = state_->interface.name, .device = state_->device.name, .target = state_->target};
   for (const std::shared_ptr<const Variant>& variant : state_->variants()) {
     report.variants.push_back(variant->report);
     report.variants.back().background_problem = state_->background_problem(variant.get());
+    note_breaks(*variant, report.variants.back());
     report.recorded_ops = variant->program.recorded_ops;
   }
   if (!report.variants.empty()) {

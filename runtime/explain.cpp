@@ -46,20 +46,21 @@ void compile_all(const EmittedProgram& emitted, const Target& target, Explanatio
   std::vector<std::exception_ptr> failures(result.kernels.size());
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < result.kernels.size(); ++i)
-    jobs.push_back([&, i] {
-      try {
-        const Source& source = emitted.kernels()[i].source;
-        KernelExplanation& kernel = result.kernels[i];
-        NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
-        kernel.report.cubin = std::move(unit.reports.front());
-        kernel.report.registers = kernel.report.cubin.registers;
-        kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
-        kernel.report.compile_ms = unit.milliseconds;
-        add_proof(kernel, emitted.program(), source, unit.ptx, target);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    });
+    if (!emitted.kernels()[i].is_call())
+      jobs.push_back([&, i] {
+        try {
+          const Source& source = emitted.kernels()[i].source;
+          KernelExplanation& kernel = result.kernels[i];
+          NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
+          kernel.report.cubin = std::move(unit.reports.front());
+          kernel.report.registers = kernel.report.cubin.registers;
+          kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
+          kernel.report.compile_ms = unit.milliseconds;
+          add_proof(kernel, emitted.program(), source, unit.ptx, target);
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+      });
   run_parallel(jobs);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);

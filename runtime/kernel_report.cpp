@@ -34,6 +34,13 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
       std::min(bytes_of_buffers(kernel, source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;
   report.writes_are_bounds = source.traffic.writes_are_bound;
+  if (kernel.kind == KernelKind::opaque) {
+    report.schedule.clear();
+    report.grid = 0;
+    report.nodes.push_back(opaque_text(kernel.nodes, names_));
+    report.places.push_back(program_.graph->data().place(kernel.nodes.front()));
+    return report;
+  }
   for (const Node* node : kernel.nodes) {
     report.nodes.push_back(statement_text(*node, names_));
     report.places.push_back(program_.graph->data().place(node));

@@ -38,7 +38,11 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
                        .arena_bytes = aligned(plan.arena_bytes)};
   // Kernels without an edge between them may run at once: no two share a workspace.
   for (const VariantKernel& kernel : variant.kernels) {
-    const std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
+    std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
+    if (kernel.opaque) [[unlikely]] {
+      layout.call_bytes.push_back(kernel.opaque->workspace_bytes(symbols));
+      bytes += layout.call_bytes.back();
+    }
     const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
     layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
@@ -54,6 +58,18 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
 bool serves(const Variant& variant, const VariantNeed& need) {
   return variant.alignment == need.alignment && variant.left_out == need.left_out &&
          holds(variant.program, need.symbols);
+}
+
+void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works) {
+  HostWorks::Pieces pieces;
+  // Even where the function then fails: what is on the stream by then refers to its pieces.
+  struct Keep {
+    HostWorks& works;
+    HostWorks::Pieces& pieces;
+    ~Keep() { works.keep_until_run(std::move(pieces)); }
+  };
+  const Keep keep{works, pieces};
+  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces);
 }
 
 template <class Visit>
@@ -97,6 +113,10 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     const VariantKernel& kernel = variant_->kernels[i];
     PreparedLaunch& launch = launches_[i];
+    if (kernel.opaque) {
+      launch.call = calls_.emplace_back(std::make_unique<OpaqueLaunch>(*kernel.opaque)).get();
+      launch.is_kernel = false;
+    }
     launch.function = kernel.function;
     launch.parameters = parameters_.data() + first;
     launch.config.gridDimY = launch.config.gridDimZ = 1;
@@ -113,12 +133,19 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
 }
 
 void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
+  // A function of the user's may fail in there: then nothing has changed.
+  layout_ = lay_out(*variant_, planner_, symbols);
   symbols_.assign(symbols.begin(), symbols.end());
-  layout_ = lay_out(*variant_, planner_, symbols_);
   set_part_offsets();
+  std::size_t call = 0;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     PreparedLaunch& launch = launches_[i];
     const VariantKernel& kernel = variant_->kernels[i];
+    if (launch.call) [[unlikely]] {
+      launch.changed |= launch.call->set_symbols(symbols_, layout_.call_bytes[call++]);
+      launch.is_empty = launch.call->is_empty();
+      continue;
+    }
     const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
     if (grid < 0 || grid > std::numeric_limits<int>::max()) [[unlikely]]
       ensure(false,
@@ -126,6 +153,7 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
     launch.config.gridDimX = static_cast<unsigned>(grid);
     launch.is_empty = grid == 0;
+    launch.is_kernel = grid != 0;
   }
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
     if (argument.kind != Argument::Kind::extent) return;

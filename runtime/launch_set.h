@@ -8,6 +8,7 @@
 #include "runtime/binding.h"
 #include "runtime/driver.h"
 #include "runtime/launch_grid.h"
+#include "runtime/opaque_call.h"
 #include "runtime/variant.h"
 
 namespace sinter {
@@ -18,17 +19,23 @@ struct PreparedLaunch {
   LaunchAttributes attributes;  ///< what `config` points to
   CUfunction function = nullptr;
   void** parameters = nullptr;
+  bool is_kernel = true;                 ///< false: it is empty, or a call
   bool is_empty = false;                 ///< no blocks: nothing to launch
   bool changed = true;                   ///< since the CUDA Graph last took its values
   std::span<const std::uint64_t> table;  ///< what device memory at `table_at` must hold
   CUdeviceptr table_at = 0;
-  bool table_changed = true;  ///< since it was last copied there
+  bool table_changed = true;     ///< since it was last copied there
+  OpaqueLaunch* call = nullptr;  ///< of the user's function, in place of a kernel
 };
+
+/// Puts the work of a call on the stream of `launch`.
+void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works);
 
 /// Memory of a context that a launch set addresses.
 struct ScratchLayout {
   std::vector<std::int64_t> buffer_offsets;     ///< per program buffer; -1: bound by the caller
   std::vector<std::int64_t> workspace_offsets;  ///< per kernel; -1: none
+  std::vector<std::int64_t> call_bytes;         ///< per opaque call: that its function works in
   std::int64_t arena_bytes = 0;                 ///< temporaries, then workspaces
   std::vector<std::int64_t> ticket_offsets;     ///< per kernel, in counters; -1: none
   std::int64_t tickets = 0;                     ///< counters that must be 0 before the first launch
@@ -51,6 +58,7 @@ class LaunchSet {
   const ScratchLayout& layout() const { return layout_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   std::span<PreparedLaunch> launches() { return launches_; }
+  bool has_calls() const { return !calls_.empty(); }
 
   /// Computes grids, extents and the layout for new sizes. Scratch must be set again after it.
   void set_symbols(std::span<const std::int64_t> symbols);
@@ -85,6 +93,7 @@ class LaunchSet {
   ScratchLayout layout_;
   std::vector<std::int64_t> symbols_;
   std::vector<PreparedLaunch> launches_;
+  std::vector<std::unique_ptr<OpaqueLaunch>> calls_;  ///< in the order of the launches
   /// 8 bytes each, of which the driver reads as many as it needs: the parameters of a launch, then
   /// its table.
   std::vector<std::uint64_t> arguments_;

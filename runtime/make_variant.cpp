@@ -60,21 +60,30 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
 std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
-  for (const EmittedKernel& kernel : emitted) units.push_back({.sources = kernel.sources});
+  for (const EmittedKernel& kernel : emitted)
+    if (!kernel.is_call) units.push_back({.sources = kernel.sources});
   const TraceSpan span("compile",
                        [&] { return fmt::format("compile kernels of {}", from.graph.name()); });
-  return from.device.compile_service->compile(units, compile_settings(from));
+  std::vector<CompileResult> compiled =
+      from.device.compile_service->compile(units, compile_settings(from));
+  if (compiled.size() == emitted.size()) return compiled;
+  std::vector<CompileResult> results;  // with nothing for calls
+  auto next = compiled.begin();
+  for (const EmittedKernel& kernel : emitted)
+    results.push_back(kernel.is_call ? CompileResult() : std::move(*next++));
+  return results;
 }
 
 /// What the caches had, since the disk's were as in `before`.
 void tell_caches(const VariantSource& from, const Program& program,
                  std::span<const CompileResult> compiled, const DiskCounters& before) {
   for (std::size_t i = 0; i < compiled.size(); ++i)
-    tell_line(from.options,
-              compiled[i].was_cached
-                  ? fmt::format("kernel {}: from the cache", program.kernels[i].name)
-                  : fmt::format("kernel {}: compiled in {:.1f} ms", program.kernels[i].name,
-                                compiled[i].unit->milliseconds));
+    if (compiled[i].unit)
+      tell_line(from.options,
+                compiled[i].was_cached
+                    ? fmt::format("kernel {}: from the cache", program.kernels[i].name)
+                    : fmt::format("kernel {}: compiled in {:.1f} ms", program.kernels[i].name,
+                                  compiled[i].unit->milliseconds));
   const DiskCounters after = disk_cache(from.options.cache).counters();
   if (!after.why_off.empty())
     return tell_line(from.options, "disk cache: not used: " + after.why_off);
@@ -92,6 +101,7 @@ void tell_caches(const VariantSource& from, const Program& program,
 void tell_schedules(const Options& options, const Program& program, const VariantReport& report) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelReport& kernel = report.kernels[i];
+    if (kernel.kind == name(KernelKind::opaque)) continue;
     tell_line(options, fmt::format("kernel {}: {}, {}; {} blocks of {} threads; {}",
                                    program.kernels[i].name, kernel.kind, kernel.schedule,
                                    kernel.grid, kernel.threads, kernel.tuning));
@@ -106,8 +116,8 @@ void tell_schedules(const Options& options, const Program& program, const Varian
 
 void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
   for (const CompileResult& result : compiled) {
+    if (!result.unit || result.unit->image.empty()) continue;
     const CompiledUnit& unit = *result.unit;
-    if (unit.image.empty()) continue;
     dump.write("ptx", "ptx", unit.ptx);
     dump.write("cubin", "cubin",
                {reinterpret_cast<const char*>(unit.image.data()), unit.image.size()});
@@ -123,8 +133,12 @@ bool is_stand_in(const Options& options, const VariantRequest& request) {
 std::string launch_text(const VariantReport& report) {
   std::string text;
   for (const KernelReport& kernel : report.kernels)
-    text += fmt::format("{}: {} blocks of {} threads, {} bytes of shared memory, {}\n", kernel.name,
-                        kernel.grid, kernel.threads, kernel.shared_bytes, kernel.schedule);
+    if (kernel.kind == name(KernelKind::opaque))
+      text += fmt::format("{}: a call of the user's\n", kernel.name);
+    else
+      text +=
+          fmt::format("{}: {} blocks of {} threads, {} bytes of shared memory, {}\n", kernel.name,
+                      kernel.grid, kernel.threads, kernel.shared_bytes, kernel.schedule);
   return text;
 }
 
@@ -132,6 +146,8 @@ std::string launch_text(const VariantReport& report) {
 
 EmittedKernel emit_candidates(const Program& program, const Kernel& kernel, std::size_t most) {
   EmittedKernel emitted;
+  if (kernel.kind == KernelKind::opaque)
+    return {.sources = {source_of_call(program, kernel)}, .schedules = {{}}, .is_call = true};
   std::vector<Schedule> schedules = kernel.candidates.list();
   if (schedules.empty()) schedules.push_back(kernel.schedule);
   const std::string name = legal_name(program.graph->name());
@@ -195,6 +211,15 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   start = std::chrono::steady_clock::now();
   std::vector<TuneResult> tuned;
   for (std::size_t i = 0; i < emitted.size(); ++i) {
+    if (emitted[i].is_call) {
+      tuned.push_back({.candidates = {}, .summary = "a call of the user's has no candidates"});
+      variant->kernels.push_back(
+          {.source = emitted[i].sources[0],
+           .schedule = emitted[i].schedules[0],
+           .unit = nullptr,
+           .opaque = std::make_shared<OpaqueBinding>(program, program.kernels[i], from.functions)});
+      continue;
+    }
     const TuneRequest tuning{.program = program,
                              .kernel = program.kernels[i],
                              .sources = emitted[i].sources,

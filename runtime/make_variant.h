@@ -7,6 +7,7 @@
 #include "runtime/compile_service.h"
 #include "runtime/dump.h"
 #include "runtime/executable_state.h"
+#include "runtime/opaque_call.h"
 #include "runtime/variant.h"
 
 namespace sinter {
@@ -21,12 +22,14 @@ struct VariantSource {
   Target target;
   Options options;
   Dump dump;
+  OpaqueFunctions functions = functions_of(graph.data());  ///< that it calls
 };
 
 /// One kernel under its candidate schedules, the default first; equal texts once.
 struct EmittedKernel {
   std::vector<Source> sources;
   std::vector<Schedule> schedules;
+  bool is_call = false;  ///< an opaque call, of which there is nothing to compile
 };
 EmittedKernel emit_candidates(const Program& program, const Kernel& kernel,
                               std::size_t most = SIZE_MAX);

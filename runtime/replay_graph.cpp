@@ -8,6 +8,7 @@
 #include "ir/extent.h"
 #include "runtime/counting.h"
 #include "runtime/trace.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -117,87 +118,211 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
   return edges;
 }
 
-void ReplayGraph::bring_up_to_date(LaunchSet& launches) {
+void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
   if (may_differ_) {
     std::vector<bool> empty;
     for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
     if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
     std::vector<LaunchEdge> edges = order_->edges(launches.layout(), launches.symbols());
-    const bool must_build = !exec_ || empty != empty_ || edges != edges_;
+    const bool must_build = !is_built_ || empty != empty_ || edges != edges_;
     empty_ = std::move(empty);
     edges_ = std::move(edges);
-    if (must_build) build(launches);
+    if (must_build) build(launches, works);
     may_differ_ = false;
   }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+  for (const Part& part : parts_)
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      PreparedLaunch& launch = launches.launches()[i];
+      if (!launch.changed) [[likely]]
+        continue;
+      if (launch.is_empty) {
+        launch.changed = false;
+        continue;
+      }
+      if (launch.call) {
+        if (!patch_call(part, launches, i, works)) return build(launches, works);
+      } else {
+        const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
+        check(device_.driver,
+              device_.driver.cuGraphExecKernelNodeSetParams(part.exec, nodes_[i], &parameters),
+              "cuGraphExecKernelNodeSetParams",
+              [&] { return "kernel " + launches.variant().program.kernels[i].name; });
+      }
+      launch.changed = false;
+      ++patched_nodes_;
+      count(Count::patched_nodes);
+    }
+}
+
+void ReplayGraph::build(LaunchSet& launches, HostWorks& works) {
+  const TraceSpan span("launch", "build graph");
+  is_built_ = false;
+  while (!try_build(launches, works)) {
+  }
+  is_built_ = true;
+  ++builds_;
+  count(Count::graph_builds);
+}
+
+bool ReplayGraph::try_build(LaunchSet& launches, HostWorks& works) {
+  release();
+  const std::size_t size = launches.launches().size();
+  nodes_.assign(size, nullptr);
+  pieces_.resize(size);
+  parts_.push_back({});
+  for (std::size_t i = 0; i < size; ++i) {
+    const OpaqueLaunch* const call = launches.launches()[i].call;
+    parts_.back().end = i + 1;
+    if (!call || call->binding().may_be_captured()) continue;
+    parts_.back().end = i;
+    parts_.push_back({.begin = i + 1, .end = i + 1});
+  }
+  for (Part& part : parts_)
+    if (part.begin < part.end && !fill(part, launches, works)) return false;
+  return true;
+}
+
+bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
+  const Driver& driver = device_.driver;
+  const auto whole = [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); };
+  check(driver, driver.cuGraphCreate(&part.graph, /*flags=*/0), "cuGraphCreate", whole);
+  auto edge =
+      std::ranges::lower_bound(edges_, static_cast<int>(part.begin), {}, &LaunchEdge::after);
+  for (std::size_t i = part.begin; i < part.end; ++i) {
     PreparedLaunch& launch = launches.launches()[i];
-    if (!launch.changed) [[likely]]
-      continue;
+    std::vector<CUgraphNode> befores;
+    // What comes before a call by itself is done when the call's work is.
+    for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
+      if (edge->before >= static_cast<int>(part.begin))
+        befores.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
+    const auto context = [&] { return "kernel " + launches.variant().program.kernels[i].name; };
     if (launch.is_empty) {
+      check(driver,
+            driver.cuGraphAddEmptyNode(&nodes_[i], part.graph, befores.data(), befores.size()),
+            "cuGraphAddEmptyNode", context);
+      continue;
+    }
+    if (launch.call) {
+      Recording recording{driver};
+      if (!record(launches, i, works, recording)) return false;
+      check(driver,
+            driver.cuGraphAddChildGraphNode(&nodes_[i], part.graph, befores.data(), befores.size(),
+                                            recording.graph),
+            "cuGraphAddChildGraphNode", launch.call->binding().called());
       launch.changed = false;
       continue;
     }
     const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
-    check(device_.driver,
-          device_.driver.cuGraphExecKernelNodeSetParams(exec_, nodes_[i], &parameters),
-          "cuGraphExecKernelNodeSetParams",
-          [&] { return "kernel " + launches.variant().program.kernels[i].name; });
-    launch.changed = false;
-    ++patched_nodes_;
-    count(Count::patched_nodes);
-  }
-}
-
-void ReplayGraph::build(LaunchSet& launches) {
-  const TraceSpan span("launch", "build graph");
-  const Driver& driver = device_.driver;
-  release();
-  check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate",
-        [&] { return fmt::format("a graph of {} kernels", launches.launches().size()); });
-  nodes_.assign(launches.launches().size(), nullptr);
-  auto edge = edges_.begin();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    PreparedLaunch& launch = launches.launches()[i];
-    std::vector<CUgraphNode> befores;
-    for (; edge != edges_.end() && edge->after == static_cast<int>(i); ++edge)
-      befores.push_back(nodes_[static_cast<std::size_t>(edge->before)]);
-    const auto context = [&] { return "kernel " + launches.variant().program.kernels[i].name; };
-    if (launch.is_empty) {
-      check(driver, driver.cuGraphAddEmptyNode(&nodes_[i], graph_, befores.data(), befores.size()),
-            "cuGraphAddEmptyNode", context);
-      continue;
-    }
-    const CUDA_KERNEL_NODE_PARAMS parameters = parameters_of(launch);
     check(driver,
-          driver.cuGraphAddKernelNode(&nodes_[i], graph_, befores.data(), befores.size(),
+          driver.cuGraphAddKernelNode(&nodes_[i], part.graph, befores.data(), befores.size(),
                                       &parameters),
           "cuGraphAddKernelNode", context);
     set_attributes(driver, nodes_[i], launch.config, context);
     launch.changed = false;
   }
-  check(driver, driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),
-        "cuGraphInstantiateWithFlags",
-        [&] { return fmt::format("a graph of {} kernels", nodes_.size()); });
-  ++builds_;
-  count(Count::graph_builds);
+  check(driver, driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0),
+        "cuGraphInstantiateWithFlags", whole);
+  return true;
 }
 
-void ReplayGraph::launch(CUstream stream) {
-  check(device_.driver, device_.driver.cuGraphLaunch(exec_, stream), "cuGraphLaunch",
-        [&] { return fmt::format("a graph of {} kernels", nodes_.size()); });
-  ++launched_;
-  count(Count::graph_launches);
+ReplayGraph::Recording::~Recording() {
+  if (graph) log_failed_release(driver, driver.cuGraphDestroy(graph), "cuGraphDestroy");
+}
+
+bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& works,
+                         Recording& result) {
+  const Driver& driver = device_.driver;
+  const PreparedLaunch& launch = launches.launches()[number];
+  const OpaqueBinding& binding = launch.call->binding();
+  if (!recorder_)
+    check(driver, driver.cuStreamCreate(&recorder_, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+          "recording calls of the user's functions");
+  // Relaxed, since libraries allocate what they need when they are first called.
+  check(driver, driver.cuStreamBeginCapture(recorder_, CU_STREAM_CAPTURE_MODE_RELAXED),
+        "cuStreamBeginCapture", binding.called());
+  std::string failure;
+  HostWorks::Pieces pieces;
+  try {
+    launch.call->enqueue(launch.parameters, device_, recorder_, works, pieces);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  const CUresult ended = driver.cuStreamEndCapture(recorder_, &result.graph);
+  const bool is_refused = ended >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                          ended <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  if (is_refused) {
+    binding.set_why_not_captured(fmt::format("capturing it failed: {}{}{}", describe(driver, ended),
+                                             failure.empty() ? "" : "; ", failure));
+    return false;
+  }
+  if (!failure.empty()) throw UserError(failure);
+  check(driver, ended, "cuStreamEndCapture", binding.called());
+  std::size_t nodes = 0;
+  check(driver, driver.cuGraphGetNodes(result.graph, nullptr, &nodes), "cuGraphGetNodes",
+        binding.called());
+  if (nodes == 0) {
+    binding.set_why_not_captured("it put nothing on the stream");
+    return false;
+  }
+  std::vector<HostWorks::Pieces>& generations = pieces_[number];
+  const auto has_run = [](const HostWorks::Pieces& one) {
+    return !one.empty() && one.front()->runs.load(std::memory_order_acquire) > 0;
+  };
+  const auto latest = std::ranges::find_if(generations.rbegin(), generations.rend(), has_run);
+  // Runs of a context follow one another: what was recorded before the one that ran is done.
+  if (latest != generations.rend())
+    generations.erase(generations.begin(), std::prev(latest.base()));
+  if (!pieces.empty()) generations.push_back(std::move(pieces));
+  return true;
+}
+
+bool ReplayGraph::patch_call(const Part& part, LaunchSet& launches, std::size_t number,
+                             HostWorks& works) {
+  const Driver& driver = device_.driver;
+  Recording recording{driver};
+  if (!record(launches, number, works, recording)) return false;
+  const CUresult result =
+      driver.cuGraphExecChildGraphNodeSetParams(part.exec, nodes_[number], recording.graph);
+  // It may have put other work on the stream than before.
+  if (result == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE || result == CUDA_ERROR_INVALID_VALUE ||
+      result == CUDA_ERROR_NOT_SUPPORTED)
+    return false;
+  check(driver, result, "cuGraphExecChildGraphNodeSetParams",
+        launches.launches()[number].call->binding().called());
+  return true;
+}
+
+void ReplayGraph::launch(LaunchSet& launches, CUstream stream, HostWorks& works) {
+  for (const Part& part : parts_) {
+    if (part.exec) [[likely]] {
+      check(device_.driver, device_.driver.cuGraphLaunch(part.exec, stream), "cuGraphLaunch",
+            [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); });
+      ++launched_;
+      count(Count::graph_launches);
+    }
+    if (part.end < nodes_.size()) [[unlikely]]
+      if (const PreparedLaunch& call = launches.launches()[part.end]; !call.is_empty)
+        make_call(device_, call, works);
+  }
 }
 
 void ReplayGraph::release() {
-  if (!graph_) return;
+  if (parts_.empty()) return;
   const ReleaseContext current(device_);
-  if (exec_)
-    log_failed_release(device_.driver, device_.driver.cuGraphExecDestroy(exec_),
-                       "cuGraphExecDestroy");
-  log_failed_release(device_.driver, device_.driver.cuGraphDestroy(graph_), "cuGraphDestroy");
-  graph_ = nullptr;
-  exec_ = nullptr;
+  const Driver& driver = device_.driver;
+  for (const Part& part : parts_) {
+    if (part.exec)
+      log_failed_release(driver, driver.cuGraphExecDestroy(part.exec), "cuGraphExecDestroy");
+    if (part.graph) log_failed_release(driver, driver.cuGraphDestroy(part.graph), "cuGraphDestroy");
+  }
+  parts_.clear();
+}
+
+ReplayGraph::~ReplayGraph() {
+  release();
+  if (!recorder_) return;
+  const ReleaseContext current(device_);
+  log_failed_release(device_.driver, device_.driver.cuStreamDestroy(recorder_), "cuStreamDestroy");
 }
 
 }  // namespace sinter

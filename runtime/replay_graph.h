@@ -40,10 +40,11 @@ class LaunchOrder {
   std::vector<Touched> touched_;  ///< by kernel
 };
 
+/// One CUDA Graph, or several with calls between them that no graph can hold.
 class ReplayGraph {
  public:
   explicit ReplayGraph(const DeviceState& device) : device_(device) {}
-  ~ReplayGraph() { release(); }
+  ~ReplayGraph();
   ReplayGraph(const ReplayGraph&) = delete;
   ReplayGraph& operator=(const ReplayGraph&) = delete;
 
@@ -51,20 +52,46 @@ class ReplayGraph {
   void sizes_changed() { may_differ_ = true; }
   /// Builds the graph at the first call, and again where sizes change what depends on what or which
   /// kernels run at all; else patches the nodes of launches that changed.
-  void bring_up_to_date(LaunchSet& launches);
-  void launch(CUstream stream);
+  void bring_up_to_date(LaunchSet& launches, HostWorks& works);
+  void launch(LaunchSet& launches, CUstream stream, HostWorks& works);
 
   std::int64_t builds() const { return builds_; }
   std::int64_t patched_nodes() const { return patched_nodes_; }
   std::int64_t launches() const { return launched_; }
 
  private:
-  void build(LaunchSet& launches);
+  /// Neighbouring launches that are one graph. Behind it comes a call by itself, if any.
+  struct Part {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;  ///< none where there is no launch
+  };
+  void build(LaunchSet& launches, HostWorks& works);
+  /// False if a call turned out to be one that no graph can hold.
+  bool try_build(LaunchSet& launches, HostWorks& works);
+  bool fill(Part& part, LaunchSet& launches, HostWorks& works);
   void release();
 
+  /// A graph that goes away with it.
+  struct Recording {
+    const Driver& driver;
+    CUgraph graph = nullptr;
+    ~Recording();
+  };
+  /// Records what the call of launch `number` puts on its stream; false if that cannot be done,
+  /// which its binding is then told.
+  bool record(LaunchSet& launches, std::size_t number, HostWorks& works, Recording& result);
+  /// Lets the graph of `part` make a call with its new arguments; false if it must be built again.
+  bool patch_call(const Part& part, LaunchSet& launches, std::size_t number, HostWorks& works);
+
   const DeviceState& device_;
-  CUgraph graph_ = nullptr;
-  CUgraphExec exec_ = nullptr;
+  std::vector<Part> parts_;
+  bool is_built_ = false;
+  CUstream recorder_ = nullptr;  ///< made with the first call
+  /// Per launch: what the CPU does for each recording of its call, the latest last. Those before
+  /// stay until a later one has run.
+  std::vector<std::vector<HostWorks::Pieces>> pieces_;
   std::unique_ptr<LaunchOrder> order_;  ///< made with the first graph
   std::vector<CUgraphNode> nodes_;      ///< per launch
   std::vector<LaunchEdge> edges_;

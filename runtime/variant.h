@@ -14,6 +14,7 @@
 namespace sinter {
 
 struct CompiledUnit;
+class OpaqueBinding;
 
 /// One kernel of a variant, ready to launch.
 struct VariantKernel {
@@ -22,6 +23,8 @@ struct VariantKernel {
   CUfunction function = nullptr;
   std::int64_t resident_blocks = 0;          ///< the most of a cooperative launch; 0: any number
   std::shared_ptr<const CompiledUnit> unit;  ///< keeps the function loaded
+  /// Of an opaque call, which has no function of ours: the user's.
+  std::shared_ptr<const OpaqueBinding> opaque = nullptr;
 };
 
 /// Immutable once made.

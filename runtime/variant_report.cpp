@@ -18,11 +18,12 @@ KernelReport report_of(const Variant& variant, std::size_t index, const KernelRe
   const auto chosen = static_cast<std::size_t>(tuned.chosen);
   KernelReport report =
       reporter.report(variant.program.kernels[index], kernel.schedule, kernel.source);
+  report.tuning = tuned.summary;
+  if (!compiled.unit) return report;  // an opaque call
   report.registers = compiled.unit->functions[chosen].registers;
   report.spill_bytes = compiled.unit->functions[chosen].spill_bytes;
   report.compile_ms = compiled.was_cached ? 0 : compiled.unit->milliseconds;
   report.candidates = tuned.candidates;
-  report.tuning = tuned.summary;
   if (chosen < compiled.unit->cubins.size()) {
     report.cubin = compiled.unit->cubins[chosen];
     if (report.cubin.registers > 0) {  // else the driver has compiled it
@@ -59,6 +60,7 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const VariantKernel& kernel = variant.kernels[i];
     report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));
+    if (kernel.opaque) continue;
     report.kernels.back().grid =
         launched_blocks(kernel.source, kernel.resident_blocks, request.symbols);
   }

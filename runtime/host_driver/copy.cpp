@@ -1,4 +1,5 @@
 // Copies and fills, by themselves and as the work of graph nodes.
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/memory.h"
 #include "runtime/host_driver/state.h"
 
@@ -85,6 +86,7 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
   if (!state) return invalid_stream();
   if (const CUresult result = check_copy(copy); result != CUDA_SUCCESS) return result;
   if (copy.WidthInBytes == 0) return CUDA_SUCCESS;
+  if (is_capturing(state)) return capture_work(state, copy);
 
   // Pageable memory: what is read is staged at once, and what is written is there on return.
   std::shared_ptr<std::vector<std::byte>> staged;
@@ -106,6 +108,7 @@ CUresult submit_memset(const CUDA_MEMSET_NODE_PARAMS& memset, CUstream stream) {
   if (!state) return invalid_stream();
   if (const CUresult result = check_memset(memset); result != CUDA_SUCCESS) return result;
   if (memset.width == 0) return CUDA_SUCCESS;
+  if (is_capturing(state)) return capture_work(state, memset);
   schedule().submit(state, {.run = [memset] { return run_memset(memset); }});
   return CUDA_SUCCESS;
 }

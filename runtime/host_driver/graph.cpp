@@ -8,6 +8,12 @@ Failure run_node(const Work& work) {
   if (const auto* const copy = std::get_if<CUDA_MEMCPY3D>(&work)) return run_copy(*copy);
   if (const auto* const memset = std::get_if<CUDA_MEMSET_NODE_PARAMS>(&work))
     return run_memset(*memset);
+  if (const auto* const host = std::get_if<HostWork>(&work)) {
+    run_host_function(host->function, host->user_data);
+    return {};
+  }
+  if (const auto* const child = std::get_if<ChildWork>(&work))
+    return run_nodes(child->graph->nodes, child->graph->works);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -16,7 +17,16 @@ struct KernelWork {
   CUfunction function;
   KernelLaunch launch;
 };
-using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS>;
+struct HostWork {
+  CUhostFn function;
+  void* user_data;
+};
+struct ChildGraph;
+struct ChildWork {
+  std::shared_ptr<const ChildGraph> graph;
+};
+using Work = std::variant<std::monostate, KernelWork, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
+                          HostWork, ChildWork>;
 
 struct GraphState;
 struct NodeState {
@@ -32,6 +42,12 @@ struct Node {
 using Nodes = std::vector<Node>;
 using Works = std::vector<std::shared_ptr<const Work>>;  // of the nodes, in their order
 
+/// A whole graph as it was when it became a node.
+struct ChildGraph {
+  Nodes nodes;
+  Works works;
+};
+
 struct GraphState {
   std::mutex mutex;
   Nodes nodes;
@@ -45,6 +61,13 @@ struct ExecState {
   Works works;
   Point last;  // the end of its latest launch: a graph never runs beside itself
 };
+
+/// Adds a node that waits for others of the graph.
+std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for);
+/// The handles of a graph that goes.
+void forget_nodes(const GraphState& graph);
+/// A handle to the graph.
+CUgraph publish(std::shared_ptr<GraphState> graph);
 
 /// Runs the nodes one by one; among those whose dependencies are done, the seed picks.
 Failure run_nodes(const Nodes& nodes, const Works& works);

@@ -1,4 +1,5 @@
 // The entry points of CUDA Graphs.
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/graph.h"
 
 #include <algorithm>
@@ -65,6 +66,26 @@ CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork&
                      parameters->kernelParams, parameters->extra, work.launch);
 }
 
+/// `graph` as it is now, for a node of another one.
+CUresult child_of(CUgraph graph, ChildWork& work) {
+  const auto state = graphs().find(graph);
+  if (!state) return invalid("child graph");
+  const std::lock_guard lock(state->mutex);
+  work.graph = std::make_shared<const ChildGraph>(ChildGraph{state->nodes, state->works});
+  return CUDA_SUCCESS;
+}
+
+/// Whether one graph may take the place of the other in what is instantiated.
+bool has_same_form(const ChildGraph& a, const ChildGraph& b) {
+  const auto is_alike = [](const Node& x, const Node& y) { return x.users == y.users; };
+  const auto is_of_kind = [](const std::shared_ptr<const Work>& x,
+                             const std::shared_ptr<const Work>& y) {
+    return x->index() == y->index();
+  };
+  return std::ranges::equal(a.nodes, b.nodes, is_alike) &&
+         std::ranges::equal(a.works, b.works, is_of_kind);
+}
+
 /// Gives a node of an instantiated graph other work of the same kind.
 CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   const auto state = execs().find(exec);
@@ -77,6 +98,10 @@ CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   std::shared_ptr<const Work>& old = state->works[node_state->index];
   if (old->index() != work.index())
     return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
+  if (const auto* const child = std::get_if<ChildWork>(&work);
+      child && !has_same_form(*std::get<ChildWork>(*old).graph, *child->graph))
+    return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+                "the child graph has other nodes or dependencies than the one before");
   if (auto* const kernel = std::get_if<KernelWork>(&work)) {  // attributes stay
     const KernelLaunch& before = std::get<KernelWork>(*old).launch;
     kernel->launch.is_cooperative = before.is_cooperative;
@@ -88,7 +113,41 @@ CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
   return CUDA_SUCCESS;
 }
 
+/// Why the kernels of `works` cannot be launched, if they cannot.
+CUresult check_kernels(const Works& works) {
+  for (const auto& work : works) {
+    if (const auto* const child = std::get_if<ChildWork>(work.get())) {
+      if (const CUresult result = check_kernels(child->graph->works); result != CUDA_SUCCESS)
+        return result;
+    }
+    const auto* const kernel = std::get_if<KernelWork>(work.get());
+    if (!kernel) continue;
+    if (!find_function(kernel->function))
+      return fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("the module of kernel {} was unloaded",
+                                                         kernel->launch.kernel->entry));
+    if (const CUresult result = check_residence(kernel->launch); result != CUDA_SUCCESS)
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
+
+std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for) {
+  const std::lock_guard lock(graph.mutex);
+  const std::size_t index = graph.nodes.size();
+  graph.nodes.push_back({.handle = nullptr, .users = {}, .waits = waits_for.size()});
+  for (const std::size_t before : waits_for) graph.nodes[before].users.push_back(index);
+  graph.works.push_back(std::make_shared<const Work>(std::move(work)));
+  graph.nodes[index].handle = nodes().add(std::make_shared<NodeState>(NodeState{&graph, index}));
+  return index;
+}
+
+void forget_nodes(const GraphState& graph) {
+  for (const Node& node : graph.nodes) nodes().remove(node.handle);
+}
+
+CUgraph publish(std::shared_ptr<GraphState> graph) { return graphs().add(std::move(graph)); }
 
 void drop_graphs() {
   execs().clear();
@@ -107,7 +166,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph graph) {
   const auto state = graphs().remove(graph);
   if (!state) return invalid("graph");
-  for (const Node& node : state->nodes) nodes().remove(node.handle);
+  forget_nodes(*state);
   return CUDA_SUCCESS;
 }
 
@@ -155,6 +214,24 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                              std::size_t count) {
   return add_node(node, graph, dependencies, count, std::monostate());
+}
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                  std::size_t count, CUgraph child) {
+  if (graph == child) return fail(CUDA_ERROR_INVALID_VALUE, "a graph is no node of itself");
+  ChildWork work;
+  if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
+  return add_node(node, graph, dependencies, count, std::move(work));
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
+  const auto state = graphs().find(graph);
+  if (!state || !count) return invalid("graph");
+  const std::lock_guard lock(state->mutex);
+  for (std::size_t i = 0; list && i < *count; ++i)
+    list[i] = i < state->nodes.size() ? state->nodes[i].handle : nullptr;
+  *count = list ? std::min(*count, state->nodes.size()) : state->nodes.size();
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
@@ -207,6 +284,12 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
   return replace_work(exec, node, *parameters);
 }
 
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  ChildWork work;
+  if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
+  return replace_work(exec, node, std::move(work));
+}
+
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return execs().remove(exec) ? CUDA_SUCCESS : invalid("executable graph");
 }
@@ -222,14 +305,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const auto state = execs().find(exec);
   if (!state) return invalid("executable graph");
   const std::lock_guard lock(state->mutex);
-  for (const auto& work : state->works) {
-    const auto* const kernel = std::get_if<KernelWork>(work.get());
-    if (!kernel) continue;
-    if (!find_function(kernel->function))
-      return fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("the module of kernel {} was unloaded",
-                                                         kernel->launch.kernel->entry));
-    if (const CUresult result = check_residence(kernel->launch); result != CUDA_SUCCESS)
-      return result;
+  if (const CUresult result = check_kernels(state->works); result != CUDA_SUCCESS) return result;
+  if (is_capturing(stream_state)) {
+    ChildWork child{std::make_shared<const ChildGraph>(ChildGraph{*state->nodes, state->works})};
+    return capture_work(stream_state, std::move(child));
   }
   // Later changes to the executable graph do not reach this launch: it has the work as it is now.
   Operation operation{

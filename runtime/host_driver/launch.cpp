@@ -1,4 +1,5 @@
 // Functions and their launches.
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/state.h"
 
 #include <algorithm>
@@ -210,6 +211,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
         result != CUDA_SUCCESS)
       return result;
   if (const CUresult result = check_residence(launch); result != CUDA_SUCCESS) return result;
+  if (is_capturing(stream))
+    return capture_work(stream, KernelWork{.function = function, .launch = std::move(launch)});
   schedule().submit(stream, {.run = [launch = std::move(launch)] { return run_kernel(launch); }});
   return CUDA_SUCCESS;
 }

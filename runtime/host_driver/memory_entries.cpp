@@ -1,4 +1,5 @@
 // Allocation, and what pointers are.
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/memory.h"
 #include "runtime/host_driver/state.h"
 
@@ -102,6 +103,9 @@ CUresult cuMemFree(CUdeviceptr pointer) {
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
+  // Memory that a graph has of its own is not there on this device.
+  if (const CUresult result = refuse_in_capture(state, "cuMemAllocAsync"); result != CUDA_SUCCESS)
+    return result;
   if (const CUresult result = allocate_device(pointer, bytes, /*is_ready=*/false);
       result != CUDA_SUCCESS)
     return result;
@@ -117,6 +121,8 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
   if (!pointer) return CUDA_SUCCESS;
+  if (const CUresult result = refuse_in_capture(state, "cuMemFreeAsync"); result != CUDA_SUCCESS)
+    return result;
   if (!starts(pointer, MemoryKind::device) || !mark_freeing(pointer))
     return not_allocated(pointer, "device");
   schedule().submit(state, {.run = [pointer] { return release(pointer); }});

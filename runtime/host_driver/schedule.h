@@ -17,6 +17,7 @@
 namespace sinter::host {
 
 struct StreamState;
+struct CaptureState;
 
 /// A place in a stream, reached once that much of the stream's work is done.
 struct Point {
@@ -34,8 +35,10 @@ struct StreamState {
   bool is_blocking = true;  // ordered with the legacy stream
   int priority = 0;
   std::uint64_t submitted = 0, completed = 0;
-  std::deque<Operation> queue;  // those not started, oldest first
-  bool is_running = false;      // the oldest unfinished one is at work
+  std::deque<Operation> queue;            // those not started, oldest first
+  bool is_running = false;                // the oldest unfinished one is at work
+  std::shared_ptr<CaptureState> capture;  // that it records into; none: it runs (capture.h)
+  std::vector<std::size_t> captured;      // nodes of it that the next one comes behind
 };
 
 /// All streams of the device. Nothing runs by itself: whoever waits runs what it waits for, and,

@@ -48,6 +48,7 @@ std::shared_ptr<StreamState> find_stream(CUstream stream);
 CUresult invalid_stream();
 /// Host functions may not call the driver.
 bool is_in_host_function();
+void run_host_function(CUhostFn function, void* user_data);
 
 // ---- Copies (copy.cpp) ----
 

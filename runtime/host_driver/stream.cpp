@@ -1,4 +1,5 @@
 // Streams, events and host functions.
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/state.h"
 
 #include <atomic>
@@ -13,6 +14,7 @@ struct EventState {
   std::mutex mutex;
   Point recorded;                                   // no stream: never recorded
   std::shared_ptr<std::atomic<std::int64_t>> time;  // nanoseconds of device time; -1: not reached
+  CapturedPoint captured;                           // in place of `recorded`, of a capture
 };
 
 Handles<CUstream, StreamState>& streams() {
@@ -33,6 +35,16 @@ CUresult invalid_event() {
 Point recorded_point(EventState& event) {
   const std::lock_guard lock(event.mutex);
   return event.recorded;
+}
+
+CapturedPoint captured_point(EventState& event) {
+  const std::lock_guard lock(event.mutex);
+  return event.captured;
+}
+
+CUresult refuse_captured(EventState& event) {
+  if (!captured_point(event).capture) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture, which does not run");
 }
 
 void count_synchronization() {
@@ -59,6 +71,12 @@ CUresult invalid_stream() {
 }
 
 bool is_in_host_function() { return in_host_function; }
+
+void run_host_function(CUhostFn function, void* user_data) {
+  in_host_function = true;
+  function(user_data);
+  in_host_function = false;
+}
 
 void drop_streams_and_events() {
   streams().clear();
@@ -87,13 +105,19 @@ CUresult cuStreamDestroy(CUstream stream) {
 CUresult cuStreamSynchronize(CUstream stream) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
+  if (const CUresult result = refuse_in_capture(state, "cuStreamSynchronize");
+      result != CUDA_SUCCESS)
+    return result;
   count_synchronization();
   return run_until({schedule().end_of(state)});
 }
 
 CUresult cuStreamQuery(CUstream stream) {
   const auto state = find_stream(stream);
-  return state ? poll(schedule().end_of(state)) : invalid_stream();
+  if (!state) return invalid_stream();
+  if (const CUresult result = refuse_in_capture(state, "cuStreamQuery"); result != CUDA_SUCCESS)
+    return result;
+  return poll(schedule().end_of(state));
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
@@ -102,6 +126,11 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   const auto event_state = events().find(event);
   if (!event_state) return invalid_event();
   if (flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("wait flags {}", flags));
+  if (const CapturedPoint point = captured_point(*event_state); point.capture)
+    return follow_captured(state, point);
+  if (is_capturing(state))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+                "a captured stream cannot wait for an event of outside");
   const Point point = recorded_point(*event_state);
   if (!point.stream || point.stream == state) return CUDA_SUCCESS;
   schedule().submit(state, {.run = [] { return Failure(); }, .waits = {point}});
@@ -110,12 +139,6 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
 
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return find_stream(stream) ? cuCtxGetCurrent(context) : invalid_stream();
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  if (!find_stream(stream)) return invalid_stream();
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
@@ -137,12 +160,18 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (!state) return invalid_stream();
   const auto event_state = events().find(event);
   if (!event_state) return invalid_event();
+  if (CapturedPoint point = captured_end(state); point.capture) {
+    const std::lock_guard lock(event_state->mutex);
+    event_state->captured = std::move(point);
+    return CUDA_SUCCESS;
+  }
   auto time = std::make_shared<std::atomic<std::int64_t>>(-1);
   const Point point = schedule().submit(state, {.run = [time] {
                                           *time = schedule().clock().count();
                                           return Failure();
                                         }});
   const std::lock_guard lock(event_state->mutex);
+  event_state->captured = {};
   event_state->recorded = point;
   event_state->time = std::move(time);
   return CUDA_SUCCESS;
@@ -151,6 +180,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuEventSynchronize(CUevent event) {
   const auto state = events().find(event);
   if (!state) return invalid_event();
+  if (const CUresult result = refuse_captured(*state); result != CUDA_SUCCESS) return result;
   count_synchronization();
   const Point point = recorded_point(*state);
   return point.stream ? run_until({point}) : CUDA_SUCCESS;
@@ -159,6 +189,7 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuEventQuery(CUevent event) {
   const auto state = events().find(event);
   if (!state) return invalid_event();
+  if (const CUresult result = refuse_captured(*state); result != CUDA_SUCCESS) return result;
   const Point point = recorded_point(*state);
   return point.stream ? poll(point) : CUDA_SUCCESS;
 }
@@ -184,10 +215,10 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
   if (!function) return fail(CUDA_ERROR_INVALID_VALUE, "a null host function");
+  if (is_capturing(state))
+    return capture_work(state, HostWork{.function = function, .user_data = user_data});
   schedule().submit(state, {.run = [function, user_data] {
-                      in_host_function = true;
-                      function(user_data);
-                      in_host_function = false;
+                      run_host_function(function, user_data);
                       return Failure();
                     }});
   return CUDA_SUCCESS;

@@ -9,6 +9,7 @@
 
 #include "compiler/rewrite.h"
 #include "ir/extent.h"
+#include "ir/opaque.h"
 #include "ir/print.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/debug_log.h"
@@ -184,6 +185,16 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
   return program;
 }
 
+/// What a program calls of the user's is code of the process.
+void check_has_no_call(const ExecutableState& state) {
+  for (const Node* node : state.source->graph.data().nodes)
+    if (is_opaque(*node))
+      fail(state, fmt::format("it calls {} (recorded at {}), a function of this process, which no "
+                              "file can hold; save what comes before and after it as programs of "
+                              "their own, or compile it where it runs",
+                              function_of(*node), state.source->graph.data().place(node)));
+}
+
 /// Adds the kernels of a file that the program was saved to elsewhere.
 void add_kernels_of(const ExecutableState& state, const std::string& path,
                     std::vector<SavedSection>& sections) {
@@ -199,7 +210,9 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
       fail(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
                               "there already; leave one of them out",
                               path, arch));
-    sections.push_back({.name = arch, .bytes = pack(read_kernels(saved, i, path))});
+    read_kernels(saved, i, path);  // throws where they would not be loaded
+    const std::span<const std::byte> bytes = saved.sections[i].bytes;
+    sections.push_back({.name = arch, .bytes = {bytes.begin(), bytes.end()}});
   }
 }
 
@@ -209,6 +222,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   const ExecutableState& state = *state_;
   if (!state.source)
     fail(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
+  check_has_no_call(state);
   if (state.options.never_stall) await_background();  // what was tuned is what is saved
   const Variants variants = state.variants();
   if (variants.empty())

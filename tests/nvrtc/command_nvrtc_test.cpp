@@ -60,5 +60,26 @@ TEST_F(CommandNvrtcTest, ExplainsTheSameInWords) {
     EXPECT_NE(result.output.find(words), std::string::npos) << words << "\n" << result.output;
 }
 
+TEST_F(CommandNvrtcTest, CompilesNothingForOpaqueCalls) {
+  const CommandResult dumped = run_command("sinter dump mlp.sinter --stage ptx --size rows=64",
+                                           kFolder, CommandNvrtc::machine);
+  ASSERT_EQ(dumped.exit_code, 0) << dumped.output;
+  const std::size_t first = dumped.output.find(".entry mlp_");
+  const std::size_t call = dumped.output.find("// mlp_1 calls gemm");
+  EXPECT_LT(first, call) << dumped.output;
+  EXPECT_NE(call, std::string::npos);
+  EXPECT_NE(dumped.output.find(".entry mlp_", call), std::string::npos);
+
+  const CommandResult explained = run_command("sinter explain mlp.sinter --json --size rows=64",
+                                              kFolder, CommandNvrtc::machine);
+  ASSERT_EQ(explained.exit_code, 0) << explained.output;
+  const nlohmann::json kernels = nlohmann::json::parse(explained.output)["kernels"];
+  ASSERT_EQ(kernels.size(), 3U);
+  EXPECT_GT(kernels[0]["registers"], 0);
+  EXPECT_EQ(kernels[1]["kind"], "opaque");
+  EXPECT_TRUE(kernels[1]["registers"].is_null());
+  EXPECT_GT(kernels[2]["registers"], 0);
+}
+
 }  // namespace
 }  // namespace sinter::test

@@ -133,6 +133,7 @@ class Checker {
     std::int64_t read = 0;
     std::int64_t written = 0;
     for (const KernelReport& kernel : run.report.kernels) {
+      if (kernel.kind == "opaque") continue;
       launches += kernel.launches;
       read += kernel.launches * kernel.bytes_read;
       written += kernel.launches * kernel.bytes_written;

@@ -48,6 +48,7 @@ CompiledCost compile_kernels(const EmittedProgram& emitted, const Target& target
   const auto start = std::chrono::steady_clock::now();
   CompiledCost cost;
   for (const EmittedProgram::Item& item : emitted.kernels()) {
+    if (item.is_call()) continue;
     for (const CubinReport& cubin :
          compile_unit({&item.source, 1}, std::string(target.arch)).reports)
       cost.spill_bytes += cubin.spill_bytes;

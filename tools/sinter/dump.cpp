@@ -82,8 +82,9 @@ std::vector<Piece> kernel_pieces(const DumpArguments& arguments, const Graph& gr
   std::vector<Piece> pieces;
   for (const std::size_t i : find_kernels(arguments.kernel, program.kernels())) {
     const EmittedProgram::Item& item = program.kernels()[i];
+    const bool is_compiled = is_ptx && !item.is_call();
     pieces.push_back({.file = fmt::format("{}.{}", item.kernel->name, is_ptx ? "ptx" : "cu"),
-                      .text = is_ptx ? ptx_of(item.source, target) : item.source.text});
+                      .text = is_compiled ? ptx_of(item.source, target) : item.source.text});
   }
   return pieces;
 }

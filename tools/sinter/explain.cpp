@@ -147,6 +147,10 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
              bytes_text(report.bytes_read), bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
              kernel.predicted_us);
+  if (report.kind == "opaque") {  // a call of the user's: what it launches is not known here
+    for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
+    return;
+  }
   fmt::print("  launch    {} of {} threads, {} of shared memory, {}-byte loads\n",
              counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
              report.vector_bytes);

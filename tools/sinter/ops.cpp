@@ -42,6 +42,7 @@ std::string_view name_of(OpKind kind) {
     case OpKind::custom: return "custom";
     case OpKind::structural: return "structural";
     case OpKind::source: return "source";
+    case OpKind::opaque: return "opaque";
   }
   return "";
 }
@@ -50,7 +51,7 @@ std::string_view name_of(OpKind kind) {
 std::optional<std::string> dtypes_of(const OpInfo& row) {
   if (row.kind == OpKind::source) return std::nullopt;
   // Reductions of numbers take bool too, and structural ops have no typing rule.
-  const bool takes_any = row.kind == OpKind::structural ||
+  const bool takes_any = row.kind == OpKind::structural || row.kind == OpKind::opaque ||
                          (row.kind == OpKind::reduction && row.types == TypeRule::Number);
   return std::string(takes_any ? "any" : describe(row.types));
 }
@@ -72,6 +73,10 @@ ListedOp listed(const OpInfo& row) {
       .ulp = {},
       .has_gradient = row.vjp != nullptr || (is_structural(row.op) && has_structural_vjp(row.op)),
       .doc = row.doc};
+  if (row.kind == OpKind::opaque) {  // which a text writes in words of its own
+    op.operands.reset();
+    op.attributes = {};
+  }
   if (op.operands == -1) op.operands.reset();
   if (row.kind == OpKind::elementwise) op.ulp = row.ulp;
   return op;

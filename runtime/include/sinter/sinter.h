@@ -13,6 +13,7 @@
 #include "sinter/gradient.h"
 #include "sinter/graph.h"
 #include "sinter/nn.h"
+#include "sinter/opaque.h"
 #include "sinter/ops.h"
 #include "sinter/options.h"
 #include "sinter/profile.h"

@@ -1,0 +1,26 @@
+// The little of cuBLASLt that the example needs, opened at run time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cublaslt {
+
+/// Why it cannot be opened; empty if it can.
+std::string why_missing();
+
+/// Row-major matrices of bf16 in device memory.
+struct Product {
+  std::int64_t m, k, n;
+  const void* x;
+  const void* w;
+  void* y;
+  void* workspace;
+  std::int64_t workspace_bytes;
+  void* stream;
+};
+/// Puts y = x w on the stream. Returns cuBLASLt's status, 0 for success; throws where there is
+/// none.
+int multiply(const Product& product);
+
+}  // namespace cublaslt

@@ -1,0 +1,88 @@
+#include "tests/support/opaque.h"
+
+#include <cmath>
+
+#include "ir/element.h"
+#include "ir/node.h"
+
+namespace sinter::test {
+
+Registered::Registered(std::string name, OpaqueFunction function) : name_(std::move(name)) {
+  if (!function.enqueue) function.enqueue = [](const OpaqueCall&) { return 0; };
+  register_opaque(name_, std::move(function));
+}
+
+Registered::~Registered() { unregister_opaque(name_); }
+
+double HostElements::get(std::int64_t i) const {
+  return read_real(dtype_, data_ + i * size_of(dtype_));
+}
+
+void HostElements::set(std::int64_t i, double value) const {
+  std::byte* const place = data_ + i * size_of(dtype_);
+  if (is_floating(dtype_))
+    write_real(dtype_, place, value);
+  else
+    write_integer(dtype_, place, static_cast<Wide>(value));
+}
+
+namespace {
+
+struct Sizes {
+  std::int64_t m, k, n;
+};
+
+Sizes sizes_of(std::span<const std::int64_t> x, std::span<const std::int64_t> w) {
+  return {.m = x[0], .k = x[1], .n = w[1]};
+}
+
+int enqueue(const OpaqueCall& call) {
+  if (!call.is_host_device) return 1;
+  const Sizes sizes = sizes_of(call.inputs[0].shape, call.inputs[1].shape);
+  const double alpha =
+      call.inputs.size() > 2 ? as_real(call.inputs[2].number) : call.number("alpha", 1.0);
+  const HostElements x(call.inputs[0]);
+  const HostElements w(call.inputs[1]);
+  const HostElements y(call.outputs[0]);
+  call.on_host([=] {
+    for (std::int64_t i = 0; i < sizes.m; ++i)
+      for (std::int64_t j = 0; j < sizes.n; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < sizes.k; ++k)
+          sum += x.get(i * sizes.k + k) * w.get(k * sizes.n + j);
+        y.set(i * sizes.n + j, alpha * sum);
+      }
+  });
+  return 0;
+}
+
+/// |Σ x w − Σ x̂ ŵ| ≤ Σ (|x| b_w + |w| b_x + b_x b_w), and the sums round.
+void reference(const OpaqueReference& call) {
+  const OpaqueValue& x = call.inputs[0];
+  const OpaqueValue& w = call.inputs[1];
+  const Sizes sizes = sizes_of(x.shape, w.shape);
+  const double alpha =
+      call.inputs.size() > 2 ? call.inputs[2].reals[0] : call.sizes.number("alpha", 1.0);
+  for (std::int64_t i = 0; i < sizes.m; ++i)
+    for (std::int64_t j = 0; j < sizes.n; ++j) {
+      double sum = 0, size = 0, bound = 0;
+      for (std::int64_t k = 0; k < sizes.k; ++k) {
+        const auto a = static_cast<std::size_t>(i * sizes.k + k);
+        const auto b = static_cast<std::size_t>(k * sizes.n + j);
+        sum += x.reals[a] * w.reals[b];
+        size += std::fabs(x.reals[a] * w.reals[b]);
+        bound += std::fabs(x.reals[a]) * w.bounds[b] + std::fabs(w.reals[b]) * x.bounds[a] +
+                 x.bounds[a] * w.bounds[b];
+      }
+      const auto at = static_cast<std::size_t>(i * sizes.n + j);
+      const double rounding = static_cast<double>(sizes.k + 2) * 0x1p-52;
+      call.outputs[0].reals[at] = alpha * sum;
+      call.outputs[0].bounds[at] = std::fabs(alpha) * (bound * (1 + rounding) + size * rounding);
+    }
+}
+
+}  // namespace
+
+OpaqueFunction gemm() { return {.enqueue = enqueue, .reference = reference}; }
+
+}  // namespace sinter::test
