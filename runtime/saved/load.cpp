@@ -127,7 +127,7 @@ class LoadedSource {
 Interface interface_of(const SavedExecutable& saved, const std::string& path, Location loaded_at) {
   try {
     return interface_of(*saved.graph, loaded_at);
-  } catch (const UserError& error) {
+  } catch (const Error& error) {
     throw UserError(fmt::format("load: {} means nothing: {}; save it again", path, error.what()));
   }
 }

@@ -36,15 +36,15 @@ class Loader {
       unit->functions = {load_function(device_, *unit->module, source, source.entry)};
       kernel.function = unit->functions[0].handle;
       kernel.unit = std::move(unit);
+      if (const std::string why_not = why_no_cluster(device_, source, kernel.function);
+          !why_not.empty())
+        refuse(source, why_not);
+      kernel.resident_blocks = resident_blocks(device_, source, kernel.function);
     } catch (const DriverError& error) {
       throw DriverError(fmt::format("load: {}: kernel {}, saved for {}: {}", file_, source.entry,
                                     kernels_.arch, error.what()),
                         error.code());
     }
-    if (const std::string why_not = why_no_cluster(device_, source, kernel.function);
-        !why_not.empty())
-      refuse(source, why_not);
-    kernel.resident_blocks = resident_blocks(device_, source, kernel.function);
   }
 
  private:

@@ -168,6 +168,14 @@ SavedKernels kernels_for(const ExecutableState& state, const Variants& own,
   return kernels;
 }
 
+/// True if callers bind the same to both, as far as that does not depend on sizes.
+bool are_alike(const Interface& a, const Interface& b) {
+  return std::ranges::equal(a.slots, b.slots, [](const Slot& x, const Slot& y) {
+    return x.kind == y.kind && x.dtype == y.dtype && x.shape.size() == y.shape.size() &&
+           x.is_written == y.is_written && x.view.has_value() == y.view.has_value();
+  });
+}
+
 SavedProgram program_of(const ExecutableState& state, const Variants& variants) {
   const VariantSource& source = *state.source;
   SavedProgram program{
@@ -181,7 +189,9 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
   for (const InputInfo& input : source.graph.data().inputs) program.inputs.push_back(input.name);
   for (const OutputInfo& output : source.graph.data().outputs)
     program.outputs.push_back(output.name);
-  ensure(print(parse(program.graph)) == program.graph, "a graph is not read as it is printed");
+  const Graph read = parse(program.graph);
+  ensure(print(read) == program.graph && are_alike(interface_of(read, {}), state.interface),
+         "a graph is not read as it is printed");
   return program;
 }
 

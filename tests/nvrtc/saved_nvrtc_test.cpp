@@ -13,6 +13,7 @@
 #include "runtime/saved/read_saved.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
+#include "tests/support/posing_gpu.h"
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
 
@@ -98,6 +99,29 @@ TEST_F(SavedNvrtc, HoldsTheHostDeviceBesideGpus) {
   executable.save(path, {.archs = {"sm_90", "host"}});
   const Executable loaded = load(path, host_device());
   EXPECT_EQ(loaded.report().kernels[0].name, executable.report().kernels[0].name);
+}
+
+/// What is there for the GPU itself is saved as it is; for others it is planned.
+TEST_F(SavedNvrtc, KeepsWhatTheGpuItselfRuns) {
+  const Executable executable = compile(rms_norm(), test::posing_gpu<90>(), {.force_candidate = 1});
+  executable.prepare({{"rows", 512}});
+  executable.save(path, {.archs = {"sm_80", "sm_90"}});
+  test::loaded_images().clear();
+  const Executable loaded = load(path, test::posing_gpu<90>());
+  const Report there = executable.report();
+  const Report here = loaded.report();
+  EXPECT_EQ(here.target, "a GPU");
+  ASSERT_EQ(here.kernels.size(), there.kernels.size());
+  for (std::size_t i = 0; i < here.kernels.size(); ++i) {
+    EXPECT_EQ(here.kernels[i].schedule, there.kernels[i].schedule);
+    EXPECT_EQ(here.kernels[i].tuning, "candidate 1 was asked for");
+  }
+  EXPECT_THAT(test::loaded_images(), ::testing::Each(StartsWith("\x7f"
+                                                                "ELF")));
+  const Report old = load(path, test::posing_gpu<80, 166912>()).report();
+  EXPECT_EQ(old.target, "a100");
+  EXPECT_EQ(old.kernels[0].tuning, "saved for a GPU that was not there: the default schedule");
+  EXPECT_NE(old.kernels[0].schedule, here.kernels[0].schedule);
 }
 
 /// What a unit of all candidates makes of a kernel is what it is by itself.

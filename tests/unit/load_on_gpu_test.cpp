@@ -3,13 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "runtime/device_state.h"
 #include "runtime/executable_state.h"
 #include "runtime/make_variant.h"
 #include "runtime/saved/saved_file.h"
@@ -18,7 +15,7 @@
 #include "sinter/saved.h"
 #include "sinter/text.h"
 #include "tests/support/errors.h"
-#include "tests/support/null_driver.h"
+#include "tests/support/posing_gpu.h"
 #include "tests/support/scratch_folder.h"
 
 namespace sinter {
@@ -31,51 +28,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// The images that were loaded, as text.
-std::vector<std::string>& loaded_images() {
-  static std::vector<std::string> images;
-  return images;
-}
-
-template <int capability, int shared_bytes>
-CUresult attribute_of(int* value, CUdevice_attribute which, CUdevice) {
-  *value = 16;
-  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = capability / 10;
-  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) *value = capability % 10;
-  if (which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) *value = shared_bytes;
-  return CUDA_SUCCESS;
-}
-
-CUresult load_image(CUmodule* module, const void* image) {
-  loaded_images().emplace_back(static_cast<const char*>(image));
-  return test::give_handle(module, image);
-}
-
-CUresult name_device(char* name, int bytes, CUdevice) {
-  std::snprintf(name, static_cast<std::size_t>(bytes), "a GPU");
-  return CUDA_SUCCESS;
-}
-
-/// A GPU, `capability` 86 of which is sm_86.
-template <int capability, int shared_bytes = 101376>
-Device gpu() {
-  static const Driver driver = [] {
-    Driver table = test::null_driver();
-    table.cuDeviceGetAttribute = attribute_of<capability, shared_bytes>;
-    table.cuDeviceGetName = name_device;
-    table.cuModuleLoadData = load_image;
-    table.cuModuleGetFunction = test::give_handle<CUfunction, CUmodule, const char*>;
-    table.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction, int,
-                                                           std::size_t) {
-      *blocks = 2;
-      return CUDA_SUCCESS;
-    };
-    return table;
-  }();
-  static auto& state = *new DeviceState(driver, 0);
-  return Device(&state);
-}
-
 constexpr std::string_view kGraph = R"(graph softmax(x: f32[rows, 96]) {
   m = max x {axes = [-1], keep = true}
   d = sub x, m
@@ -87,7 +39,7 @@ constexpr std::string_view kGraph = R"(graph softmax(x: f32[rows, 96]) {
 
 class LoadOnGpu : public ::testing::Test {
  protected:
-  LoadOnGpu() { loaded_images().clear(); }
+  LoadOnGpu() { test::loaded_images().clear(); }
 
   /// A file with kernels for `archs`, whose images say what they are for.
   void save(const std::vector<std::string>& archs) const {
@@ -129,12 +81,12 @@ class LoadOnGpu : public ::testing::Test {
 
 TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
   save({"sm_80", "sm_90", "sm_86"});
-  const Executable loaded = load(path, gpu<90>());
-  EXPECT_THAT(loaded_images(), ElementsAre("// for sm_90"));
+  const Executable loaded = load(path, test::posing_gpu<90>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_90"));
   EXPECT_EQ(loaded.report().target, "h200");
   EXPECT_THAT(loaded.report().variants, SizeIs(1));
   Context context = loaded.context();
-  const Device device = gpu<90>();
+  const Device device = test::posing_gpu<90>();
   const Array x = device.empty(f32, {7, 96}), y = device.empty(f32, {7, 96});
   context.run(device.stream(), {{"x", x}}, {{"y", y}});
   EXPECT_EQ(context.counters().kernel_launches, 1);
@@ -142,25 +94,25 @@ TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
 
 TEST_F(LoadOnGpu, TakesThoseOfTheNearestThatRunsOnIt) {
   save({"sm_80", "sm_90", "sm_86"});
-  load(path, gpu<89>());
-  EXPECT_THAT(loaded_images(), ElementsAre("// for sm_86"));
+  load(path, test::posing_gpu<89>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_86"));
 }
 
 TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
   save({"sm_80", "sm_90", "sm_86"});
-  EXPECT_EQ(test::error_of([&] { load(path, gpu<120>()); }),
+  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<120>()); }),
             "load: " + path +
                 " has kernels for sm_80, sm_90, sm_86, and none for a GPU (sm_120); save it with "
                 "options.archs = {\"sm_120\"}");
-  EXPECT_THAT(loaded_images(), IsEmpty());
+  EXPECT_THAT(test::loaded_images(), IsEmpty());
 }
 
 /// What was planned for the large GPU of an architecture need not fit the small one.
 TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
   save({"sm_80"});
-  load(path, gpu<80, 166912>());
-  EXPECT_THAT(loaded_images(), ElementsAre("// for sm_80"));
-  EXPECT_THAT(test::error_of([&] { load(path, gpu<86>()); }),
+  load(path, test::posing_gpu<80, 166912>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_80"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<86>()); }),
               ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
                                EndsWith(" was planned for a100 (sm_80): a block takes 120000 bytes "
                                         "of shared memory, and a GPU has 101376; save it for "
@@ -169,7 +121,7 @@ TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
 
 TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
   save({"sm_90"});
-  const Executable loaded = load(path, gpu<90>());
+  const Executable loaded = load(path, test::posing_gpu<90>());
   const std::int64_t rows = std::int64_t{1} << 28;
   EXPECT_THAT(test::error_of([&] {
                 loaded.prepare({{"rows", rows}});

@@ -13,6 +13,7 @@
 
 #include "codegen/emit.h"
 #include "compiler/plan.h"
+#include "runtime/interface.h"
 #include "runtime/make_variant.h"
 #include "runtime/saved/read_saved.h"
 #include "sinter/error.h"
@@ -94,6 +95,7 @@ std::string problem_of(std::span<const std::byte> file) {
   try {
     const SavedExecutable saved = read_saved(file, kPath);
     for (std::size_t i = 0; i < saved.archs.size(); ++i) read_kernels(saved, i, kPath);
+    const std::string unused = test::error_of([&] { interface_of(*saved.graph, {}); });
     return {};
   } catch (const UserError& error) {
     return error.what();

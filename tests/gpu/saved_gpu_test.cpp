@@ -1,0 +1,71 @@
+// Executables saved on a GPU and loaded there again: the same bits, and nothing is compiled.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "ir/bind.h"
+#include "ir/random_inputs.h"
+#include "sinter/sinter.h"
+#include "tests/support/run.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter::test {
+namespace {
+
+class SavedGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (default_device().is_host()) GTEST_SKIP() << "there is no CUDA device";
+  }
+
+  /// Tuned for the first of `rows`; run for all, which are of its class.
+  static void check(std::string_view text, const std::vector<std::int64_t>& rows) {
+    const ScratchFolder folder;
+    const std::string path = folder.path() + "/graph.sinterx";
+    const Graph graph = parse(text);
+    const Executable executable = compile(graph, default_device());
+    executable.prepare({{"rows", rows[0]}}, Views::written);
+    executable.save(path);
+    const Executable loaded = load(path, default_device());
+    for (const std::int64_t size : rows) {
+      const std::vector<std::int64_t> symbols = {size};
+      const HostArrays inputs = random_inputs(graph, symbols, /*seed=*/1);
+      const HostArrays expected = run_executable(executable, graph, inputs, {.symbols = symbols});
+      const CompileCounters before = loaded.report().counters;
+      for (const bool as_graph : {false, true})
+        for (const auto& [name, values] :
+             run_executable(loaded, graph, inputs, {.symbols = symbols, .as_graph = as_graph}))
+          EXPECT_TRUE(equal_bits(values, expected.at(name))) << name << " of " << size << " rows";
+      EXPECT_EQ(loaded.report().counters.compiles, before.compiles);
+    }
+    for (std::size_t i = 0; i < loaded.report().kernels.size(); ++i)
+      EXPECT_EQ(loaded.report().kernels[i].schedule, executable.report().kernels[i].schedule);
+  }
+};
+
+TEST_F(SavedGpu, RunsRows) {
+  check(R"(
+graph softmax(x: bf16[rows, 4096]) {
+  y = softmax x {axis = 1}
+  return y
+})",
+        {2048, 2000, 2049});
+}
+
+TEST_F(SavedGpu, RunsSeveralKernelsAndUpdates) {
+  check(R"(
+graph step(p: f32[rows, 512], g: f32[rows, 512], lr: f32) {
+  total = sum g
+  scale = rsqrt total
+  scaled = mul g, lr
+  n = mul scaled, 0.5
+  new = sub p, n
+  columns = sum new {axes = [0]}
+  update p, new
+  return columns, scale
+})",
+        {4096});
+}
+
+}  // namespace
+}  // namespace sinter::test
