@@ -50,7 +50,7 @@ std::vector<CompileUnit> all_units() {
   std::vector<CompileUnit> units;
   for (int i = 0; i < kKernels; ++i) {
     const Program program = plan(graph_of(i), known_targets()[0], {.symbols = {4096}});
-    units.push_back({.sources = emit_candidates(program, program.kernels[0], 1).sources});
+    units.emplace_back(emit_candidates(program, program.kernels[0], 1).sources);
   }
   return units;
 }
@@ -118,6 +118,21 @@ void hit(benchmark::State& state, bool also_nvrtc) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// A unit that is in memory already, asked for once more.
+void hit_in_memory(benchmark::State& state) {
+  const std::vector<CompileUnit> units = all_units();
+  const CompileSettings settings{.host = {.optimize = false}};
+  CompileService service(*host_device().state());
+  service.compile(units, settings);
+  for (auto _ : state)
+    for (const CompileUnit& unit : units)
+      benchmark::DoNotOptimize(service.compile({&unit, 1}, settings));
+  ensure(service.counters().misses == kKernels, "a kernel is not in the cache");
+  state.counters["per_kernel"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kKernels,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 /// All kernels by NVRTC with nothing cached, against what NVRTC says it took on as many cores.
 void cold_cubins(benchmark::State& state) {
   if (!nvrtc().nvrtc) return state.SkipWithError(nvrtc().why_not.c_str());
@@ -152,6 +167,7 @@ BENCHMARK_CAPTURE(warm_process, host_and_cubins, std::string("-cubins"))
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(load_process)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(hit_in_memory)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(hit, host, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(hit, host_and_cubins, true)->Unit(benchmark::kMillisecond);
 BENCHMARK(cold_cubins)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);

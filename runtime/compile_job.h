@@ -13,7 +13,7 @@ namespace sinter {
 /// A unit that a call must make, because the kernel cache in memory has not got it.
 struct CompileService::Job {
   const CompileUnit* unit = nullptr;
-  std::string key;
+  UnitKey key;
   KernelCache::Claim claim;
   std::shared_ptr<CompiledUnit> made = std::make_shared<CompiledUnit>();
   bool is_compiled = false;  ///< by this call, at least in part

@@ -40,9 +40,9 @@ std::string cubin_head(const CompileSettings& settings, DiskCache& disk) {
                      nvrtc_identity(disk), settings.arch);
 }
 
-std::string code_of(const CompileUnit& unit) {
+std::string code_of(std::span<const Source> sources) {
   std::string code;
-  for (const Source& source : unit.sources)
+  for (const Source& source : sources)
     code +=
         fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
                     source.cluster, source.code.empty() ? source.text : source.code);
@@ -50,6 +50,9 @@ std::string code_of(const CompileUnit& unit) {
 }
 
 }  // namespace
+
+CompileUnit::CompileUnit(std::vector<Source> sources)
+    : sources_(std::move(sources)), code_hash_(hash_of(code_of(sources_))) {}
 
 CompileService::CompileService(const DeviceState& device) : device_(device) {}
 CompileService::~CompileService() = default;
@@ -59,19 +62,17 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
   std::vector<KernelCache::Claim> claims;
   std::vector<Job> missing;
   std::vector<std::size_t> places;  // of those that are missing
-  DiskCache& disk = disk_cache(settings.cache);
-  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && !nvrtc_identity(disk).empty());
-  const std::string host = device_.is_host ? host_head(settings, disk) : "";
-  const std::string cubin = by_nvrtc ? cubin_head(settings, disk) : "";
+  const std::shared_ptr<const Heads> heads = heads_of(settings);
+  claims.reserve(units.size());
   for (const CompileUnit& unit : units) {
-    const std::string code = code_of(unit);
-    std::string key = host + cubin + code;
+    const UnitKey key{.settings = heads->hash, .code = unit.code_hash()};
     claims.push_back(cache_.claim(key));
     if (!claims.back().duty) continue;
     places.push_back(claims.size() - 1);
-    missing.push_back({.unit = &unit, .key = std::move(key), .claim = claims.back()});
-    if (!host.empty()) missing.back().host = name_of(host + code);
-    if (!cubin.empty()) missing.back().cubin = name_of(cubin + code);
+    missing.push_back({.unit = &unit, .key = key, .claim = claims.back()});
+    const std::string code = code_of(unit.sources());
+    if (!heads->host.empty()) missing.back().host = name_of(heads->host + code);
+    if (!heads->cubin.empty()) missing.back().cubin = name_of(heads->cubin + code);
   }
   // What others wait for first, then what we wait for: so no two calls wait for one another.
   if (!missing.empty()) make(missing, settings);
@@ -80,6 +81,23 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
     results[places[i]].was_cached = !missing[i].is_compiled;
   for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
+}
+
+std::shared_ptr<const CompileService::Heads> CompileService::heads_of(
+    const CompileSettings& settings) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (heads_ && heads_->settings == settings) return heads_;
+  }
+  DiskCache& disk = disk_cache(settings.cache);
+  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && !nvrtc_identity(disk).empty());
+  auto heads = std::make_shared<Heads>();
+  heads->settings = settings;
+  if (device_.is_host) heads->host = host_head(settings, disk);
+  if (by_nvrtc) heads->cubin = cubin_head(settings, disk);
+  heads->hash = hash_of(heads->host + heads->cubin);
+  const std::lock_guard lock(mutex_);
+  return heads_ = std::move(heads);
 }
 
 CompileCounters CompileService::counters() const {
@@ -101,7 +119,7 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
     // Who is asked for what NVRTC says has no reason to fail without it.
     if (settings.also_nvrtc && nvrtc_identity(disk_cache(settings.cache)).empty())
       for (Job& job : missing)
-        job.made->cubins.assign(job.unit->sources.size(), {.why_not = why_no_nvrtc()});
+        job.made->cubins.assign(job.unit->sources().size(), {.why_not = why_no_nvrtc()});
     if (!names.empty()) {
       // Another process may have been making them, and be done when the lock is ours.
       const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
@@ -139,7 +157,7 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
   for (Job& job : missing) {
     if (!job.host) continue;
     part.push_back(&job);
-    kernels += job.unit->sources.size();
+    kernels += job.unit->sources().size();
     if (kernels < most) continue;
     add_host_run();
     kernels = 0;
@@ -161,7 +179,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
   std::vector<HostKernel> kernels;
   std::unordered_set<std::string> entries;  // equal kernels have equal names
   for (const Job* job : jobs)
-    for (const Source& source : job->unit->sources)
+    for (const Source& source : job->unit->sources())
       if (entries.insert(source.entry).second)
         kernels.push_back({.entry = source.entry,
                            .text = source.text,
@@ -179,7 +197,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
   const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
   for (Job* job : jobs) {
     std::vector<std::string> names;
-    for (const Source& source : job->unit->sources) names.push_back(source.entry);
+    for (const Source& source : job->unit->sources()) names.push_back(source.entry);
     job->is_compiled = true;
     job->made->module = module;
     job->made->milliseconds = image.milliseconds;
@@ -192,10 +210,10 @@ void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
   ++compiles_;
   count(Count::compiles);
   const TraceSpan span("compile", [&] {
-    return fmt::format("NVRTC: {} and {} more functions", job.unit->sources[0].entry,
-                       job.unit->sources.size() - 1);
+    return fmt::format("NVRTC: {} and {} more functions", job.unit->sources()[0].entry,
+                       job.unit->sources().size() - 1);
   });
-  NvrtcUnit unit = compile_unit(job.unit->sources, settings.arch);
+  NvrtcUnit unit = compile_unit(job.unit->sources(), settings.arch);
   job.is_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
   store_cubin(job, unit, settings);
@@ -207,7 +225,7 @@ void CompileService::take(Job& job, NvrtcUnit unit) const {
   made.cubins = std::move(unit.reports);
   if (!device_.is_host) {
     made.module =
-        std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources[0].entry);
+        std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources()[0].entry);
     load_functions(made, *job.unit, unit.entries);
   }
   made.ptx = std::move(unit.ptx);
@@ -218,7 +236,7 @@ void CompileService::load_functions(CompiledUnit& made, const CompileUnit& unit,
                                     std::span<const std::string> entries) const {
   made.functions.clear();
   for (std::size_t i = 0; i < entries.size(); ++i)
-    made.functions.push_back(load_function(device_, *made.module, unit.sources[i], entries[i]));
+    made.functions.push_back(load_function(device_, *made.module, unit.sources()[i], entries[i]));
 }
 
 }  // namespace sinter

@@ -20,8 +20,17 @@
 namespace sinter {
 
 /// What is compiled and cached as one: a kernel under each of its candidate schedules.
-struct CompileUnit {
-  std::vector<Source> sources;
+class CompileUnit {
+ public:
+  CompileUnit(std::vector<Source> sources);  // NOLINT: they are the unit
+
+  const std::vector<Source>& sources() const { return sources_; }
+  /// Of what the kernels do, whatever they are called.
+  const TextHash& code_hash() const { return code_hash_; }
+
+ private:
+  std::vector<Source> sources_;
+  TextHash code_hash_;
 };
 
 struct CompileSettings {
@@ -29,6 +38,7 @@ struct CompileSettings {
   HostBuild host;           ///< host device: how kernels are built
   bool also_nvrtc = false;  ///< host device: compile by NVRTC too
   CacheOptions cache = {.mode = CacheMode::off};
+  friend bool operator==(const CompileSettings&, const CompileSettings&) = default;
 };
 
 struct CompileResult {
@@ -50,7 +60,15 @@ class CompileService {
 
  private:
   struct Job;
+  /// What decides, beside the code of its kernels, what the compilers make of a unit.
+  struct Heads {
+    CompileSettings settings;
+    std::string host;   ///< for the host compiler; empty: it has nothing to do
+    std::string cubin;  ///< the same of NVRTC
+    TextHash hash;      ///< of both
+  };
 
+  std::shared_ptr<const Heads> heads_of(const CompileSettings& settings);
   void make(std::span<Job> missing, const CompileSettings& settings);
   void compile_missing(std::span<Job> missing, const CompileSettings& settings);
   void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
@@ -78,6 +96,7 @@ class CompileService {
   std::mutex mutex_;  ///< of what follows
   /// Objects of the host device that are loaded, by what they are called on disk.
   std::map<CacheName, std::weak_ptr<const Module>> objects_;
+  std::shared_ptr<const Heads> heads_;  ///< of the latest call
 };
 
 }  // namespace sinter

@@ -58,7 +58,7 @@ void CompileService::fetch_host(Job& job, const CompileSettings& settings, DiskC
   const CacheName name = *job.host;
   const auto packed = disk.find(name, look);
   if (!packed) return;
-  const auto stored = unpack_host_unit(*packed, job.unit->sources.size());
+  const auto stored = unpack_host_unit(*packed, job.unit->sources().size());
   if (!stored) return disk.reject(name, "the entry means nothing");
   try {
     job.made->module = fetch_object(stored->object, *job.unit, settings);
@@ -80,7 +80,7 @@ std::shared_ptr<const Module> CompileService::fetch_object(const CacheName& name
   DiskCache& disk = disk_cache(settings.cache);
   const auto image = disk.find(name, DiskCache::Look::uncounted);
   if (!image) return nullptr;
-  const std::string& kernel = unit.sources[0].entry;
+  const std::string& kernel = unit.sources()[0].entry;
   if (settings.cache.verify) {
     const FileContents text = read_whole_file(disk.path_of(name, "cu"));
     const std::string source(reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size());
@@ -99,10 +99,10 @@ void CompileService::fetch_cubin(Job& job, const CompileSettings& settings,
   const CacheName name = *job.cubin;
   const auto packed = disk.find(name, look);
   if (!packed) return;
-  std::optional<NvrtcUnit> unit = unpack_unit(*packed, job.unit->sources.size());
+  std::optional<NvrtcUnit> unit = unpack_unit(*packed, job.unit->sources().size());
   if (!unit) return disk.reject(name, "the entry means nothing");
   if (settings.cache.verify) {
-    const std::vector<Source> sources = renamed(job.unit->sources, unit->entries);
+    const std::vector<Source> sources = renamed(job.unit->sources(), unit->entries);
     const NvrtcUnit again = compile_unit(sources, settings.arch);
     if (again.image != unit->image || again.ptx != unit->ptx)
       fail_verification(disk, name, sources[0].entry, "something else than NVRTC makes of it");
@@ -131,7 +131,7 @@ void CompileService::store_host(std::span<Job* const> jobs, const std::string& t
   if (!disk.store(object, image.image, {.extension = "cu", .text = text})) return;
   for (const Job* job : jobs) {
     StoredHostUnit unit{.object = object, .entries = {}};
-    for (const Source& source : job->unit->sources) unit.entries.push_back(source.entry);
+    for (const Source& source : job->unit->sources()) unit.entries.push_back(source.entry);
     disk.store(*job->host, pack(unit));
   }
 }
@@ -141,7 +141,7 @@ void CompileService::store_cubin(const Job& job, const NvrtcUnit& unit,
   DiskCache& disk = disk_cache(settings.cache);
   if (!disk.can_store() || !is_nvrtc_as_remembered(disk)) return;
   std::string text;
-  for (const Source& source : job.unit->sources) text += source.text + "\n";
+  for (const Source& source : job.unit->sources()) text += source.text + "\n";
   disk.store(*job.cubin, pack(unit), {.extension = "cu", .text = text});
 }
 

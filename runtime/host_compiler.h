@@ -24,6 +24,7 @@ struct HostKernel {
 struct HostBuild {
   bool count = false;    // loads and stores count their bytes
   bool optimize = true;  // false is built sooner and runs slower
+  friend bool operator==(const HostBuild&, const HostBuild&) = default;
 };
 
 struct HostImage {

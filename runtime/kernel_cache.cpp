@@ -18,11 +18,13 @@ Module::~Module() {
   log_failed_release(device.driver, device.driver.cuModuleUnload(handle), "cuModuleUnload");
 }
 
-std::size_t KernelCache::Hash::operator()(const std::string& key) const {
-  return llvm::xxh3_64bits(llvm::StringRef(key));
+TextHash hash_of(std::string_view text) {
+  const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  return {.low = hash.low64, .high = hash.high64};
 }
 
-KernelCache::Claim KernelCache::claim(const std::string& key) {
+KernelCache::Claim KernelCache::claim(const UnitKey& key) {
   std::vector<std::shared_future<CompiledUnitPointer>> old;  // unloaded behind the lock
   const std::lock_guard lock(mutex_);
   if (const auto found = units_.find(key); found != units_.end()) {
@@ -37,7 +39,7 @@ KernelCache::Claim KernelCache::claim(const std::string& key) {
   claim.unit = claim.duty->get_future().share();
   old = take_old_ones();
   const auto added = units_.emplace(key, Entry{.unit = claim.unit, .place = order_.end()}).first;
-  order_.push_front(&added->first);
+  order_.push_front(key);
   added->second.place = order_.begin();
   return claim;
 }
@@ -47,7 +49,7 @@ std::vector<std::shared_future<CompiledUnitPointer>> KernelCache::take_old_ones(
   constexpr int kMostLooks = 16;
   std::vector<std::shared_future<CompiledUnitPointer>> old;
   for (int looks = 0; units_.size() >= most_ && !order_.empty() && looks < kMostLooks; ++looks) {
-    const auto oldest = units_.find(*order_.back());
+    const auto oldest = units_.find(order_.back());
     const auto& unit = oldest->second.unit;
     const bool is_made = unit.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     if (!is_made || unit.get().use_count() > 1) {
@@ -67,7 +69,7 @@ void KernelCache::fulfil(const Claim& claim, CompiledUnitPointer unit) {
   claim.duty->set_value(std::move(unit));
 }
 
-void KernelCache::fail(const std::string& key, const Claim& claim, std::exception_ptr error) {
+void KernelCache::fail(const UnitKey& key, const Claim& claim, std::exception_ptr error) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = units_.find(key); found != units_.end()) {

@@ -47,6 +47,21 @@ struct CompiledUnit {
 
 using CompiledUnitPointer = std::shared_ptr<const CompiledUnit>;
 
+/// 128 bits of a text (XXH3): too many for two texts to share them by chance.
+struct TextHash {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  friend bool operator==(const TextHash&, const TextHash&) = default;
+};
+TextHash hash_of(std::string_view text);
+
+/// All that decides a unit.
+struct UnitKey {
+  TextHash settings;
+  TextHash code;
+  friend bool operator==(const UnitKey&, const UnitKey&) = default;
+};
+
 class KernelCache {
  public:
   /// Beyond `most` units, those go that nobody uses and that were asked for longest ago.
@@ -59,12 +74,11 @@ class KernelCache {
     std::shared_ptr<std::promise<CompiledUnitPointer>> duty;
   };
 
-  /// `key` is the whole text that decides the unit, so two units never share an entry.
-  Claim claim(const std::string& key);
+  Claim claim(const UnitKey& key);
   void fulfil(const Claim& claim, CompiledUnitPointer unit);
   /// Hands `error` to all who wait for the unit and forgets the entry, so that a later claim tries
   /// again.
-  void fail(const std::string& key, const Claim& claim, std::exception_ptr error);
+  void fail(const UnitKey& key, const Claim& claim, std::exception_ptr error);
 
   std::int64_t hits() const { return hits_; }
   std::int64_t misses() const { return misses_; }
@@ -75,11 +89,11 @@ class KernelCache {
   static constexpr std::size_t kMostUnits = 2048;
 
   struct Hash {
-    std::size_t operator()(const std::string& key) const;
+    std::size_t operator()(const UnitKey& key) const { return key.code.low ^ key.settings.high; }
   };
   struct Entry {
     std::shared_future<CompiledUnitPointer> unit;
-    std::list<const std::string*>::iterator place;  ///< in `order_`
+    std::list<UnitKey>::iterator place;  ///< in `order_`
   };
 
   /// Takes those out that are too many; whoever gets them unloads them.
@@ -87,8 +101,8 @@ class KernelCache {
 
   const std::size_t most_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Entry, Hash> units_;
-  std::list<const std::string*> order_;  ///< keys of `units_`, the latest first
+  std::unordered_map<UnitKey, Entry, Hash> units_;
+  std::list<UnitKey> order_;  ///< of `units_`, the latest first
   std::atomic<std::int64_t> hits_ = 0;
   std::atomic<std::int64_t> misses_ = 0;
   std::atomic<std::int64_t> evicted_ = 0;

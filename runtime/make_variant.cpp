@@ -61,7 +61,7 @@ std::vector<CompileResult> compile_all(VariantSource& from,
                                        std::span<const EmittedKernel> emitted) {
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted)
-    if (!kernel.is_call) units.push_back({.sources = kernel.sources});
+    if (!kernel.is_call) units.emplace_back(kernel.sources);
   const TraceSpan span("compile",
                        [&] { return fmt::format("compile kernels of {}", from.graph.name()); });
   std::vector<CompileResult> compiled =

@@ -112,30 +112,32 @@ TEST_F(CompileServiceTest, SurvivesAModuleThatDoesNotLoad) {
   EXPECT_EQ(compile(units)[0].unit->functions.size(), 1U);
 }
 
+UnitKey key_of(std::string_view code) { return {.settings = {}, .code = hash_of(code)}; }
+
 TEST(KernelCache, MakesOneCallerResponsible) {
   KernelCache cache;
-  const KernelCache::Claim first = cache.claim("key");
-  const KernelCache::Claim second = cache.claim("key");
+  const KernelCache::Claim first = cache.claim(key_of("key"));
+  const KernelCache::Claim second = cache.claim(key_of("key"));
   ASSERT_TRUE(first.duty);
   EXPECT_FALSE(second.duty);
   const auto unit = std::make_shared<const CompiledUnit>();
   cache.fulfil(first, unit);
   EXPECT_EQ(second.unit.get(), unit);
-  EXPECT_EQ(cache.claim("key").unit.get(), unit);
+  EXPECT_EQ(cache.claim(key_of("key")).unit.get(), unit);
 }
 
 TEST(KernelCache, HandsAFailureToAllWhoWaitAndForgetsIt) {
   KernelCache cache;
-  const KernelCache::Claim first = cache.claim("key");
-  const KernelCache::Claim second = cache.claim("key");
-  cache.fail("key", first, std::make_exception_ptr(CompileError("no")));
+  const KernelCache::Claim first = cache.claim(key_of("key"));
+  const KernelCache::Claim second = cache.claim(key_of("key"));
+  cache.fail(key_of("key"), first, std::make_exception_ptr(CompileError("no")));
   EXPECT_EQ(test::error_of<CompileError>([&] { (void)second.unit.get(); }), "no");
-  EXPECT_TRUE(cache.claim("key").duty);
+  EXPECT_TRUE(cache.claim(key_of("key")).duty);
 }
 
 /// A unit without anything in it, under `key`.
 void add(KernelCache& cache, const std::string& key) {
-  const KernelCache::Claim claim = cache.claim(key);
+  const KernelCache::Claim claim = cache.claim(key_of(key));
   ASSERT_TRUE(claim.duty) << key;
   cache.fulfil(claim, std::make_shared<const CompiledUnit>());
 }
@@ -143,22 +145,22 @@ void add(KernelCache& cache, const std::string& key) {
 TEST(KernelCache, UnloadsWhatWasAskedForLongestAgo) {
   KernelCache cache(3);
   for (const char* key : {"a", "b", "c"}) add(cache, key);
-  EXPECT_FALSE(cache.claim("a").duty);
+  EXPECT_FALSE(cache.claim(key_of("a")).duty);
   add(cache, "d");
   EXPECT_EQ(cache.evicted(), 1);
-  for (const char* key : {"a", "c", "d"}) EXPECT_FALSE(cache.claim(key).duty) << key;
-  EXPECT_TRUE(cache.claim("b").duty);
+  for (const char* key : {"a", "c", "d"}) EXPECT_FALSE(cache.claim(key_of(key)).duty) << key;
+  EXPECT_TRUE(cache.claim(key_of("b")).duty);
 }
 
 TEST(KernelCache, KeepsWhatIsInUse) {
   KernelCache cache(3);
   for (const char* key : {"a", "b", "c"}) add(cache, key);
-  const CompiledUnitPointer used = cache.claim("a").unit.get();
-  const KernelCache::Claim being_made = cache.claim("d");
+  const CompiledUnitPointer used = cache.claim(key_of("a")).unit.get();
+  const KernelCache::Claim being_made = cache.claim(key_of("d"));
   for (int i = 0; i < 100; ++i) add(cache, "more " + std::to_string(i));
-  EXPECT_EQ(cache.claim("a").unit.get(), used);
-  EXPECT_FALSE(cache.claim("d").duty);
-  EXPECT_TRUE(cache.claim("b").duty);
+  EXPECT_EQ(cache.claim(key_of("a")).unit.get(), used);
+  EXPECT_FALSE(cache.claim(key_of("d")).duty);
+  EXPECT_TRUE(cache.claim(key_of("b")).duty);
   EXPECT_GE(cache.evicted(), 99);
   cache.fulfil(being_made, used);
 }
@@ -169,7 +171,7 @@ TEST(KernelCache, GrowsAsFarAsAllAreInUse) {
   std::vector<CompiledUnitPointer> used;
   for (int i = 0; i < 50; ++i) {
     add(cache, std::to_string(i));
-    used.push_back(cache.claim(std::to_string(i)).unit.get());
+    used.push_back(cache.claim(key_of(std::to_string(i))).unit.get());
   }
   EXPECT_EQ(cache.evicted(), 0);
   used.clear();

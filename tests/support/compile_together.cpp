@@ -33,7 +33,7 @@ void add_units(const RunForm& form, DeviceState& device, std::vector<CompileUnit
          plan_and_emit(source,
                        {.symbols = form.symbols, .alignment = form.alignment, .left_out = left_out})
              .kernels)
-      units.push_back({.sources = std::move(kernel.sources)});
+      units.emplace_back(std::move(kernel.sources));
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct CacheOptions {
   std::int64_t max_bytes = std::int64_t{4} << 30;  ///< what was used longest ago goes first
   /// Compile what the cache has once more, and throw CompileError where that makes anything else.
   bool verify = false;
+  friend bool operator==(const CacheOptions&, const CacheOptions&) = default;
 };
 
 /// Read once by `compile` and passed down. Who runs a program has the last word in some:
