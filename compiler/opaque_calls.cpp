@@ -13,6 +13,8 @@ namespace sinter {
 
 namespace {
 
+bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
+
 /// What a buffer of its own is read from with other strides than row-major ones.
 llvm::DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
   llvm::DenseSet<const Node*> result;
@@ -21,10 +23,11 @@ llvm::DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
     // Of several outputs of a value, others read the first.
     if (!output.is_left_out && seen.insert(output.node).second && !output.strides.empty())
       result.insert(output.node);
+  // What is written in place is read from there too.
+  for (const UpdateInfo& update : graph.updates)
+    if (!lies_row_major(*update.parameter)) result.insert(update.value);
   return result;
 }
-
-bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
 
 /// What a call writes goes to one place; others get copies of it.
 void copy_results(GraphData& graph) {

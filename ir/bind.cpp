@@ -1,5 +1,6 @@
 #include "ir/bind.h"
 
+#include "ir/opaque.h"
 #include "sinter/error.h"
 
 #include <algorithm>
@@ -245,6 +246,18 @@ void check_not_empty(const GraphData& graph, const Node& node, std::size_t axis,
                           type_text(*node.operand(0))));
 }
 
+/// A call gives all of its results, also those that nobody needs.
+void check_results(const GraphData& graph, const Node& node,
+                   std::span<const std::int64_t> symbols) {
+  const std::vector<ResultType> types = result_types(node);
+  for (std::size_t i = 0; i < types.size(); ++i)
+    for (const Extent extent : types[i].shape)
+      if (const std::int64_t size = evaluate(extent, symbols); size < 0)
+        refuse_node(graph, node,
+                    fmt::format("extent {} of result {} would be {}; give larger sizes",
+                                to_string(extent), i, size));
+}
+
 }  // namespace
 
 void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) {
@@ -254,6 +267,7 @@ void check_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) 
         refuse_node(graph, *node,
                     fmt::format("axis {} of extent {} would be {}; give larger sizes", axis,
                                 to_string(node->shape[axis]), extent));
+    if (is_opaque(*node)) check_results(graph, *node, symbols);
     if (node->op == Op::slice) check_slice(graph, *node, symbols);
     if (gives_index(node->op) || node->op == Op::take || node->op == Op::take_along_axis)
       check_not_empty(graph, *node, static_cast<std::size_t>(attribute(*node, "axis").integer),

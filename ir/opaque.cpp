@@ -44,6 +44,9 @@ llvm::SmallVector<const Node*, 4> operand_nodes(std::string_view called,
   return nodes;
 }
 
+/// Each result knows the types of all.
+constexpr std::size_t kMostResults = 64;
+
 /// What nodes of one call have in common.
 struct Types {
   std::vector<std::int64_t> dtypes;
@@ -53,6 +56,11 @@ struct Types {
 
 Types types_of(std::string_view called, std::span<const OpaqueType> results, Location location) {
   if (results.empty()) fail(called, "it has no result; give it the type of one at least", location);
+  if (results.size() > kMostResults)
+    fail(called,
+         fmt::format("it has {} results, more than {}; let one array hold several of them",
+                     results.size(), kMostResults),
+         location);
   Types types;
   for (const OpaqueType& result : results) {
     check_shape(called, result.shape, location);

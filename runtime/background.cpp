@@ -2,35 +2,40 @@
 
 #include "runtime/fork_guard.h"
 
+#include <cstdlib>
 #include <utility>
 
 namespace sinter {
 
 Background& Background::of_process() {
-  static Background background;
-  return background;
+  // Never destroyed: in a forked process that would wait for a thread which did not come along.
+  static auto* const background = [] {
+    auto* const made = new Background;
+    std::atexit([] {
+      if (!is_forked()) of_process().end();
+    });
+    return made;
+  }();
+  return *background;
 }
 
-Background::~Background() {
-  if (!thread_.joinable()) return;
-  if (is_forked()) {
-    thread_.detach();  // it did not come along
-    return;
-  }
+Background::~Background() { end(); }
+
+void Background::end() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Background::add(std::function<void()> task) {
   if (is_forked()) return;
   const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   tasks_.push_back(std::move(task));
   ++added_;
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
 }
 

@@ -18,17 +18,19 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// The one of this process; its thread ends with main.
+  /// The one of this process; its thread ends when the process does, with what it is doing.
   static Background& of_process();
 
   /// `task` must not throw. In a process that was forked after a device had been opened it is
-  /// dropped: nothing that it could do would be of use there.
+  /// dropped: nothing that it could do would be of use there. Throws std::system_error where the
+  /// system has no thread for it.
   void add(std::function<void()> task);
   /// Returns when all that was added before is done.
   void wait();
 
  private:
   void work();
+  void end();
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -198,8 +198,8 @@ Lane& ContextState::lane_for(const Bound& bound) {
 
 Lane& ContextState::change_lane(const Bound& bound) {
   executable->check_sizes(bound.symbols);
-  generation_ =
-      executable->generation();  // before the variant is taken, lest a newer one is missed
+  // Before the variant is taken, lest a newer one is missed.
+  const std::uint64_t generation = executable->generation();
   std::shared_ptr<const Variant> variant = executable->variant_for(
       {.symbols = bound.symbols, .alignment = bound.alignment, .left_out = bound.left_out});
   auto found = std::ranges::find_if(lanes, [&](const std::unique_ptr<Lane>& lane) {
@@ -216,6 +216,7 @@ Lane& ContextState::change_lane(const Bound& bound) {
     lane.graph.sizes_changed();
     lane.scratch_version = 0;
   }
+  generation_ = generation;
   return lane;
 }
 

@@ -108,64 +108,88 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   return executable;
 }
 
-std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need, Wait wait) {
+std::shared_ptr<const Variant> ExecutableState::find(const VariantNeed& need) const {
   const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      variants_, [&](const std::shared_ptr<const Variant>& one) { return serves(*one, need); });
+  return found == variants_.end() ? nullptr : *found;
+}
+
+std::string ExecutableState::why_none(const VariantNeed& need) const {
   std::string reason = "the first";
-  for (const std::shared_ptr<const Variant>& variant : variants_) {
-    if (serves(*variant, need)) return variant;
+  const std::vector<std::shared_ptr<const Variant>> all = variants();
+  for (const std::shared_ptr<const Variant>& variant : all) {
     const bool is_as_aligned = variant->alignment == need.alignment;
     if (is_as_aligned && variant->left_out == need.left_out)
       reason = broken_guard(variant->program, need.symbols);
-    else if (variants_.size() == 1 || reason == "the first")
+    else if (all.size() == 1 || reason == "the first")
       reason = is_as_aligned ? "other outputs that are views are written"
                              : fmt::format("a pointer is a multiple of {} bytes, not of {}",
                                            need.alignment, variant->alignment);
   }
+  return reason;
+}
+
+std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need, Wait wait) {
+  if (std::shared_ptr<const Variant> known = find(need)) return known;
+  const std::lock_guard lock(making_);
+  if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
   VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
                          .alignment = need.alignment,
                          .left_out = need.left_out,
-                         .reason = std::move(reason),
+                         .reason = why_none(need),
                          .is_soon = options.never_stall && wait == Wait::as_options_say};
-  variants_.push_back(make_variant(request));
-  if (variants_.back()->is_stand_in) improve_later(variants_.back(), std::move(request));
-  return variants_.back();
+  std::shared_ptr<const Variant> made = make_variant(request);
+  add(made);
+  if (made->is_stand_in) improve_later(made, std::move(request));
+  return made;
 }
 
 void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
                                     VariantRequest request) {
   request.is_soon = false;
-  Background::of_process().add(
-      [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
-        // Without a handle to it nobody will run it again.
-        if (const std::shared_ptr<ExecutableState> executable = self.lock())
-          executable->improve(stand_in, request);
-      });
+  const Variant* const which = stand_in.get();
+  try {
+    Background::of_process().add(
+        [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
+          // Without a handle to it nobody will run it again.
+          if (const std::shared_ptr<ExecutableState> executable = self.lock())
+            executable->improve(stand_in, request);
+        });
+  } catch (const std::exception& error) {
+    note_problem(which, error.what());
+  }
 }
 
 void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
                               const VariantRequest& request) {
-  std::shared_ptr<const Variant> better;
-  std::string problem;
   try {
-    better = make_variant(request);
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (better)
+    const std::shared_ptr<const Variant> better = make_variant(request);
+    {
+      const std::lock_guard lock(mutex_);
       std::ranges::replace(variants_, stand_in, better);
-    else
-      background_problems_[stand_in.get()] = problem;
-  }
-  if (better)
+    }
     generation_.fetch_add(1, std::memory_order_release);
-  else
+  } catch (const std::exception& error) {
+    note_problem(stand_in.get(), error.what());
+  } catch (...) {
+    note_problem(stand_in.get(), "something was thrown that is no std::exception");
+  }
+}
+
+void ExecutableState::note_problem(const Variant* stand_in, const std::string& problem) noexcept {
+  try {
+    {
+      const std::lock_guard lock(mutex_);
+      background_problems_[stand_in] = problem;
+    }
     tell(options, Rung::logged, [&] {
       return fmt::format(
           "{}: the default schedules stay, since tuning in the background failed: {}",
           interface.name, problem);
     });
+  } catch (...) {  // neither memory nor a log to say it
+  }
 }
 
 std::string ExecutableState::background_problem(const Variant* variant) const {

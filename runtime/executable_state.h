@@ -50,7 +50,8 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// Plans, compiles and tunes.
   std::function<std::shared_ptr<const Variant>(const VariantRequest&)> make_variant;
 
-  /// A variant that serves `need`, made if there is none. One thread makes one at a time.
+  /// A variant that serves `need`, made if there is none. Of those who wait for one, one thread
+  /// makes one at a time, and beside it the background.
   std::shared_ptr<const Variant> variant_for(const VariantNeed& need,
                                              Wait wait = Wait::as_options_say);
   std::vector<std::shared_ptr<const Variant>> variants() const;
@@ -61,11 +62,17 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
+  /// One that is there; null if there is none.
+  std::shared_ptr<const Variant> find(const VariantNeed& need) const;
+  std::string why_none(const VariantNeed& need) const;
   /// Has what `stand_in` stands in for made in the background.
   void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
   void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);
 
-  mutable std::mutex mutex_;
+  void note_problem(const Variant* stand_in, const std::string& problem) noexcept;
+
+  std::mutex making_;         ///< held while one is made that somebody waits for
+  mutable std::mutex mutex_;  ///< of what follows, for moments
   std::vector<std::shared_ptr<const Variant>> variants_;
   std::map<const Variant*, std::string> background_problems_;
   std::atomic<std::uint64_t> generation_ = 0;

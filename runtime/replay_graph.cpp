@@ -119,7 +119,7 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
 }
 
 void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
-  if (may_differ_) {
+  if (may_differ_ || !is_built_) {
     std::vector<bool> empty;
     for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
     if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
@@ -184,6 +184,7 @@ bool ReplayGraph::try_build(LaunchSet& launches, HostWorks& works) {
 
 bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
   const Driver& driver = device_.driver;
+  llvm::SmallVector<std::size_t, 4> calls;  // so far
   const auto whole = [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); };
   check(driver, driver.cuGraphCreate(&part.graph, /*flags=*/0), "cuGraphCreate", whole);
   auto edge =
@@ -203,12 +204,26 @@ bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
       continue;
     }
     if (launch.call) {
+      const OpaqueBinding& binding = launch.call->binding();
+      // Between two calls a function may keep things in memory of its own, as it may on a stream.
+      for (const std::size_t call : calls) {
+        const bool is_alike =
+            &launches.launches()[call].call->binding().function() == &binding.function();
+        if (is_alike && std::ranges::find(befores, nodes_[call]) == befores.end())
+          befores.push_back(nodes_[call]);
+      }
+      calls.push_back(i);
       Recording recording{driver};
       if (!record(launches, i, works, recording)) return false;
-      check(driver,
-            driver.cuGraphAddChildGraphNode(&nodes_[i], part.graph, befores.data(), befores.size(),
-                                            recording.graph),
-            "cuGraphAddChildGraphNode", launch.call->binding().called());
+      const CUresult added = driver.cuGraphAddChildGraphNode(&nodes_[i], part.graph, befores.data(),
+                                                             befores.size(), recording.graph);
+      // Memory that is allocated in the order of the stream is no part of a child graph.
+      if (added == CUDA_ERROR_INVALID_VALUE || added == CUDA_ERROR_NOT_SUPPORTED) {
+        binding.set_why_not_captured(fmt::format(
+            "a graph does not take what it puts on the stream: {}", describe(driver, added)));
+        return false;
+      }
+      check(driver, added, "cuGraphAddChildGraphNode", binding.called());
       launch.changed = false;
       continue;
     }

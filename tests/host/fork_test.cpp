@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/background.h"
 #include "runtime/fork_guard.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
@@ -72,6 +73,22 @@ TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
   const Outputs outputs = context.run(stream, {{"x", x}});
   EXPECT_EQ(device.download<float>(outputs[0], stream)[99], 42.0F);
   EXPECT_FALSE(is_forked());
+}
+
+/// Whoever ends a child with `exit` runs what was registered for the end of the process.
+TEST(Fork, AChildEndsWhileItsParentHasABackground) {
+  Background::of_process().add([] {});
+  Background::of_process().wait();
+  host_device();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // whatever hangs is killed
+    std::exit(7);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 }  // namespace

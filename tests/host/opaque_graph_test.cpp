@@ -186,6 +186,84 @@ TEST_F(Adder, MayPutOtherWorkOnTheStreamEachTime) {
   EXPECT_EQ(context.counters().graph_builds, 3);  // a graph cannot take other nodes
 }
 
+/// A graph that could not be built is built by the next replay of the same context.
+TEST_F(Adder, ReplaysAfterARebuildThatFailed) {
+  int pieces = 1;
+  const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
+                          const HostElements x(call.inputs[0]);
+                          const HostElements y(call.outputs[0]);
+                          for (int piece = 0; piece < pieces; ++piece)
+                            call.on_host([=, count = pieces] {
+                              for (int i = piece; i < 3; i += count) y.set(i, x.get(i) + count);
+                            });
+                          return 0;
+                        }});
+  Context context = compile(parse(kAdd), device, options).context();
+  const Array x = upload({1, 2, 3});
+  const Array z = device.empty(f32, {3});
+  const auto replay = [&] {
+    context.replay(stream, {{"x", x}, {"term", 1.0F * pieces}}, {{"z", z}});
+    return download(z);
+  };
+  EXPECT_THAT(replay(), ElementsAre(-3, -5, -7));
+  pieces = 2;
+  host::inject_fault("cuGraphInstantiateWithFlags", 1, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_THAT(error_of<Error>([&] { replay(); }), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_THAT(replay(), ElementsAre(-4, -6, -8));
+}
+
+/// As where a library allocates memory in the order of the stream.
+TEST_F(Adder, IsCalledBetweenGraphsWhereNoneTakesWhatItDoes) {
+  const Registered plus("plus", function());
+  const Executable executable = compile(parse(kAdd), device, options);
+  Context context = executable.context();
+  const Array x = upload({1, 2, 3});
+  const Array z = device.empty(f32, {3});
+  host::inject_fault("cuGraphAddChildGraphNode", 1, cuda::CUDA_ERROR_NOT_SUPPORTED);
+  for (int i = 0; i < 2; ++i) {
+    context.replay(stream, {{"x", x}, {"term", 1.0F * i}}, {{"z", z}});
+    EXPECT_THAT(download(z), ElementsAre(-2 - i, -4 - i, -6 - i));
+  }
+  EXPECT_THAT(executable.report().kernels.at(1).notes,
+              testing::Contains(HasSubstr("a graph does not take what it puts on the stream")));
+}
+
+/// What a function keeps in memory of its own between two pieces of a call is safe in a run, where
+/// calls follow one another.
+TEST_F(Adder, CallsOfOneFunctionFollowOneAnother) {
+  double kept = 0;
+  const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
+                          const HostElements x(call.inputs[0]);
+                          const HostElements y(call.outputs[0]);
+                          call.on_host([=, &kept] { kept = x.get(0); });
+                          call.on_host([=, &kept] { y.set(0, kept); });
+                          return 0;
+                        }});
+  const Executable executable = compile(parse(R"(
+graph branches(x: f32[1], w: f32[1]) {
+  a = mul x, 2.0
+  b = opaque plus a : f32[1]
+  c = mul w, 3.0
+  d = opaque plus c : f32[1]
+  return b, d
+})"),
+                                        device, options);
+  const Array x = upload({5});
+  const Array w = upload({7});
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    stream.synchronize();
+    host::configure({.seed = seed});
+    Context context = executable.context();
+    const Array b = device.empty(f32, {1});
+    const Array d = device.empty(f32, {1});
+    context.replay(stream, {{"x", x}, {"w", w}}, {{"b", b}, {"d", d}});
+    EXPECT_THAT(download(b), ElementsAre(10)) << seed;
+    EXPECT_THAT(download(d), ElementsAre(21)) << seed;
+  }
+  stream.synchronize();
+  host::configure({});
+}
+
 /// Each call of the driver that calls take, failing: the error names it, and the next run works.
 TEST_F(Adder, DriverFailuresLeaveItUsable) {
   const Registered plus("plus", function());

@@ -1,7 +1,9 @@
 // Sizes solved from shapes, and what is said where they do not fit.
 #include "ir/bind.h"
 
+#include "compiler/rewrite.h"
 #include "sinter/error.h"
+#include "sinter/opaque.h"
 #include "sinter/ops.h"
 
 #include <gmock/gmock.h>
@@ -163,6 +165,20 @@ TEST_F(BindTest, SizesWithoutMeaningAreRefusedWithTheirPlace) {
         check_sizes(graph, Shape{11, 0});
       }),
       testing::HasSubstr("slice: axis 0 of extent rows - 12 would be -1; give larger sizes"));
+}
+
+TEST_F(BindTest, CallsHaveNoResultsOfNegativeSize) {
+  const Tensor x = graph.input("x", f32, {rows});
+  // The one that would be too small is none that anybody needs.
+  const std::vector<Tensor> results =
+      opaque_results("f", {x}, {{.shape = {rows}}, {.shape = {rows - 10}}});
+  graph.output("y", results[0]);
+  const Graph needed = clone(graph);
+  EXPECT_NO_THROW(check_sizes(needed.data(), Shape{10, 0}));
+  EXPECT_THAT(refusal([&] {
+                check_sizes(needed.data(), Shape{9, 0});
+              }),
+              testing::HasSubstr("extent rows - 10 of result 1 would be -1; give larger sizes"));
 }
 
 TEST_F(BindTest, AnEmptyAxisHasNoElementToTake) {

@@ -126,6 +126,17 @@ graph g(x: f32[8, 8], row: f32[8], padded: f32[8, 8] {strides = [16, 1]}) {
   }
 }
 
+/// What is written into an input in place lies as that does.
+TEST(OpaquePlan, UpdatesOfStridedInputsAreCopiedForACall) {
+  expect_row_major_reads(planned(R"(
+graph g(p: f32[4, 4] {strides = [8, 1]}, x: f32[4, 4]) {
+  v = add p, x
+  update p, v
+  y = opaque f v : f32[4, 4]
+  return y
+})"));
+}
+
 TEST(OpaquePlan, OutputsInOtherOrdersGetCopies) {
   const Program program = planned(R"(
 graph g(x: f32[8, 8], p: f32[8, 8]) {

@@ -120,6 +120,11 @@ TEST_F(OpaqueTest, SaysWhatIsWrongWithACall) {
             "opaque gemm: [4, -1] has a negative extent (recorded at m.cpp:7)");
   EXPECT_EQ(error_of([&] { opaque_results("f", {x}, {}, {}, "m.cpp", 7); }),
             "opaque f: it has no result; give it the type of one at least (recorded at m.cpp:7)");
+  const Operand operands[] = {x};
+  EXPECT_EQ(
+      error_of([&] { opaque_results("f", operands, std::vector<OpaqueType>(65), {}, "m.cpp", 7); }),
+      "opaque f: it has 65 results, more than 64; let one array hold several of them "
+      "(recorded at m.cpp:7)");
   Graph other("other");
   const Tensor foreign = other.input("foreign", f32, {8});
   EXPECT_THAT(message("gemm", {x, foreign}), HasSubstr("belong to two graphs, g and other"));

@@ -131,7 +131,8 @@ struct OpaqueReference {
 /// What is known of a function by its name.
 struct OpaqueFunction {
   /// Puts the work of one call on its stream. Any number but 0, and whatever it throws, ends the
-  /// run with an error that names the call. Several threads may be in it at once.
+  /// run with an error that names the call. Several threads may be in it at once. Its calls in one
+  /// run follow one another on the device; those of other contexts do not wait for them.
   std::function<int(const OpaqueCall& call)> enqueue;
   /// Bytes of device memory that a call of these sizes works in; without it, none.
   std::function<std::int64_t(const OpaqueSizes& sizes)> workspace = {};

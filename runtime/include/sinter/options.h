@@ -49,7 +49,8 @@ struct Options {
   std::vector<std::string> dump = {};  ///< stages to write to files: graph simplify fuse …
   std::string dump_directory = "sinter-dump";
   /// Gets one line per variant, and one per candidate that tuning had to drop, when set. It must
-  /// not use the Executable.
+  /// not use the Executable. With `never_stall` the background calls it too: on a thread of its
+  /// own, and perhaps after the last handle of the Executable is gone (see await_background).
   std::function<void(std::string_view line)> log = {};
   /// 0 … 4: what is told, to `log` or else on stderr. 1: what is planned and why; 2: each kernel's
   /// schedule and tuning too; 3: passes, and what the caches had; 4: every launch.
