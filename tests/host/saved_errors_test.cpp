@@ -123,6 +123,31 @@ graph add(x: f32[n]) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST_F(Saved, SaysWhichOutputsItsKernelsWrite) {
+  const Graph both = parse(R"(
+graph both(x: f32[n, 4]) {
+  y = exp x
+  t = permute y {axes = [1, 0]}
+  return y, t
+})");
+  const Executable executable = compile(both, host_device(), kQuickly);
+  executable.prepare({{"n", 8}}, Views::written);
+  executable.save(path);
+  const Executable whole = load(path, host_device());
+  EXPECT_THAT(error_of([&] {
+                whole.prepare({{"n", 8}}, Views::returned);
+              }),
+              HasSubstr("; it has those of the classes of [n = 8] at multiples of 16 bytes. Bind "
+                        "the outputs that one of these classes has, or run it with these before "));
+  const Executable views = compile(both, host_device(), kQuickly);
+  views.prepare({{"n", 8}}, Views::returned);
+  views.save(path);
+  EXPECT_THAT(error_of([&] {
+                load(path, host_device()).prepare({{"n", 8}}, Views::written);
+              }),
+              HasSubstr(" of [n = 8] at multiples of 16 bytes, without t. Bind the outputs "));
+}
+
 /// Kernels are code: what others may have written is not run.
 TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
   const Executable executable = compiled();
