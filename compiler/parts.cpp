@@ -5,6 +5,7 @@
 
 #include "compiler/access.h"
 #include "compiler/sectors.h"
+#include "ir/checked.h"
 #include "ir/layout.h"
 #include "ir/structural.h"
 #include "sinter/error.h"
@@ -17,7 +18,7 @@ int whole_of(const Program& program, int buffer) {
 }
 
 std::int64_t offset_bytes(const Buffer& part, std::span<const std::int64_t> symbols) {
-  return evaluate(part.offset, symbols) * size_of(part.dtype);
+  return checked_product(evaluate(part.offset, symbols), size_of(part.dtype));
 }
 
 int aligned_elements(const Program& program, int buffer) {

@@ -1,12 +1,15 @@
 // Where temporaries lie in the arena. Two may share bytes only if every kernel that touches the one
 // is done before the other is first written: kernels that no dependency orders may run side by
 // side.
-#include "compiler/parts.h"
-#include "compiler/plan.h"
-#include "ir/steps.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "compiler/parts.h"
+#include "compiler/plan.h"
+#include "ir/checked.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -14,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
-std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kAlignment); }
+std::int64_t aligned(std::int64_t bytes) { return checked_round_up(bytes, kAlignment); }
 
 /// The kernels that touch a temporary, or parts of it.
 struct Tenancy {
@@ -111,7 +114,7 @@ class Arena {
              order_.done_from(tenancy.first_writer());
     });
     const std::int64_t begin = find_gap(tenancy.writers, bytes);
-    const Tenant tenant{.begin = begin, .end = begin + bytes, .buffer = buffer};
+    const Tenant tenant{.begin = begin, .end = checked_sum(begin, bytes), .buffer = buffer};
     tenants_.insert(std::ranges::upper_bound(tenants_, begin, {}, &Tenant::begin), tenant);
     size_ = std::max(size_, tenant.end);
     return begin;
@@ -212,8 +215,12 @@ MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& part = program.buffers[i];
     if (part.whole < 0 || part.kind != Buffer::Kind::temporary) continue;
-    plan.offsets[i] =
-        plan.offsets[static_cast<std::size_t>(part.whole)] + offset_bytes(part, symbols);
+    const auto whole = static_cast<std::size_t>(part.whole);
+    const std::int64_t offset = offset_bytes(part, symbols);
+    if (offset < 0 || (bytes[whole] > 0 && offset > bytes[whole])) [[unlikely]]
+      throw UserError(fmt::format("buffer {} begins {} bytes into one of {} that it is a part of",
+                                  part.name, offset, bytes[whole]));
+    plan.offsets[i] = checked_sum(plan.offsets[whole], offset);
   }
   return plan;
 }

@@ -15,6 +15,7 @@
 #include "compiler/tiles.h"
 #include "compiler/touched.h"
 #include "compiler/tree.h"
+#include "ir/checked.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -94,7 +95,7 @@ std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> sym
 }
 
 std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbols) {
-  return elements_of(buffer, symbols) * size_of(buffer.dtype);
+  return checked_product(elements_of(buffer, symbols), size_of(buffer.dtype));
 }
 
 namespace {

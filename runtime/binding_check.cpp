@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "ir/extent.h"
 #include "ir/layout.h"
@@ -138,10 +139,13 @@ class Check {
       fail_binding(interface_, fmt::format("the size {} follows from no input; bind {}", symbol,
                                            to_string(slot_of(step.equation))));
     const std::int64_t size = size_of(*array, step.equation);
-    const std::int64_t rest = size - value_of(step.rest, symbols);
     const std::int64_t factor = value_of(step.factor, symbols);
-    const std::int64_t value = factor == 0 ? 0 : rest / factor;
-    if (value < 0 || value * factor != rest)
+    std::int64_t rest = 0;
+    // No size is so far from 0; and of these numbers one quotient does not fit.
+    const bool overflows = __builtin_sub_overflow(size, value_of(step.rest, symbols), &rest) ||
+                           (factor == -1 && rest == std::numeric_limits<std::int64_t>::min());
+    const std::int64_t value = factor == 0 || overflows ? 0 : rest / factor;
+    if (overflows || value < 0 || value * factor != rest)
       fail(slot_of(step.equation),
            fmt::format("is {} but bound to {}: {} of axis {} is {}, which is {} for no {}",
                        type_text(slot_of(step.equation)), type_text(*array),

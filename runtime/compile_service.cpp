@@ -9,6 +9,7 @@
 #include "runtime/compile_job.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/counting.h"
+#include "runtime/kernels_per_run.h"
 #include "runtime/load_function.h"
 #include "runtime/parallel.h"
 #include "runtime/trace.h"
@@ -18,8 +19,6 @@ namespace sinter {
 
 namespace {
 
-// A compiler run costs about as much as a few kernels, so that few are not worth one of their own.
-constexpr std::size_t kKernelsPerRun = 16;
 constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 
 // Whoever holds the lock of an entry longer than this is no reason to wait.

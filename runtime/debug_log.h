@@ -32,4 +32,7 @@ void tell(const Options& options, Rung rung, std::invocable auto line) {
     tell_line(options, line());
 }
 
+/// Throws UserError where `options.debug` is no rung.
+void check_debug(const Options& options);
+
 }  // namespace sinter

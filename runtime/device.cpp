@@ -12,10 +12,26 @@
 #include "runtime/device_state.h"
 #include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
+#include "runtime/nearest_target.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
 
 namespace sinter {
+
+NearestTarget nearest_target(std::string_view device_name, std::string_view arch) {
+  std::string words(device_name);
+  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+  NearestTarget nearest{.target = &known_targets()[0]};
+  int similarity = 0;
+  for (const Target& known : known_targets()) {
+    if (known.arch != arch) continue;
+    const bool is_named = words.find(known.name) != std::string::npos;
+    const int points = 1 + (is_named ? static_cast<int>(known.name.size()) : 0);
+    if (points > similarity) nearest = {.target = &known, .is_named = is_named};
+    similarity = std::max(similarity, points);
+  }
+  return nearest;
+}
 
 namespace {
 
@@ -29,19 +45,7 @@ int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
 /// The target of a GPU: what is known of its kind, corrected by what the driver says.
 Target cuda_target(const Driver& driver, CUdevice device, std::string_view name,
                    std::string_view arch) {
-  // GPUs of one architecture differ in bandwidth, which the name tells: "NVIDIA H100 PCIe".
-  std::string words(name);
-  for (char& c : words) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
-  const Target* nearest = &known_targets()[0];
-  int similarity = 0;
-  for (const Target& known : known_targets()) {
-    if (known.arch != arch) continue;
-    const bool is_named = words.find(known.name) != std::string::npos;
-    const int points = 1 + (is_named ? static_cast<int>(known.name.size()) : 0);
-    if (points > similarity) nearest = &known;
-    similarity = std::max(similarity, points);
-  }
-  Target target = *nearest;
+  Target target = *nearest_target(name, arch).target;
   target.name = name;
   target.arch = arch;
   target.compute_capability =

@@ -80,8 +80,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
                    int line) {
   if (device.is_host()) check_portable(graph.data());
   const Options options = with_environment(given);
-  if (options.debug < 0 || options.debug > 4)
-    throw UserError(fmt::format("options.debug is {}; expected 0, 1, 2, 3 or 4", options.debug));
+  check_debug(options);
   if (!options.trace.empty()) Trace::begin(options.trace);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "ir/node.h"
 #include "ir/output_view.h"
@@ -77,7 +79,7 @@ void add_views(Interface& interface, std::span<const std::optional<OutputView>> 
   }
 }
 
-Slot input_slot(const GraphData& graph, const InputInfo& input) {
+Slot input_slot(const InputInfo& input, const std::set<const Node*>& updated) {
   Slot slot{.kind = input.node->op == Op::scalar ? Slot::Kind::scalar : Slot::Kind::input,
             .name = input.name,
             .dtype = input.node->dtype};
@@ -85,8 +87,7 @@ Slot input_slot(const GraphData& graph, const InputInfo& input) {
   if (slot.kind == Slot::Kind::scalar) return slot;
   const std::span<const Extent> strides = attribute(*input.node, "strides").extents;
   slot.strides.assign(strides.begin(), strides.end());
-  for (const UpdateInfo& update : graph.updates)
-    slot.is_written = slot.is_written || update.parameter == input.node;
+  slot.is_written = updated.contains(input.node);
   return slot;
 }
 
@@ -105,19 +106,28 @@ std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
   return equations;
 }
 
-/// Solves for as many symbols as `equations` of the wanted slots allow.
+/// Solves for as many symbols as `equations` of the wanted slots allow: in their order, again and
+/// again, but after the first time only those that have a symbol which is known by then.
 void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>& symbols) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const SizeEquation& equation : interface.equations) {
-      if ((equation.slot >= interface.input_count) != of_outputs) continue;
-      const std::optional<SolveStep> step = solve(equation, symbols);
-      if (!step) continue;
-      symbols[static_cast<std::size_t>(step->symbol)] = 0;  // any known value
-      interface.steps.push_back(*step);
-      changed = true;
-    }
+  std::vector<std::vector<std::size_t>> equations_with(symbols.size());
+  std::set<std::size_t> now;
+  for (std::size_t i = 0; i < interface.equations.size(); ++i) {
+    const SizeEquation& equation = interface.equations[i];
+    if ((equation.slot >= interface.input_count) != of_outputs) continue;
+    for (const int symbol : unknown_symbols(equation.extent, symbols))
+      equations_with[static_cast<std::size_t>(symbol)].push_back(i);
+    now.insert(i);
   }
+  for (std::set<std::size_t> next; !now.empty(); now = std::exchange(next, {}))
+    while (!now.empty()) {
+      const std::size_t i = now.extract(now.begin()).value();
+      const std::optional<SolveStep> step = solve(interface.equations[i], symbols);
+      if (!step) continue;
+      const auto symbol = static_cast<std::size_t>(step->symbol);
+      symbols[symbol] = 0;  // any known value
+      interface.steps.push_back(*step);
+      for (const std::size_t other : equations_with[symbol]) (other > i ? now : next).insert(other);
+    }
 }
 
 /// Symbols that the graph uses: others may have any size.
@@ -165,7 +175,9 @@ Interface interface_of(const Graph& graph, Location compiled_at) {
         fmt::format("compile {}: the graph has no output and no update, so there is "
                     "nothing to compute; record one with graph.output (compiled at {})",
                     interface.name, interface.place));
-  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(data, input));
+  std::set<const Node*> updated;
+  for (const UpdateInfo& update : data.updates) updated.insert(update.parameter);
+  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(input, updated));
   interface.input_count = static_cast<int>(interface.slots.size());
   for (const OutputInfo& output : data.outputs) interface.slots.push_back(output_slot(output));
   add_views(interface, output_views(data));

@@ -10,8 +10,7 @@
 
 namespace sinter {
 
-std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function) {
-  if (!source.is_cooperative) return 0;
+std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function) {
   const CurrentContext current(device);
   const Driver& driver = device.driver;
   const auto context = [&] { return "the blocks of kernel " + source.entry; };
@@ -26,11 +25,17 @@ std::int64_t resident_blocks(const DeviceState& device, const Source& source, CU
         driver.cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                     device.handle),
         "cuDeviceGetAttribute", context);
-  ensure(blocks_per_sm > 0 && sm_count > 0,
+  return std::int64_t{blocks_per_sm} * sm_count;
+}
+
+std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function) {
+  if (!source.is_cooperative) return 0;
+  const std::int64_t blocks = blocks_at_once(device, source, function);
+  ensure(blocks > 0,
          fmt::format("kernel {}: a block of {} threads and {} bytes of shared memory does not fit "
                      "on {}",
                      source.entry, source.threads, source.shared_bytes, device.name));
-  return std::int64_t{blocks_per_sm} * sm_count;
+  return blocks;
 }
 
 std::int64_t launched_blocks(const Source& source, std::int64_t resident,

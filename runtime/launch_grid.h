@@ -12,7 +12,9 @@
 
 namespace sinter {
 
-/// How many blocks of a cooperative kernel are on the device at once; 0 for a kernel that is none,
+/// How many blocks of a cooperative kernel are on the device at once; 0: not even one has room.
+std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function);
+/// The same, or 0 for a kernel that is none,
 /// of which any number may be launched. `function` is `source`, loaded.
 std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function);
 

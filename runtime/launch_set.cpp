@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "compiler/parts.h"
+#include "ir/checked.h"
 #include "ir/extent.h"
-#include "ir/steps.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -17,8 +17,9 @@ namespace sinter {
 namespace {
 
 constexpr std::int64_t kArenaAlignment = 256;
+constexpr std::int64_t kTicketBytes = sizeof(unsigned);
 
-std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kArenaAlignment); }
+std::int64_t aligned(std::int64_t bytes) { return checked_round_up(bytes, kArenaAlignment); }
 
 /// The slot that `argument` takes its value from; -1 for none.
 int slot_of(const Argument& argument, const Program& program, const Interface& interface) {
@@ -29,6 +30,11 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
   return buffer.kind == Buffer::Kind::output ? interface.input_count + buffer.index : -1;
 }
 
+/// What no plan of ours asks for, but a saved one may.
+[[noreturn]] void fail(const Variant& variant, std::size_t kernel, const std::string& message) {
+  throw UserError(fmt::format("kernel {} {}", variant.program.kernels[kernel].name, message));
+}
+
 }  // namespace
 
 ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
@@ -37,21 +43,25 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
   ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
                        .arena_bytes = aligned(plan.arena_bytes)};
   // Kernels without an edge between them may run at once: no two share a workspace.
-  for (const VariantKernel& kernel : variant.kernels) {
+  for (std::size_t i = 0; i < variant.kernels.size(); ++i) {
+    const VariantKernel& kernel = variant.kernels[i];
     std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
     if (kernel.opaque) [[unlikely]] {
       layout.call_bytes.push_back(kernel.opaque->workspace_bytes(symbols));
-      bytes += layout.call_bytes.back();
+      bytes = checked_sum(bytes, layout.call_bytes.back());
     }
     const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
+    if (bytes < 0 || tickets < 0) [[unlikely]]
+      fail(variant, i, fmt::format("wants {} bytes to work in and {} tickets", bytes, tickets));
     layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
-    layout.arena_bytes += aligned(bytes);
-    layout.tickets += tickets;
+    layout.arena_bytes = checked_sum(layout.arena_bytes, aligned(bytes));
+    layout.tickets = checked_sum(layout.tickets, tickets);
     const auto table_bytes = static_cast<std::int64_t>(kernel.source.table.size() * 8);
     layout.table_offsets.push_back(table_bytes > 0 ? layout.table_bytes : -1);
     layout.table_bytes += aligned(table_bytes);
   }
+  checked_product(layout.tickets, kTicketBytes);
   return layout;
 }
 
@@ -148,8 +158,9 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
     }
     const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
     if (grid < 0 || grid > std::numeric_limits<int>::max()) [[unlikely]]
-      ensure(false,
-             fmt::format("kernel {} wants {} blocks", variant_->program.kernels[i].name, grid));
+      fail(*variant_, i,
+           fmt::format("wants {} blocks, and a launch has none to {} of them", grid,
+                       std::numeric_limits<int>::max()));
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
     launch.config.gridDimX = static_cast<unsigned>(grid);
     launch.is_empty = grid == 0;
@@ -162,9 +173,8 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
         value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
     if (!fits_int && !argument.c_type.empty() && argument.c_type.find("long") == std::string::npos)
         [[unlikely]]
-      ensure(false,
-             fmt::format("kernel {} takes {} = {} as {}", variant_->program.kernels[kernel].name,
-                         to_string(argument.extent), value, argument.c_type));
+      fail(*variant_, kernel,
+           fmt::format("takes {} = {} as {}", to_string(argument.extent), value, argument.c_type));
     put(patch, static_cast<std::uint64_t>(value));
   });
 }
@@ -186,13 +196,12 @@ void LaunchSet::set_scratch(CUdeviceptr arena, CUdeviceptr tickets, CUdeviceptr 
     return offset < 0 ? 0 : base + static_cast<CUdeviceptr>(offset);
   };
   for_each_argument([&](const Argument& argument, std::size_t kernel, Patch patch) {
-    constexpr std::int64_t kTicketBytes = sizeof(unsigned);
     if (argument.kind == Argument::Kind::workspace)
       put(patch, at(arena, layout_.workspace_offsets[kernel]) +
                      static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)));
     if (argument.kind == Argument::Kind::tickets)
       put(patch, at(tickets, layout_.ticket_offsets[kernel] * kTicketBytes) +
-                     static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_) * kTicketBytes));
+                     static_cast<CUdeviceptr>(evaluate(argument.extent, symbols_)) * kTicketBytes);
     if (argument.kind == Argument::Kind::table) {
       launches_[kernel].table_at = at(tables, layout_.table_offsets[kernel]);
       launches_[kernel].table_changed = true;

@@ -1,7 +1,6 @@
 #include "runtime/tuning_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -53,11 +52,11 @@ void export_tuning(const Device& device, const std::string& path) {
   const DeviceState& state = *device.state();
   const std::string file =
       pack_tuning_file({.machine = machine_of(state), .kernels = state.tuning_store->all()});
-  if (const int error = write_whole_file(path, bytes_of(file), Durability::power); error != 0)
+  // Unlike an entry of the cache it is there to be handed on.
+  const int error = write_whole_file(path, bytes_of(file), Durability::power, Readers::everybody);
+  if (error != 0)
     throw UserError(
         fmt::format("export_tuning: {} cannot be written: {}", path, std::strerror(error)));
-  // Unlike an entry of the cache it is there to be handed on.
-  ::chmod(path.c_str(), 0644);
 }
 
 std::size_t import_tuning(const Device& device, const std::string& path) {

@@ -1,5 +1,6 @@
 #include "runtime/disk_cache/file.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -12,8 +13,21 @@ namespace sinter {
 
 namespace {
 
-/// More than any entry has; a larger file is damaged.
-constexpr off_t kLargestFile = off_t{1} << 30;
+/// A new file beside `path`, whose name ends up in `name`.
+int make_unfinished(const std::string& path, Readers readers, std::string& name) {
+  if (readers == Readers::user) {
+    name = fmt::format("{}.XXXXXX{}", path, kUnfinished);
+    return mkostemps(name.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC);
+  }
+  // mkostemps leaves no say in the mode, and only open heeds the umask.
+  static std::atomic<unsigned> count = 0;
+  constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+  for (;;) {
+    name = fmt::format("{}.{}-{}{}", path, getpid(), count.fetch_add(1), kUnfinished);
+    const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
 
 }  // namespace
 
@@ -38,7 +52,7 @@ FileContents read_whole_file(const std::string& path) {
   struct stat status = {};
   if (fstat(file.descriptor(), &status) != 0) return {.error = errno};
   if (!S_ISREG(status.st_mode)) return {.error = EINVAL};
-  if (status.st_size > kLargestFile) return {.error = EFBIG};
+  if (static_cast<std::size_t>(status.st_size) > kLargestFile) return {.error = EFBIG};
   FileContents result{.owner = status.st_uid,
                       .others_can_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0};
   result.bytes.resize(static_cast<std::size_t>(status.st_size));
@@ -56,9 +70,10 @@ FileContents read_whole_file(const std::string& path) {
 }
 
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability) {
-  std::string unfinished = fmt::format("{}.XXXXXX{}", path, kUnfinished);
-  const File file(mkostemps(unfinished.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC));
+                     Durability durability, Readers readers) {
+  if (bytes.size() > kLargestFile) return EFBIG;
+  std::string unfinished;
+  const File file(make_unfinished(path, readers, unfinished));
   if (!file) return errno;
   const auto give_up = [&](int error) {
     unlink(unfinished.c_str());

@@ -41,10 +41,19 @@ enum class Durability {
   power,    ///< the contents survive the machine too, if the name does: waits for the disk
 };
 
+/// Whom a written file is for.
+enum class Readers {
+  user,      ///< nobody else may read it
+  everybody  ///< it is there to be handed on: as the umask says, but others never write to it
+};
+
+/// More than any entry has; a larger file is damaged. None is written, either.
+inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+
 /// Writes `path` by way of a file beside it, so that nobody ever sees a part of it. Returns errno,
-/// 0 where it is done.
+/// 0 where it is done; EFBIG where it is larger than kLargestFile.
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
-                     Durability durability);
+                     Durability durability, Readers readers = Readers::user);
 
 /// Ends the names of files that are still being written.
 inline constexpr std::string_view kUnfinished = ".tmp";

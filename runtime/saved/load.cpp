@@ -24,16 +24,23 @@ namespace {
 
 using Variants = std::vector<std::shared_ptr<const Variant>>;
 
+/// What to save for that runs on `arch`, of which sinter may know no GPU.
+std::string advice_for(const std::string& arch) {
+  std::vector<std::string> known = {std::string(kHostArch)};
+  for (const Target& target : known_targets()) known.emplace_back(target.arch);
+  const std::optional<std::size_t> best = best_arch(known, arch);
+  if (!best) return "sinter can save nothing that runs there; compile it there";
+  return fmt::format("save it with options.archs = {{\"{}\"}}", known[*best]);
+}
+
 /// What runs on the device, among what the file has kernels for.
 SavedKernels kernels_for(const SavedExecutable& saved, const DeviceState& device,
                          const std::string& path) {
   const std::string arch = device.is_host ? std::string(kHostArch) : device.arch;
   const std::optional<std::size_t> best = best_arch(saved.archs, arch);
   if (!best)
-    throw UserError(
-        fmt::format("load: {} has kernels for {}, and none for {} ({}); save it with "
-                    "options.archs = {{\"{}\"}}",
-                    path, fmt::join(saved.archs, ", "), device.name, arch, arch));
+    throw UserError(fmt::format("load: {} has kernels for {}, and none for {} ({}); {}", path,
+                                fmt::join(saved.archs, ", "), device.name, arch, advice_for(arch)));
   SavedKernels kernels = read_kernels(saved, *best, path);
   if (!device.is_host) return kernels;
   if (!runs_host_machine(kernels.machine))
@@ -92,7 +99,7 @@ class LoadedSource {
     }
     if (!best) return nullptr;
     auto copy = std::make_shared<Variant>(*best);
-    copy->alignment = request.alignment;
+    copy->alignment = copy->report.alignment = request.alignment;
     return copy;
   }
 
@@ -100,8 +107,7 @@ class LoadedSource {
     constexpr std::size_t kMostTold = 8;
     std::vector<std::string> classes;
     for (const std::shared_ptr<const Variant>& variant : variants_)
-      if (classes.size() < kMostTold)
-        classes.push_back(fmt::format("[{}]", fmt::join(variant->report.sizes, ", ")));
+      if (classes.size() < kMostTold) classes.push_back(class_of(*variant));
     if (variants_.size() > kMostTold)
       classes.push_back(fmt::format("{} more", variants_.size() - kMostTold));
     std::vector<std::string> sizes;
@@ -109,9 +115,38 @@ class LoadedSource {
       sizes.push_back(fmt::format("{} = {}", symbol->name,
                                   request.symbols[static_cast<std::size_t>(symbol->id)]));
     throw UserError(fmt::format(
-        "{}: {} has no kernels for [{}]: {}; it has those of the classes of {}. Prepare such sizes "
-        "before it is saved, or load it with options.compiles_missing where there is a compiler",
-        graph().name(), path_, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", ")));
+        "{}: {} has no kernels for [{}]: {}; it has those of the classes of {}. {} before it is "
+        "saved, or load it with options.compiles_missing where there is a compiler",
+        graph().name(), path_, fmt::join(sizes, ", "), request.reason, fmt::join(classes, ", "),
+        what_to_do(request)));
+  }
+
+  /// `[rows = 8, n = 64] at multiples of 16 bytes, without y`
+  std::string class_of(const Variant& variant) const {
+    std::string text = fmt::format("[{}] at multiples of {} bytes",
+                                   fmt::join(variant.report.sizes, ", "), variant.alignment);
+    std::string_view before = ", without ";
+    for (std::size_t i = 0; i < variant.left_out.size(); ++i)
+      if (variant.left_out[i]) {
+        text += fmt::format("{}{}", before, graph().data().outputs[i].name);
+        before = " and ";
+      }
+    return text;
+  }
+
+  std::string what_to_do(const VariantRequest& request) const {
+    bool has_sizes = false;
+    for (const std::shared_ptr<const Variant>& variant : variants_) {
+      if (!holds(variant->program, request.symbols)) continue;
+      has_sizes = true;
+      if (variant->left_out == request.left_out)
+        return fmt::format(
+            "Bind arrays that begin at multiples of {} bytes, or run it with such "
+            "pointers",
+            variant->alignment);
+    }
+    return has_sizes ? "Bind the outputs that one of these classes has, or run it with these"
+                     : "Prepare such sizes";
   }
 
   DeviceState& device_;
@@ -138,6 +173,7 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
                 const char* file_name, int line) {
   LoadOptions options = given;
   options.options = with_environment(given.options);
+  check_debug(options.options);
   if (!options.options.trace.empty()) Trace::begin(options.options.trace);
   const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
   const std::vector<std::byte> file = read_own_file(path);

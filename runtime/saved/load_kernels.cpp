@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runtime/host_driver/parameters.h"
 #include "runtime/launch_grid.h"
 #include "runtime/load_function.h"
 #include "sinter/error.h"
@@ -39,7 +40,13 @@ class Loader {
       if (const std::string why_not = why_no_cluster(device_, source, kernel.function);
           !why_not.empty())
         refuse(source, why_not);
-      kernel.resident_blocks = resident_blocks(device_, source, kernel.function);
+      check_parameters(source, kernel.function);
+      if (!source.is_cooperative) return;
+      kernel.resident_blocks = blocks_at_once(device_, source, kernel.function);
+      if (kernel.resident_blocks == 0)
+        refuse(source, fmt::format("a block of {} threads and {} bytes of shared memory does not "
+                                   "fit on {}",
+                                   source.threads, source.shared_bytes, device_.name));
     } catch (const DriverError& error) {
       throw DriverError(fmt::format("load: {}: kernel {}, saved for {}: {}", file_, source.entry,
                                     kernels_.arch, error.what()),
@@ -48,6 +55,17 @@ class Loader {
   }
 
  private:
+  /// Kernels of the host device say how many parameters they read; those of GPUs are believed.
+  void check_parameters(const Source& source, CUfunction function) const {
+    if (!device_.is_host) return;
+    const std::optional<std::size_t> wanted = host::parameter_count(function);
+    if (wanted == source.arguments.size()) return;
+    throw UserError(
+        fmt::format("load: {} means nothing: kernel {} takes {} parameters, and the "
+                    "plan has {}; save it again",
+                    file_, source.entry, wanted.value_or(0), source.arguments.size()));
+  }
+
   [[noreturn]] void refuse(const Source& source, const std::string& why_not) const {
     throw UserError(fmt::format("load: {}: kernel {} was planned for {} ({}): {}; save it for {}",
                                 file_, source.entry, kernels_.target, kernels_.arch, why_not,

@@ -1,11 +1,10 @@
 // Executable::save: what each architecture runs, compiled and written to one file.
-#include <cstring>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "compiler/rewrite.h"
 #include "ir/extent.h"
@@ -16,6 +15,7 @@
 #include "runtime/disk_cache/file.h"
 #include "runtime/host_compiler.h"
 #include "runtime/make_variant.h"
+#include "runtime/nearest_target.h"
 #include "runtime/saved/read_saved.h"
 #include "runtime/saved/saved_images.h"
 #include "runtime/saved/saved_program.h"
@@ -48,9 +48,16 @@ SaveTarget own_target(const ExecutableState& state) {
   return {.arch = arch, .target = state.source->target, .is_own = true};
 }
 
+/// What a GPU is called among those that sinter knows; empty: it knows only its architecture.
+std::string_view own_name(const ExecutableState& state) {
+  const Target& target = state.source->target;
+  const NearestTarget nearest = nearest_target(target.name, target.arch);
+  return nearest.is_named ? nearest.target->name : std::string_view();
+}
+
 SaveTarget target_called(const ExecutableState& state, const std::string& name) {
   const SaveTarget own = own_target(state);
-  if (name == own.arch) return own;
+  if (name == own.arch || (!state.device.is_host && name == own_name(state))) return own;
   if (name == kHostArch)
     fail(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
                             "compiled for host_device()",
@@ -69,8 +76,14 @@ SaveTarget target_called(const ExecutableState& state, const std::string& name) 
 std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptions& options) {
   if (options.archs.empty()) return {own_target(state)};
   std::vector<SaveTarget> targets;
-  for (const std::string& name : options.archs) {
-    targets.push_back(target_called(state, name));
+  for (std::size_t i = 0; i < options.archs.size(); ++i) {
+    const std::string& name = options.archs[i];
+    SaveTarget target = target_called(state, name);
+    const bool is_known = std::ranges::count(std::span(options.archs).first(i), name) > 0;
+    // By another name: one stands for both.
+    if (!is_known && target.is_own && std::ranges::count(targets, true, &SaveTarget::is_own))
+      continue;
+    targets.push_back(std::move(target));
     const auto same = std::ranges::count(targets, targets.back().arch, &SaveTarget::arch);
     if (same > 1)
       fail(state, fmt::format("options.archs has {} twice; name one GPU of each architecture",
@@ -205,11 +218,24 @@ void check_has_no_call(const ExecutableState& state) {
                               function_of(*node), state.source->graph.data().place(node)));
 }
 
+/// What `read` gives of the file `path`; its errors are told as those of the option.
+template <class Read>
+auto read_elsewhere(const ExecutableState& state, Read read) {
+  try {
+    return read();
+  } catch (const UserError& error) {
+    constexpr std::string_view kLoad = "load: ";
+    std::string_view what = error.what();
+    if (what.starts_with(kLoad)) what.remove_prefix(kLoad.size());
+    fail(state, fmt::format("options.tuned_elsewhere: {}", what));
+  }
+}
+
 /// Adds the kernels of a file that the program was saved to elsewhere.
 void add_kernels_of(const ExecutableState& state, const std::string& path,
                     std::vector<SavedSection>& sections) {
-  const std::vector<std::byte> file = read_own_file(path);
-  const SavedExecutable saved = read_saved(file, path);
+  const std::vector<std::byte> file = read_elsewhere(state, [&] { return read_own_file(path); });
+  const SavedExecutable saved = read_elsewhere(state, [&] { return read_saved(file, path); });
   if (pack(saved.program) != sections[0].bytes)
     fail(state, fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
                             "this one there",
@@ -220,10 +246,22 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
       fail(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
                               "there already; leave one of them out",
                               path, arch));
-    read_kernels(saved, i, path);  // throws where they would not be loaded
+    // Throws where they would not be loaded.
+    read_elsewhere(state, [&] { return read_kernels(saved, i, path); });
     const std::span<const std::byte> bytes = saved.sections[i].bytes;
     sections.push_back({.name = arch, .bytes = {bytes.begin(), bytes.end()}});
   }
+}
+
+void write_file(const ExecutableState& state, const std::string& path,
+                std::span<const std::byte> file) {
+  // It is there to be handed on, and loaded only where nobody else can write to it.
+  const int error = write_whole_file(path, file, Durability::power, Readers::everybody);
+  if (error == EFBIG && file.size() > kLargestFile)
+    fail(state, fmt::format("{} would have {} bytes, and files of up to {} are read; save fewer "
+                            "architectures or classes of sizes in one",
+                            path, file.size(), kLargestFile));
+  if (error != 0) fail(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
 
 }  // namespace
@@ -246,10 +284,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
     sections.push_back({.name = target.arch, .bytes = pack(kernels_for(state, variants, target))});
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
-  if (const int error = write_whole_file(path, file, Durability::power); error != 0)
-    fail(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
-  // It is there to be handed on, and loaded only where nobody else can write to it.
-  ::chmod(path.c_str(), 0644);
+  write_file(state, path, file);
   tell(state.options, Rung::plans, [&] {
     std::vector<std::string_view> archs;
     for (const SavedSection& section : std::span(sections).subspan(1))

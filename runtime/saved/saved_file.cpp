@@ -91,6 +91,15 @@ std::string problem_of(const Header& header, std::span<const std::byte> file) {
   return {};
 }
 
+/// The same of a file that is shorter than a header.
+std::string problem_of_short(std::span<const std::byte> file) {
+  const std::size_t bytes = std::min(file.size(), kMark.size());
+  if (bytes == 0 || std::memcmp(file.data(), kMark.data(), bytes) != 0)
+    return "is no executable that sinter saved: write one with save";
+  return fmt::format("is cut short: it has {} bytes, fewer than its header; copy or save it again",
+                     file.size());
+}
+
 }  // namespace
 
 std::string_view sinter_version() { return SINTER_VERSION; }
@@ -126,14 +135,7 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
   OpenedSavedFile result;
   Header header;
   if (file.size() < sizeof header) {
-    const bool is_begun = !file.empty() && std::memcmp(file.data(), kMark.data(),
-                                                       std::min(file.size(), kMark.size())) == 0;
-    result.problem = is_begun
-                         ? fmt::format(
-                               "is cut short: it has {} bytes, fewer than its header; copy or save "
-                               "it again",
-                               file.size())
-                         : "is no executable that sinter saved: write one with save";
+    result.problem = problem_of_short(file);
     return result;
   }
   std::memcpy(&header, file.data(), sizeof header);

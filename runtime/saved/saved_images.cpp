@@ -9,6 +9,7 @@
 #include "codegen/prelude.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/counting.h"
+#include "runtime/kernels_per_run.h"
 #include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
 #include "runtime/trace.h"
@@ -17,9 +18,6 @@
 namespace sinter {
 
 namespace {
-
-// As in the compile service: a run of the host compiler costs about as much as a few kernels.
-constexpr std::size_t kKernelsPerRun = 16;
 
 /// One image, and the kernels in it.
 struct Run {

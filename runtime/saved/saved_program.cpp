@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -61,9 +62,12 @@ class Checker {
       require(is_place(buffer.index, graph_.outputs.size()),
               "a buffer is an output that is not there");
     if (buffer.whole < 0) return;
-    require(is_place(buffer.whole, buffers.size()) &&
-                buffers[static_cast<std::size_t>(buffer.whole)].whole < 0,
-            "a buffer is a part of one that is not there");
+    require(is_place(buffer.whole, buffers.size()), "a buffer is a part of one that is not there");
+    const Buffer& whole = buffers[static_cast<std::size_t>(buffer.whole)];
+    require(whole.whole < 0, "a buffer is a part of one that is not there");
+    require(whole.kind == buffer.kind &&
+                (buffer.kind == Buffer::Kind::temporary || whole.index == buffer.index),
+            "a buffer is a part of one that lies elsewhere");
   }
 
   static void check(const Kernel& kernel, std::size_t number, std::size_t buffers) {
@@ -103,13 +107,27 @@ class Checker {
 
 /// The symbols of `graph` by the numbers that they have in the file.
 std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph& graph) {
+  std::map<std::string_view, const ExtentAtom*> known;
+  for (const ExtentAtom* symbol : graph.data().extents->symbols())
+    known.emplace(symbol->name, symbol);
   std::vector<const ExtentAtom*> atoms;
-  const std::span<const ExtentAtom* const> known = graph.data().extents->symbols();
   for (const std::string& symbol : program.symbols) {
-    const auto found = std::ranges::find(known, symbol, &ExtentAtom::name);
-    atoms.push_back(found == known.end() ? nullptr : *found);
+    const auto found = known.find(symbol);
+    atoms.push_back(found == known.end() ? nullptr : found->second);
   }
   return atoms;
+}
+
+/// The numbers in the file of the symbols of `graph`; -1 of one that the file does not know.
+std::vector<int> numbers_of(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
+  std::map<const ExtentAtom*, int> known;
+  for (std::size_t i = 0; i < atoms.size(); ++i) known.emplace(atoms[i], static_cast<int>(i));
+  std::vector<int> numbers;
+  for (const ExtentAtom* symbol : graph.data().extents->symbols()) {
+    const auto found = known.find(symbol);
+    numbers.push_back(found == known.end() ? -1 : found->second);
+  }
+  return numbers;
 }
 
 /// True if `count` records of `bytes` each lie in a file of `size` bytes from `offset` on.
@@ -121,6 +139,8 @@ bool is_whole_elf(std::span<const std::byte> image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof header) return false;
   std::memcpy(&header, image.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return false;
   if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr) ||
       !lie_in(header.e_shoff, header.e_shnum, sizeof(Elf64_Shdr), image.size()))
     return false;
@@ -132,7 +152,8 @@ bool is_whole_elf(std::span<const std::byte> image) {
       return false;
   }
   if (header.e_phnum == 0) return true;
-  if (header.e_phentsize != sizeof(Elf64_Phdr) ||
+  // PN_XNUM: how many there are stands elsewhere.
+  if (header.e_phnum == PN_XNUM || header.e_phentsize != sizeof(Elf64_Phdr) ||
       !lie_in(header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), image.size()))
     return false;
   for (std::size_t i = 0; i < header.e_phnum; ++i) {
@@ -157,11 +178,11 @@ std::vector<std::byte> packed(const Value& value) {
 
 }  // namespace
 
-bool is_whole_image(std::span<const std::byte> image) {
+bool is_whole_image(std::span<const std::byte> image, std::string_view arch) {
   if (image.empty()) return false;
   if (image.size() >= SELFMAG && std::memcmp(image.data(), ELFMAG, SELFMAG) == 0)
     return is_whole_elf(image);
-  return image.back() == std::byte{0} && image.size() > 1 &&
+  return arch != kHostArch && image.back() == std::byte{0} && image.size() > 1 &&
          std::ranges::all_of(image.first(image.size() - 1), is_text);
 }
 
@@ -196,8 +217,9 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
   reader(kernels);
   reader.finish();
   for (const std::vector<std::byte>& image : kernels.images)
-    require(is_whole_image(image), "an image is not whole");
+    require(is_whole_image(image, kernels.arch), "an image is not whole");
   const Checker checker(graph, program, kernels.images.size());
+  const std::vector<int> numbers = numbers_of(atoms, graph);
   for (SavedVariant& saved : kernels.variants) {
     checker.check(saved);
     Variant& variant = saved.variant;
@@ -209,11 +231,9 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
     variant.program.recorded_ops = program.recorded_ops;
     variant.program.facts.alignment = variant.alignment;
     // A symbol that the file does not know is used by nothing in it.
-    for (const ExtentAtom* symbol : graph.data().extents->symbols()) {
-      const auto at = std::ranges::find(atoms, symbol);
+    for (const int number : numbers)
       variant.program.facts.symbols.push_back(
-          at == atoms.end() ? 0 : saved.sizes[static_cast<std::size_t>(at - atoms.begin())]);
-    }
+          number < 0 ? 0 : saved.sizes[static_cast<std::size_t>(number)]);
   }
   return kernels;
 }

@@ -62,8 +62,8 @@ Graph graph_of(const SavedProgram& program, const std::string& path);
 SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram& program,
                             const Graph& graph);
 
-/// True if `image` is an ELF file none of whose parts lies outside it, or PTX with its final zero:
-/// drivers are not told how long an image is.
-bool is_whole_image(std::span<const std::byte> image);
+/// True if `image` is an ELF file none of whose parts lies outside it, or, for GPUs, PTX with its
+/// final zero: drivers are not told how long an image is.
+bool is_whole_image(std::span<const std::byte> image, std::string_view arch);
 
 }  // namespace sinter

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
@@ -244,6 +245,24 @@ TEST_F(BadBinding, NumbersThatAScalarCannotHold) {
             "counts: scalar n is i32 but bound to 1099511627776; bind a number from -2147483648 to "
             "2147483647 (compiled "
             "at model.cpp:9)");
+}
+
+/// Sizes that no 64 bits hold, on the way to what they follow from.
+TEST_F(BadBinding, SizesThatNoNumberHolds) {
+  Graph graph("far");
+  const Extent m = graph.extent("m"), n = graph.extent("n");
+  const Extent far = m - n - std::numeric_limits<std::int64_t>::max();
+  const Tensor a = graph.input("a", f32, {m});
+  graph.input("b", f32, {far});
+  graph.output("c", a + 1);
+  const Executable program = compile(graph, device, {.tune = Tune::off});
+  Context run_of_it = program.context();
+  const Array none = device.empty(f32, {0}), one = device.empty(f32, {1});
+  EXPECT_THAT(
+      error_of([&] {
+        run_of_it.run(stream, {{"a", none}, {"b", one}}, {{"c", none}});
+      }),
+      ::testing::AllOf(StartsWith("far: input b is f32["), ::testing::HasSubstr(" for no n")));
 }
 
 TEST_F(BadBinding, AFailedCallLeavesTheContextUsable) {

@@ -1,25 +1,11 @@
 // Executables in files: what is loaded runs as what was saved, and nothing is planned or compiled.
-#include "sinter/saved.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
-#include "ir/bind.h"
-#include "ir/random_inputs.h"
-#include "runtime/host_driver/host_driver.h"
 #include "runtime/process.h"
-#include "runtime/saved/read_saved.h"
-#include "sinter/sinter.h"
-#include "tests/support/errors.h"
-#include "tests/support/golden.h"
-#include "tests/support/run.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/host/saved_fixture.h"
 
 namespace sinter::test {
 namespace {
@@ -31,37 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-
-const Options kQuickly = {.tune = Tune::off, .optimize_host = false};
-
-std::string text_in(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void expect_equal(const HostArrays& actual, const HostArrays& expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (const auto& [name, values] : expected)
-    EXPECT_TRUE(equal_bits(actual.at(name), values)) << name;
-}
-
-/// What has been planned and compiled so far.
-std::vector<std::int64_t> work() {
-  const Counters now = counters({.cache = {.mode = CacheMode::off}});
-  return {now.plans, now.kernels.compiles, now.kernels.misses, now.tunings};
-}
-
-std::vector<Size> named(const GoldenSizes& sizes) {
-  std::vector<Size> result;
-  for (const auto& [name, value] : sizes) result.push_back({name, value});
-  return result;
-}
-
-std::vector<std::int64_t> symbols_for(const Graph& graph, const std::vector<Size>& sizes) {
-  std::vector<NamedSize> list;
-  for (const Size& size : sizes) list.push_back({size.symbol, size.value});
-  return symbols_from_sizes(graph, list);
-}
 
 /// Graphs of every form of kernels and launches.
 std::vector<fs::path> graphs() {
@@ -112,56 +67,6 @@ TEST_P(SavedGraph, RunsAsItDidBefore) {
 INSTANTIATE_TEST_SUITE_P(Golden, SavedGraph, ::testing::ValuesIn(graphs()),
                          [](const auto& test) { return test.param.stem().string(); });
 
-class Saved : public ::testing::Test {
- protected:
-  /// Normalises rows, and adds what is left to a parameter: rows of any number, and a class of
-  /// lengths.
-  static Graph norm() {
-    return parse(R"(
-graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
-  ms = mean x {axes = [-1], keep = true}
-  d = sub x, ms
-  y = add d, bias
-  s = sum y {axes = [0]}
-  t = mul s, rate
-  u = add total, t
-  update total, u
-  return y
-})",
-                 "norm.sinter");
-  }
-  HostArrays run(const Executable& executable, std::int64_t rows, std::int64_t n,
-                 std::int64_t misalignment = 0) const {
-    const std::vector<std::int64_t> symbols = symbols_for(graph, {{"rows", rows}, {"n", n}});
-    return run_executable(executable, graph, random_inputs(graph, symbols, /*seed=*/5),
-                          {.symbols = symbols, .misalignment = misalignment});
-  }
-  Executable compiled(const Options& options = kQuickly) const {
-    return compile(graph, host_device(), options);
-  }
-  /// The same file with other kernels in it.
-  void change(const std::function<void(SavedKernels&)>& change) const {
-    const std::string text = text_in(path);
-    const auto bytes = std::as_bytes(std::span(text));
-    const SavedExecutable saved = read_saved(bytes, path);
-    SavedKernels kernels = read_kernels(saved, 0, path);
-    change(kernels);
-    const std::vector<SavedSection> sections = {{.name = "program", .bytes = pack(saved.program)},
-                                                {.name = kernels.arch, .bytes = pack(kernels)}};
-    const std::vector<std::byte> file = pack_saved_file(sections);
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(file.data()),
-               static_cast<std::streamsize>(file.size()));
-  }
-  std::string load_error() const {
-    return error_of([&] { load(path, host_device()); });
-  }
-
-  const Graph graph = norm();
-  ScratchFolder folder;
-  std::string path = folder.path() + "/norm.sinterx";
-};
-
 TEST_F(Saved, ServesNewSizesOfAClassWithoutPlanning) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}}, Views::written);
@@ -185,8 +90,9 @@ TEST_F(Saved, RefusesSizesThatItHasNoKernelsFor) {
   EXPECT_THAT(error_of([&] { run(loaded, 8, 70000); }),
               AllOf(StartsWith("norm: " + path + " has no kernels for [rows = 8, n = 70000]: n = "),
                     HasSubstr("70000 is not "),
-                    EndsWith("; it has those of the classes of [rows = 8, n = 64]. Prepare such "
-                             "sizes before it is saved, or load it with options.compiles_missing "
+                    EndsWith("; it has those of the classes of [rows = 8, n = 64] at multiples of "
+                             "16 bytes. Prepare such sizes before it is saved, or load it with "
+                             "options.compiles_missing "
                              "where there is a compiler")));
   EXPECT_THAT(error_of([&] {
                 loaded.prepare({{"rows", 8}, {"n", 70000}});
@@ -228,14 +134,18 @@ TEST_F(Saved, TellsPointersApartAsFarAsItMust) {
   expect_equal(run(loaded, 8, 64, 4), expected);
   expect_equal(run(loaded, 8, 64), expected);
   expect_equal(run(loaded, 8, 64), expected);
-  EXPECT_THAT(loaded.report().variants, SizeIs(2)) << "once for each alignment";
+  ASSERT_THAT(loaded.report().variants, SizeIs(2)) << "once for each alignment";
+  EXPECT_EQ(loaded.report().variants[0].alignment, 4);
+  EXPECT_EQ(loaded.report().variants[1].alignment, 16);
 
   const Executable aligned = compiled();
   run(aligned, 8, 64);
   aligned.save(path);
   const Executable loaded_aligned = load(path, host_device());
   EXPECT_THAT(error_of([&] { run(loaded_aligned, 8, 64, 4); }),
-              HasSubstr(": a pointer is a multiple of 4 bytes, not of 16; "));
+              AllOf(HasSubstr(": a pointer is a multiple of 4 bytes, not of 16; "),
+                    HasSubstr(". Bind arrays that begin at multiples of 16 bytes, or run it with "
+                              "such pointers before it is saved, or load it with ")));
 }
 
 TEST_F(Saved, HasTheSchedulesThatWereChosen) {
@@ -349,30 +259,37 @@ graph softmax(x: f32[rows, 96]) {
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(got)), bytes));
 }
 
-TEST_F(Saved, SaysWhatCannotBeSaved) {
-  const Executable executable = compiled();
-  EXPECT_THAT(error_of([&] { executable.save(path); }),
-              StartsWith("save norm: there are no kernels yet; prepare the sizes that it is to be "
-                         "loaded with (rows, n), or run them, first (compiled at "));
-  EXPECT_FALSE(fs::exists(path));
-  executable.prepare({{"rows", 8}, {"n", 64}});
-  const auto archs_error = [&](const std::string& arch) {
-    return error_of([&] { executable.save(path, {.archs = {"host", arch}}); });
-  };
-  EXPECT_THAT(archs_error("sm_1"),
-              AllOf(StartsWith("save norm: options.archs has sm_1, which is no architecture and no "
-                               "GPU that sinter knows; those are host, sm_90, h200, "),
-                    HasSubstr(", t4 (compiled at ")));
-  EXPECT_THAT(archs_error("host"), StartsWith("save norm: options.archs has host twice; name one "
-                                              "GPU of each architecture (compiled at "));
-  EXPECT_FALSE(fs::exists(path));
-  const std::string nowhere = folder.path() + "/no/such/folder";
-  EXPECT_THAT(error_of([&] { executable.save(nowhere); }),
-              StartsWith("save norm: " + nowhere + " cannot be written: No such file"));
+/// Sizes have numbers in the order of their declaration, not in that of the text.
+TEST_F(Saved, TakesWhatWasTunedElsewhereWhateverTheOrderOfSizes) {
+  Graph turned("turned");
+  const Extent n = turned.extent("n");
+  const Extent rows = turned.extent("rows");
+  const Tensor x = turned.input("x", f32, {rows, n});
+  turned.output("y", x - mean(x, {-1}, Keep::yes));
+  const Executable executable = compile(turned, host_device(), kQuickly);
+  executable.prepare({{"rows", 8}, {"n", 48}}, Views::written);
   executable.save(path);
-  const Executable loaded = load(path, host_device());
-  EXPECT_THAT(error_of([&] { loaded.save(path + "2"); }),
-              StartsWith("save norm: it was loaded from " + path + "; copy that file ("));
+  const std::string text = text_in(path);
+  const SavedExecutable first = read_saved(std::as_bytes(std::span(text)), path);
+  ASSERT_EQ(first.program.symbols, (std::vector<std::string>{"n", "rows"}));
+  const std::string other = folder.path() + "/other.sinterx";
+  fs::copy_file(path, other);
+  EXPECT_THAT(error_of([&] { executable.save(path, {.tuned_elsewhere = {other}}); }),
+              HasSubstr(" with kernels for host, which are there already"))
+      << "it is the same program";
+  change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
+  fs::rename(path, other);
+  const std::string elsewhere = text_in(other);
+  const SavedExecutable from = read_saved(std::as_bytes(std::span(elsewhere)), other);
+  executable.save(path, {.tuned_elsewhere = {other}});
+  const std::string merged = text_in(path);
+  const SavedExecutable saved = read_saved(std::as_bytes(std::span(merged)), path);
+  ASSERT_EQ(saved.archs, (std::vector<std::string>{"host", "sm_90"}));
+  EXPECT_TRUE(std::ranges::equal(saved.sections[1].bytes, from.sections[0].bytes));
+  const std::vector<std::int64_t> symbols = symbols_for(turned, {{"rows", 5}, {"n", 48}});
+  const HostArrays inputs = random_inputs(turned, symbols, /*seed=*/4);
+  expect_equal(run_executable(load(path, host_device()), turned, inputs, {.symbols = symbols}),
+               run_executable(executable, turned, inputs, {.symbols = symbols}));
 }
 
 /// Each machine tunes for itself; one file has it all.
@@ -391,6 +308,9 @@ TEST_F(Saved, TakesWhatWasTunedElsewhere) {
             pack(read_kernels(saved, 0, path)).size() + 1);
   EXPECT_EQ(load_error(), "(nothing thrown)");
 
+  EXPECT_THAT(error_of([&] { executable.save(path, {.tuned_elsewhere = {path + "2"}}); }),
+              StartsWith("save norm: options.tuned_elsewhere: " + path +
+                         "2 cannot be read: No such file or directory (compiled at "));
   const auto save_error = [&](const Executable& what) {
     return error_of([&] { what.save(other, {.tuned_elsewhere = {path}}); });
   };
@@ -404,61 +324,6 @@ TEST_F(Saved, TakesWhatWasTunedElsewhere) {
   another.prepare({{"rows", 8}, {"n", 64}});
   EXPECT_THAT(save_error(another), StartsWith("save norm: options.tuned_elsewhere has " + path +
                                               ", which is another program (norm); save this one "));
-}
-
-TEST_F(Saved, SaysWhatCannotBeLoaded) {
-  EXPECT_EQ(load_error(), "load: " + path + " cannot be read: No such file or directory");
-  std::ofstream(path) << "#!/bin/sh\n";
-  EXPECT_EQ(load_error(),
-            "load: " + path + " is no executable that sinter saved: write one with save");
-  const Executable executable = compiled();
-  executable.prepare({{"rows", 8}, {"n", 64}});
-  executable.save(path);
-  change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
-  EXPECT_THAT(load_error(),
-              AllOf(StartsWith("load: " + path + " has kernels for sm_90, and none for "),
-                    EndsWith(" (host); save it with options.archs = {\"host\"}")));
-  executable.save(path);
-  change([](SavedKernels& kernels) { kernels.machine = "x86-64-v9"; });
-  EXPECT_THAT(load_error(),
-              HasSubstr(" was saved on processors of the kind x86-64-v9, this one is "));
-  executable.save(path);
-  change([](SavedKernels& kernels) { kernels.stamp = "another"; });
-  EXPECT_THAT(load_error(), HasSubstr(" has kernels for another build of the host device"));
-  executable.save(path);
-  change([](SavedKernels& kernels) {
-    kernels.variants[0].variant.kernels[0].source.entry = "another";
-  });
-  EXPECT_THAT(error_of<DriverError>([&] { load(path, host_device()); }),
-              AllOf(StartsWith("load: " + path + ": kernel another, saved for host: "),
-                    HasSubstr("no kernel another in the module")));
-  host::clear_error();
-}
-
-/// Kernels are code: what others may have written is not run.
-TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
-  const Executable executable = compiled();
-  executable.prepare({{"rows", 8}, {"n", 64}});
-  executable.save(path);
-  EXPECT_EQ(load_error(), "(nothing thrown)");
-  fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(load_error(), "load: " + path +
-                              " can be written by others, so that the code in it could be "
-                              "anybody's; if you know that it is what you saved, run chmod go-w " +
-                              path);
-}
-
-/// Each call that loading makes fails in turn: each is told, and the next attempt works.
-TEST_F(Saved, SurvivesAFailingDriver) {
-  const Executable executable = compiled();
-  executable.prepare({{"rows", 8}, {"n", 64}});
-  executable.save(path);
-  for (const char* call : {"cuModuleLoadData", "cuModuleGetFunction"}) {
-    host::inject_fault(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_THAT(error_of<DriverError>([&] { load(path, host_device()); }),
-                AllOf(StartsWith("load: " + path + ": kernel norm_"), HasSubstr(call)));
-    EXPECT_EQ(load_error(), "(nothing thrown)");
-  }
 }
 
 TEST_F(Saved, MayReplaceAFileThatIsInUse) {

@@ -124,6 +124,25 @@ TEST_F(SavedNvrtc, KeepsWhatTheGpuItselfRuns) {
   EXPECT_NE(old.kernels[0].schedule, here.kernels[0].schedule);
 }
 
+constexpr char kH200[] = "NVIDIA H200";
+
+/// A GPU may be called by its name or by its architecture, or both.
+TEST_F(SavedNvrtc, KnowsTheGpuItselfByName) {
+  const Device device = test::posing_gpu<90, 232448, 2, kH200>();
+  const Executable executable = compile(rms_norm(), device, {.force_candidate = 1});
+  executable.prepare({{"rows", 512}});
+  for (const std::vector<std::string>& archs : std::vector<std::vector<std::string>>{
+           {"h200"}, {"sm_90", "h200"}, {"h200", "sm_80", "sm_90"}}) {
+    executable.save(path, {.archs = archs});
+    EXPECT_EQ(load(path, device).report().kernels[0].tuning, "candidate 1 was asked for");
+  }
+  const std::string error = test::error_of([&] {
+    executable.save(path, {.archs = {"h200", "h100"}});
+  });
+  EXPECT_THAT(error,
+              StartsWith("save rms_norm: options.archs has sm_90 twice; name one GPU of each"));
+}
+
 /// What a unit of all candidates makes of a kernel is what it is by itself.
 TEST_F(SavedNvrtc, AKernelAloneIsWhatItIsAmongItsCandidates) {
   const Graph graph = rms_norm();

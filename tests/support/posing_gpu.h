@@ -30,23 +30,27 @@ inline CUresult load_image(CUmodule* module, const void* image) {
   return give_handle(module, image);
 }
 
-inline CUresult name_device(char* name, int bytes, CUdevice) {
-  std::snprintf(name, static_cast<std::size_t>(bytes), "a GPU");
+inline constexpr char kUnnamed[] = "a GPU";
+
+template <const char* called>
+CUresult name_device(char* name, int bytes, CUdevice) {
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", called);
   return CUDA_SUCCESS;
 }
 
 /// A GPU, `capability` 86 of which is sm_86.
-template <int capability, int shared_bytes = 101376>
+template <int capability, int shared_bytes = 101376, int blocks_that_fit = 2,
+          const char* called = kUnnamed>
 Device posing_gpu() {
   static const Driver driver = [] {
     Driver table = null_driver();
     table.cuDeviceGetAttribute = attribute_of<capability, shared_bytes>;
-    table.cuDeviceGetName = name_device;
+    table.cuDeviceGetName = name_device<called>;
     table.cuModuleLoadData = load_image;
     table.cuModuleGetFunction = give_handle<CUfunction, CUmodule, const char*>;
     table.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* blocks, CUfunction, int,
                                                            std::size_t) {
-      *blocks = 2;
+      *blocks = blocks_that_fit;
       return CUDA_SUCCESS;
     };
     return table;

@@ -22,6 +22,9 @@ TEST(ArchChoice, EmbeddedSystemsRunTheirOwnAlone) {
   EXPECT_TRUE(runs_on("sm_87", "sm_87"));
   EXPECT_FALSE(runs_on("sm_86", "sm_87"));
   EXPECT_FALSE(runs_on("sm_87", "sm_89"));
+  EXPECT_TRUE(runs_on("sm_88", "sm_88"));
+  EXPECT_FALSE(runs_on("sm_86", "sm_88"));
+  EXPECT_FALSE(runs_on("sm_88", "sm_89"));
 }
 
 TEST(ArchChoice, TheHostRunsItsOwnAlone) {

@@ -86,14 +86,19 @@ TEST(Archive, EndsWhereQuotientsDoNot) {
 }
 
 TEST(Archive, ReadsWholeImagesAlone) {
-  EXPECT_FALSE(is_whole_image({}));
-  EXPECT_TRUE(is_whole_image(bytes_of(std::string_view("// ptx\n\0", 8))));
-  EXPECT_FALSE(is_whole_image(bytes_of("// ptx\n")));
-  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("// \0tx\n\0", 8))));
+  EXPECT_FALSE(is_whole_image({}, "sm_90"));
+  EXPECT_TRUE(is_whole_image(bytes_of(std::string_view("// ptx\n\0", 8)), "sm_90"));
+  EXPECT_FALSE(is_whole_image(bytes_of("// ptx\n"), "sm_90"));
+  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("// \0tx\n\0", 8)), "sm_90"));
+  // The host device looks for the mark of an ELF file, however short the image is.
+  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("a\0", 2)), "host"));
+  EXPECT_FALSE(is_whole_image(bytes_of(std::string_view("// ptx\n\0", 8)), "host"));
   Bytes elf(sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr) + 100);
   const auto with = [&](auto change) {
     Elf64_Ehdr header = {};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_shoff = sizeof header;
     header.e_shnum = 2;
     header.e_shentsize = sizeof(Elf64_Shdr);
@@ -104,7 +109,7 @@ TEST(Archive, ReadsWholeImagesAlone) {
     change(header, section);
     std::memcpy(elf.data(), &header, sizeof header);
     std::memcpy(elf.data() + sizeof header + sizeof section, &section, sizeof section);
-    return is_whole_image(elf);
+    return is_whole_image(elf, "host");
   };
   EXPECT_TRUE(with([](auto&, auto&) {}));
   EXPECT_FALSE(with([](auto&, auto& section) { ++section.sh_size; }));
@@ -117,6 +122,8 @@ TEST(Archive, ReadsWholeImagesAlone) {
   EXPECT_FALSE(with([](auto& header, auto&) { header.e_shnum = 5; }));
   EXPECT_FALSE(with([](auto& header, auto&) { header.e_shnum = 0; }));
   EXPECT_FALSE(with([](auto& header, auto&) { header.e_phnum = 1; }));
+  EXPECT_FALSE(with([](auto& header, auto&) { header.e_ident[EI_CLASS] = ELFCLASS32; }));
+  EXPECT_FALSE(with([](auto& header, auto&) { header.e_ident[EI_DATA] = ELFDATA2MSB; }));
 }
 
 }  // namespace

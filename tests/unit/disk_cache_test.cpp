@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -416,6 +417,20 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
   EXPECT_GT(kills, 50);
   std::printf("%d writers killed, %d entries of %lld found, %d lost, %d damaged\n", kills, kEntries,
               static_cast<long long>(cache.counters().hits), lost, damaged);
+}
+
+/// What would not be read is not written.
+TEST(File, IsNoLargerThanWhatIsRead) {
+  const test::ScratchFolder folder;
+  const std::string path = folder.path() + "/large";
+  const std::size_t bytes = kLargestFile + 1;
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::span<const std::byte> file(static_cast<const std::byte*>(memory), bytes);
+  EXPECT_EQ(write_whole_file(path, file, Durability::process), EFBIG);
+  EXPECT_EQ(munmap(memory, bytes), 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -77,5 +77,23 @@ TEST(Interface, RefusesAGraphWithoutOutput) {
             "record one with graph.output (compiled at model.cpp:42)");
 }
 
+/// Each input is solved only when the one after it is: time is in proportion to what there is.
+TEST(Interface, SolvesLongChainsFromTheirEnd) {
+  constexpr int kLength = 20000;
+  Graph graph("chain");
+  std::vector<Extent> symbols;
+  for (int i = 0; i < kLength; ++i) symbols.push_back(graph.extent("s" + std::to_string(i)));
+  for (int i = 0; i < kLength; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Extent extent = i + 1 < kLength ? symbols[at] + symbols[at + 1] : symbols[at];
+    graph.input("x" + std::to_string(i), f32, {extent});
+  }
+  graph.output("y", graph.input("z", f32, {symbols.back()}) + 1);
+  const Interface interface = interface_of(graph, {});
+  ASSERT_EQ(interface.steps.size(), std::size_t{kLength});
+  for (int i = 0; i < kLength; ++i)
+    ASSERT_EQ(interface.steps[static_cast<std::size_t>(i)].symbol, kLength - 1 - i);
+}
+
 }  // namespace
 }  // namespace sinter

@@ -9,6 +9,7 @@
 
 #include "runtime/executable_state.h"
 #include "runtime/make_variant.h"
+#include "runtime/nearest_target.h"
 #include "runtime/saved/saved_file.h"
 #include "runtime/saved/saved_program.h"
 #include "sinter/executable.h"
@@ -42,7 +43,7 @@ class LoadOnGpu : public ::testing::Test {
   LoadOnGpu() { test::loaded_images().clear(); }
 
   /// A file with kernels for `archs`, whose images say what they are for.
-  void save(const std::vector<std::string>& archs) const {
+  void save(const std::vector<std::string>& archs, bool is_cooperative = false) const {
     const Graph graph = parse(kGraph);
     std::vector<SavedSection> sections = {{"program", pack(SavedProgram{.graph = print(graph),
                                                                         .name = "softmax",
@@ -57,6 +58,7 @@ class LoadOnGpu : public ::testing::Test {
       saved.variant.program = plan(graph, target, {.symbols = saved.sizes});
       for (const Kernel& kernel : saved.variant.program.kernels) {
         EmittedKernel emitted = emit_candidates(saved.variant.program, kernel, 1);
+        emitted.sources[0].is_cooperative = is_cooperative;
         emitted.sources[0].shared_bytes = arch == "sm_80" ? 120000 : 0;
         saved.images.push_back(static_cast<int>(kernels.images.size()));
         saved.variant.report.kernels.push_back({.name = emitted.sources[0].entry});
@@ -105,6 +107,20 @@ TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
                 " has kernels for sm_80, sm_90, sm_86, and none for a GPU (sm_120); save it with "
                 "options.archs = {\"sm_120\"}");
   EXPECT_THAT(test::loaded_images(), IsEmpty());
+  // Of these sinter knows no GPU.
+  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<103>()); }),
+              EndsWith(" (sm_103); save it with options.archs = {\"sm_100\"}"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<110>()); }),
+              EndsWith(" (sm_110); sinter can save nothing that runs there; compile it there"));
+}
+
+TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
+  save({"sm_90"}, /*is_cooperative=*/true);
+  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<90>()); }), "(nothing thrown)");
+  EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::posing_gpu<90, 101376, 0>()); }),
+              ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
+                               HasSubstr(" was planned for h200 (sm_90): a block of "),
+                               EndsWith(" does not fit on a GPU; save it for sm_90")));
 }
 
 /// What was planned for the large GPU of an architecture need not fit the small one.
@@ -127,6 +143,18 @@ TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
                 loaded.prepare({{"rows", rows}});
               }),
               StartsWith(fmt::format("softmax: {} has no kernels for [rows = {}]: ", path, rows)));
+}
+
+TEST(NearestTarget, IsTheOneThatTheNameTells) {
+  const auto nearest = [](std::string_view name, std::string_view arch) {
+    const NearestTarget found = nearest_target(name, arch);
+    return fmt::format("{} {}", found.target->name, found.is_named);
+  };
+  EXPECT_EQ(nearest("NVIDIA H200", "sm_90"), "h200 true");
+  EXPECT_EQ(nearest("NVIDIA H100 PCIe", "sm_90"), "h100_pcie true");
+  EXPECT_EQ(nearest("NVIDIA H20", "sm_90"), "h200 false");
+  EXPECT_EQ(nearest("NVIDIA A100-SXM4-80GB", "sm_80"), "a100 true");
+  EXPECT_EQ(nearest("NVIDIA H200", "sm_1"), "h200 false");
 }
 
 }  // namespace

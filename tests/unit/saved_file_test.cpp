@@ -14,6 +14,7 @@
 #include "codegen/emit.h"
 #include "compiler/plan.h"
 #include "runtime/interface.h"
+#include "runtime/launch_set.h"
 #include "runtime/make_variant.h"
 #include "runtime/saved/read_saved.h"
 #include "sinter/error.h"
@@ -95,10 +96,28 @@ std::string problem_of(std::span<const std::byte> file) {
   try {
     const SavedExecutable saved = read_saved(file, kPath);
     for (std::size_t i = 0; i < saved.archs.size(); ++i) read_kernels(saved, i, kPath);
-    const std::string unused = test::error_of([&] { interface_of(*saved.graph, {}); });
     return {};
   } catch (const UserError& error) {
     return error.what();
+  }
+}
+
+/// What comes after reading, up to the driver: sizes are laid out, or it ends with a UserError.
+void prepare_all(std::span<const std::byte> file) {
+  const SavedExecutable saved = read_saved(file, kPath);
+  for (std::size_t i = 0; i < saved.archs.size(); ++i) {
+    for (SavedVariant& kept : read_kernels(saved, i, kPath).variants) {
+      const std::string unused = test::error_of<UserError>([&] {
+        const Interface interface = interface_of(*saved.graph, {});
+        const auto variant = std::make_shared<const Variant>(std::move(kept.variant));
+        LaunchSet launches(variant, interface);
+        launches.set_symbols(variant->program.facts.symbols);
+        const ScratchLayout& layout = launches.layout();
+        for (const std::int64_t offset : layout.workspace_offsets)
+          EXPECT_LE(offset, layout.arena_bytes);
+        launches.set_scratch(1 << 20, 1 << 30, 1 << 10);
+      });
+    }
   }
 }
 
@@ -159,6 +178,77 @@ TEST(SavedFile, IsRefusedWhereverItIsCut) {
     ASSERT_THAT(problem, HasSubstr("load: norm.sinterx is "));
   }
   EXPECT_EQ(problem_of(sound()), "");
+}
+
+/// What checksums do not tell.
+TEST(SavedFile, IsRefusedWhereverASectionIsCut) {
+  SavedKernels kernels = saved_kernels("sm_90");
+  for (SavedVariant& saved : kernels.variants)
+    for (VariantKernel& kernel : saved.variant.kernels) kernel.source.text.clear();
+  const Bytes program = pack(saved_program()), all = pack(kernels);
+  const auto cut = [](const Bytes& bytes, std::size_t size) {
+    return Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+  };
+  const auto problem_with = [](Bytes first, Bytes second) {
+    return problem_of(
+        pack_saved_file(std::vector<SavedSection>{{"program", first}, {"sm_90", second}}));
+  };
+  for (std::size_t size = 0; size < program.size(); ++size)
+    ASSERT_THAT(problem_with(cut(program, size), all),
+                StartsWith("load: norm.sinterx means nothing: the program: "))
+        << size;
+  for (std::size_t size = 0; size < all.size(); size += 1 + size / 100)
+    ASSERT_THAT(problem_with(program, cut(all, size)),
+                StartsWith("load: norm.sinterx means nothing: the kernels for sm_90: "))
+        << size;
+  EXPECT_EQ(problem_with(program, all), "");
+}
+
+/// Memory is shared out by what a file says: nobody gets what is another's.
+TEST(SavedFile, SharesOutNoMemoryBySizesThatCannotBe) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto lay_out_with = [&](const std::function<void(Variant&)>& change) {
+    SavedKernels kernels = saved_kernels("sm_90");
+    change(kernels.variants[0].variant);
+    const SavedProgram program = saved_program();
+    const Graph graph = graph_of(program, kPath);
+    const SavedKernels read = unpack_kernels(pack(kernels), program, graph);
+    return test::error_of<UserError>([&] {
+      const Variant& variant = read.variants[0].variant;
+      lay_out(variant, MemoryPlanner(variant.program), variant.program.facts.symbols);
+    });
+  };
+  const auto with_source = [&](const std::function<void(Source&)>& change) {
+    return lay_out_with([&](Variant& variant) { change(variant.kernels[0].source); });
+  };
+  EXPECT_EQ(with_source([](Source&) {}), "(nothing thrown)");
+  EXPECT_THAT(with_source([](Source& source) { source.workspace_bytes = -4096; }),
+              HasSubstr(" wants -4096 bytes to work in and "));
+  EXPECT_THAT(with_source([](Source& source) { source.tickets = -1; }),
+              HasSubstr(" and -1 tickets"));
+  for (const std::int64_t bytes : {most, most - 255})
+    EXPECT_THAT(with_source([&](Source& source) { source.workspace_bytes = bytes; }),
+                HasSubstr(" does not fit in 64 bits"));
+  EXPECT_THAT(with_source([&](Source& source) { source.tickets = most / 2; }),
+              HasSubstr(" does not fit in 64 bits"));
+  EXPECT_THAT(lay_out_with([&](Variant& variant) {
+                for (Buffer& buffer : variant.program.buffers) buffer.elements = most / 2;
+              }),
+              HasSubstr(" does not fit in 64 bits"));
+  const auto with_part = [&](std::int64_t offset) {
+    return lay_out_with([&](Variant& variant) {
+      std::vector<Buffer>& buffers = variant.program.buffers;
+      buffers.push_back({.kind = Buffer::Kind::temporary, .elements = 8, .name = "whole"});
+      buffers.push_back({.kind = Buffer::Kind::temporary,
+                         .elements = 4,
+                         .name = "part",
+                         .whole = static_cast<int>(buffers.size()) - 1,
+                         .offset = offset});
+    });
+  };
+  EXPECT_EQ(with_part(4), "(nothing thrown)");
+  EXPECT_THAT(with_part(-1), HasSubstr("buffer part begins -4 bytes into one of 256"));
+  EXPECT_THAT(with_part(1000), HasSubstr("buffer part begins 4000 bytes into one of 256"));
 }
 
 TEST(SavedFile, IsRefusedWhicheverBitIsTurned) {
@@ -249,6 +339,12 @@ TEST(SavedFile, SaysWhichPartMeansNothing) {
          [&](auto& k) { program_of(k).buffers[0] = {.kind = Buffer::Kind::output, .index = 2}; });
   expect("a buffer is a part of one that is not there",
          [&](auto& k) { program_of(k).buffers[0].whole = 0; });
+  expect("a buffer is a part of one that lies elsewhere", [&](auto& k) {
+    Program& plan = program_of(k);
+    plan.buffers.push_back({.kind = Buffer::Kind::input, .index = 0});
+    plan.buffers.push_back(
+        {.kind = Buffer::Kind::temporary, .whole = static_cast<int>(plan.buffers.size()) - 1});
+  });
   expect("a kernel depends on one that does not come before it",
          [&](auto& k) { program_of(k).kernels[0].depends_on = {0}; });
   expect("a kernel reads a buffer that is not there",
@@ -356,7 +452,9 @@ TEST(SavedFile, SurvivesTenThousandMutations) {
     const std::vector<SavedSection> changed = {
         {"program", is_program ? mutate(sections[0]) : sections[0]},
         {"sm_90", is_program ? sections[1] : mutate(sections[1])}};
-    const std::string problem = problem_of(pack_saved_file(changed));
+    const Bytes file = pack_saved_file(changed);
+    const std::string problem = problem_of(file);
+    if (problem.empty()) prepare_all(file);
     ++(problem.empty() ? read : refused);
     EXPECT_THAT(problem, AnyOf("", StartsWith("load: norm.sinterx means nothing: ")));
   }

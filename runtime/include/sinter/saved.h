@@ -31,12 +31,15 @@ struct LoadOptions {
 };
 
 /// The executable that Executable::save wrote to the file `path`, with kernels for `device`. Needs
-/// the driver alone: nothing is planned or compiled. Throws UserError where the file cannot be
-/// read, is damaged, was written by a sinter with another format, has no kernels that run on the
-/// device, or may have been written by others; DriverError where the driver refuses what is in it.
+/// the driver alone: nothing is planned, and nothing compiled but what is there as PTX, by the
+/// driver, for GPUs that the NVRTC of whoever saved it did not know. Throws UserError where the
+/// file cannot be read, is damaged, was written by a sinter with another format, has no kernels
+/// that run on the device, or may have been written by others; DriverError where the driver refuses
+/// what is in it.
 ///
-/// A file holds code, for the host device code of this process: no file can break the reader, but
-/// who runs what it says must trust who wrote it.
+/// Whoever loads a file runs it: it holds code, for the host device native code of this process,
+/// some of which runs as soon as it is loaded, before any run is asked for. What is not code cannot
+/// break the reader.
 Executable load(const std::string& path, Device device, const LoadOptions& options = {},
                 const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
