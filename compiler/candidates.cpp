@@ -92,7 +92,8 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
-    case KernelKind::joined: break;  // its members have their own
+    case KernelKind::joined:  // its members have their own
+    case KernelKind::opaque: break;
   }
   return {};
 }

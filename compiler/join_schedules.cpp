@@ -70,7 +70,8 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
       return schedule;
     }
     case KernelKind::full_reduce:
-    case KernelKind::joined: break;
+    case KernelKind::joined:
+    case KernelKind::opaque: break;
   }
   return std::nullopt;
 }

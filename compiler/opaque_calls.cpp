@@ -96,7 +96,7 @@ void schedule_call(const Program& program, Kernel& kernel, const Target& target)
     cost.bytes_written += bytes_of(product(type.shape), type.dtype, program.facts);
   kernel.bytes = cost.bytes_read + cost.bytes_written;
   kernel.seconds = seconds_of(cost, target);
-  kernel.notes.push_back(
+  kernel.notes.emplace_back(
       "what it computes is not known here: its time is that of its bytes at the speed of memory");
 }
 

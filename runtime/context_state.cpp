@@ -212,6 +212,9 @@ Lane& ContextState::change_lane(const Bound& bound) {
   Lane& lane = **found;
   if (!std::ranges::equal(lane.launches.symbols(), bound.symbols) || lane.version == 0) {
     await_tables(lane);
+    // What fails on the way leaves sizes of which some have changed: they are set again.
+    lane_ = nullptr;
+    lane.version = 0;
     lane.launches.set_symbols(bound.symbols);
     lane.graph.sizes_changed();
     lane.scratch_version = 0;

@@ -64,14 +64,12 @@ std::vector<bool> views_of(const Interface& interface) {
 }
 
 std::shared_ptr<const Variant> variant_at(ExecutableState& state,
-                                          std::span<const std::int64_t> symbols, Views views,
-                                          Wait wait) {
+                                          std::span<const std::int64_t> symbols, Views views) {
   state.check_sizes(symbols);
   const bool leaves_out = views == Views::returned;
   return state.variant_for(
       {.symbols = symbols,
-       .left_out = leaves_out ? views_of(state.interface) : std::vector<bool>()},
-      wait);
+       .left_out = leaves_out ? views_of(state.interface) : std::vector<bool>()});
 }
 
 }  // namespace
@@ -103,7 +101,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   };
   Executable executable(std::move(state));
   if (executable.state()->interface.symbols.empty())
-    variant_at(*executable.state(), {}, Views::returned, Wait::as_options_say);
+    variant_at(*executable.state(), {}, Views::returned);
   return executable;
 }
 
@@ -129,7 +127,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
   return reason;
 }
 
-std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need, Wait wait) {
+std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
   if (std::shared_ptr<const Variant> known = find(need)) return known;
   const std::lock_guard lock(making_);
   if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
@@ -137,7 +135,7 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
                          .alignment = need.alignment,
                          .left_out = need.left_out,
                          .reason = why_none(need),
-                         .is_soon = options.never_stall && wait == Wait::as_options_say};
+                         .is_soon = options.never_stall};
   std::shared_ptr<const Variant> made = make_variant(request);
   add(made);
   if (made->is_stand_in) improve_later(made, std::move(request));
@@ -233,8 +231,7 @@ void Executable::prepare(std::span<const Size> sizes, Views views) const {
     if (symbols[i] < 0)
       throw UserError(fmt::format("prepare {}: the size {} is not given; give it a value",
                                   interface.name, interface.symbols[i]));
-  const std::shared_ptr<const Variant> variant =
-      variant_at(*state_, symbols, views, Wait::until_whole);
+  const std::shared_ptr<const Variant> variant = variant_at(*state_, symbols, views);
   if (variant->is_stand_in) await_background();
 }
 

@@ -28,12 +28,6 @@ struct VariantRequest {
   bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
 };
 
-/// How much a caller waits for a variant that is not there.
-enum class Wait {
-  as_options_say,  ///< with Options::never_stall no longer than for a stand-in
-  until_whole,
-};
-
 struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   ExecutableState(DeviceState& device, Interface interface)
       : device(device), interface(interface) {}
@@ -52,8 +46,7 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
 
   /// A variant that serves `need`, made if there is none. Of those who wait for one, one thread
   /// makes one at a time, and beside it the background.
-  std::shared_ptr<const Variant> variant_for(const VariantNeed& need,
-                                             Wait wait = Wait::as_options_say);
+  std::shared_ptr<const Variant> variant_for(const VariantNeed& need);
   std::vector<std::shared_ptr<const Variant>> variants() const;
   /// Why nothing has come of what a variant stands in for; "" if nothing failed.
   std::string background_problem(const Variant* variant) const;

@@ -212,7 +212,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   std::vector<TuneResult> tuned;
   for (std::size_t i = 0; i < emitted.size(); ++i) {
     if (emitted[i].is_call) {
-      tuned.push_back({.candidates = {}, .summary = "a call of the user's has no candidates"});
+      tuned.emplace_back().summary = "a call of the user's has no candidates";
       variant->kernels.push_back(
           {.source = emitted[i].sources[0],
            .schedule = emitted[i].schedules[0],

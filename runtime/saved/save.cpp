@@ -57,7 +57,8 @@ std::string_view own_name(const ExecutableState& state) {
 
 SaveTarget target_called(const ExecutableState& state, const std::string& name) {
   const SaveTarget own = own_target(state);
-  if (name == own.arch || (!state.device.is_host && name == own_name(state))) return own;
+  if (name == own.arch || (!state.device.is_host && !name.empty() && name == own_name(state)))
+    return own;
   if (name == kHostArch)
     fail(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
                             "compiled for host_device()",
