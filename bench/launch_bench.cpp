@@ -51,13 +51,22 @@ std::shared_ptr<const Variant> variant_without_code(const Graph& graph,
   return variant;
 }
 
+Executable executable_of(DeviceState& device, const std::shared_ptr<const Graph>& graph) {
+  auto state = std::make_shared<ExecutableState>(device, interface_of(*graph, {}));
+  state->check_sizes = [](std::span<const std::int64_t>) {};
+  state->make_variant = [graph](const VariantRequest& request) {
+    return variant_without_code(*graph, request);
+  };
+  return Executable(std::move(state));
+}
+
 /// The program on a device that does nothing, and two sets of arrays to run it on.
 struct Fixture {
   Fixture()
       : device_state(test::null_driver(), 0),
         device(&device_state),
         graph(std::make_shared<Graph>(three_ops())),
-        executable(make_executable()),
+        executable(executable_of(device_state, graph)),
         context(executable.context()),
         stream(device.stream()) {
     executable.prepare({{"rows", 64}});
@@ -67,15 +76,6 @@ struct Fixture {
       bias.push_back(device.empty(f32, {1024}));
       y.push_back(device.empty(f32, {64, 1024}));
     }
-  }
-
-  Executable make_executable() {
-    auto state = std::make_shared<ExecutableState>(device_state, interface_of(*graph, {}));
-    state->check_sizes = [](std::span<const std::int64_t>) {};
-    state->make_variant = [this](const VariantRequest& request) {
-      return variant_without_code(*graph, request);
-    };
-    return Executable(std::move(state));
   }
 
   void run(int set, float scale) {
@@ -102,7 +102,7 @@ struct Chain {
       : device_state(test::null_driver(), 0),
         device(&device_state),
         graph(std::make_shared<Graph>(chain_of(kernels))),
-        executable(make_executable()),
+        executable(executable_of(device_state, graph)),
         context(executable.context()),
         stream(device.stream()) {
     executable.prepare({{"rows", 64}});
@@ -110,14 +110,6 @@ struct Chain {
            "the chain has a kernel per op");
   }
 
-  Executable make_executable() {
-    auto state = std::make_shared<ExecutableState>(device_state, interface_of(*graph, {}));
-    state->check_sizes = [](std::span<const std::int64_t>) {};
-    state->make_variant = [this](const VariantRequest& request) {
-      return variant_without_code(*graph, request);
-    };
-    return Executable(std::move(state));
-  }
   Array array(std::int64_t rows = 64) const { return device.empty(f32, {rows, 1024}); }
   Bindings bind(const Array& x, const Array& y, float scale = 0.5F) const {
     return context.bind({{"x", x}, {"scale", scale}}, {{"y", y}});

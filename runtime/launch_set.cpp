@@ -32,7 +32,9 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
 
 /// What no plan of ours asks for, but a saved one may.
 [[noreturn]] void fail(const Variant& variant, std::size_t kernel, const std::string& message) {
-  throw UserError(fmt::format("kernel {} {}", variant.program.kernels[kernel].name, message));
+  throw UserError(fmt::format(
+      "kernel {} {}; its plan is not for such sizes: compile the program here, or save it anew",
+      variant.program.kernels[kernel].name, message));
 }
 
 }  // namespace

@@ -165,17 +165,22 @@ TEST_F(Adder, WorkThatIsNotOnTheStreamIsFoundOut) {
               testing::Contains(HasSubstr("it put nothing on the stream")));
 }
 
+/// Adds `pieces` to three elements, in as many pieces of work.
+OpaqueFunction in_pieces(const int& pieces) {
+  return {.enqueue = [&pieces](const OpaqueCall& call) {
+    const HostElements x(call.inputs[0]);
+    const HostElements y(call.outputs[0]);
+    for (int piece = 0; piece < pieces; ++piece)
+      call.on_host([=, count = pieces] {
+        for (int i = piece; i < 3; i += count) y.set(i, x.get(i) + count);
+      });
+    return 0;
+  }};
+}
+
 TEST_F(Adder, MayPutOtherWorkOnTheStreamEachTime) {
   int pieces = 1;
-  const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
-                          const HostElements x(call.inputs[0]);
-                          const HostElements y(call.outputs[0]);
-                          for (int piece = 0; piece < pieces; ++piece)
-                            call.on_host([=, count = pieces] {
-                              for (int i = piece; i < 3; i += count) y.set(i, x.get(i) + count);
-                            });
-                          return 0;
-                        }});
+  const Registered plus("plus", in_pieces(pieces));
   Context context = compile(parse(kAdd), device, options).context();
   const Array x = upload({1, 2, 3});
   const Array z = device.empty(f32, {3});
@@ -189,15 +194,7 @@ TEST_F(Adder, MayPutOtherWorkOnTheStreamEachTime) {
 /// A graph that could not be built is built by the next replay of the same context.
 TEST_F(Adder, ReplaysAfterARebuildThatFailed) {
   int pieces = 1;
-  const Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
-                          const HostElements x(call.inputs[0]);
-                          const HostElements y(call.outputs[0]);
-                          for (int piece = 0; piece < pieces; ++piece)
-                            call.on_host([=, count = pieces] {
-                              for (int i = piece; i < 3; i += count) y.set(i, x.get(i) + count);
-                            });
-                          return 0;
-                        }});
+  const Registered plus("plus", in_pieces(pieces));
   Context context = compile(parse(kAdd), device, options).context();
   const Array x = upload({1, 2, 3});
   const Array z = device.empty(f32, {3});

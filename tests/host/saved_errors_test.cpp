@@ -70,6 +70,42 @@ TEST_F(Saved, SaysWhatCannotBeLoaded) {
   host::clear_error();
 }
 
+/// Sizes that are refused change nothing: they are refused again, and others run as before.
+TEST_F(Saved, GoesOnAfterSizesThatAKernelCannotTake) {
+  const Executable executable = compiled();
+  executable.prepare({{"rows", 8}, {"n", 64}});
+  executable.save(path);
+  // From six rows on, the number of rows is too large for its parameter.
+  change([](SavedKernels& kernels) {
+    SavedVariant& saved = kernels.variants[0];
+    for (VariantKernel& kernel : saved.variant.kernels)
+      for (Argument& argument : kernel.source.arguments)
+        if (argument.kind == Argument::Kind::extent && evaluate(argument.extent, saved.sizes) == 8)
+          argument.extent =
+              argument.extent + floor_div(argument.extent, 6) * Extent(std::int64_t{1} << 40);
+  });
+  const Device device = host_device();
+  const Stream stream = device.stream();
+  Context context = load(path, device).context();
+  const auto run_rows = [&](std::int64_t rows) {
+    const Array x = device.empty(f32, {rows, 64});
+    device.upload(x, std::vector<float>(static_cast<std::size_t>(rows * 64), 2.0F), stream);
+    const Array bias = device.empty(f32, {64});
+    device.upload(bias, std::vector<float>(64, 1.0F), stream);
+    const Array total = device.empty(f32, {64});
+    device.upload(total, std::vector<float>(64, 0.0F), stream);
+    const Outputs outputs =
+        context.run(stream, {{"x", x}, {"bias", bias}, {"total", total}, {"rate", 0.5F}});
+    return device.download<float>(outputs[0], stream);
+  };
+  const std::vector<float> expected = run_rows(5);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(error_of<UserError>([&] { run_rows(8); }),
+                HasSubstr(" as const int; its plan is not for such sizes"))
+        << i;
+  EXPECT_EQ(run_rows(5), expected);
+}
+
 TEST_F(Saved, RefusesAPlanWithFewerArgumentsThanAKernelReads) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
