@@ -29,7 +29,8 @@ Fused fused(Graph graph, Program& program, const Target& target, bool fuses = tr
   Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
   const GraphData& data = result.graph->data();
   const auto fuser = [&] {
-    return std::make_unique<Fuser>(data, *result.names, target, program.facts, program.work);
+    return std::make_unique<Fuser>(data, *result.names, target, program.facts, program.work,
+                                   fuses ? Groups::Begin::joined : Groups::Begin::apart);
   };
   Fuser::Way best;
   const auto try_other = [&](Fuser::Way way) {

@@ -25,8 +25,8 @@ std::string nodes_refusal(std::size_t nodes) {
 }  // namespace
 
 Fuser::Fuser(const GraphData& graph, LazyValueNames& names, const Target& target,
-             const Facts& facts, PlanWork& work)
-    : groups(graph, names, work),
+             const Facts& facts, PlanWork& work, Groups::Begin begin)
+    : groups(graph, names, work, begin),
       graph_(graph),
       target_(target),
       facts_(facts),

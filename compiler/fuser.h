@@ -18,7 +18,7 @@ namespace sinter {
 class Fuser {
  public:
   Fuser(const GraphData& graph, LazyValueNames& names, const Target& target, const Facts& facts,
-        PlanWork& work);
+        PlanWork& work, Groups::Begin begin = Groups::Begin::joined);
 
   /// In which order, and from what.
   struct Way {

@@ -3,35 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "compiler/opaque_calls.h"
-#include "ir/opaque.h"
 #include "ir/structural.h"
 
 namespace sinter {
 
 namespace {
-
-bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); }
-
-/// Nodes that outputs and updates need, operands first.
-std::vector<const Node*> reachable(const GraphData& graph) {
-  std::vector<std::uint8_t> needed(graph.nodes.size());
-  for (const OutputInfo& output : graph.outputs)
-    if (!output.is_left_out) needed[output.node->id] = true;
-  for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
-  for (std::size_t id = graph.nodes.size(); id-- > 0;)
-    if (needed[id])
-      for (const Node* operand : graph.nodes[id]->operands) needed[operand->id] = true;
-  std::vector<const Node*> result;
-  for (const Node* node : graph.nodes)
-    if (needed[node->id]) result.push_back(node);
-  return result;
-}
-
-void sort_unique(Nodes& nodes) {
-  std::ranges::sort(nodes, {}, &Node::id);
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-}
 
 /// So that there is less to sort: what reads one value mostly reads its neighbours too.
 void add_if_new(GroupNumbers& numbers, int group) {
@@ -82,103 +58,9 @@ Regular regular_of(std::span<const Node* const> nodes) {
 
 }  // namespace
 
-Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
-    : graph_(graph),
-      names_(names),
-      work_(work),
-      values_(graph.nodes.size()),
-      first_read_(graph.nodes.size() + 1) {
-  const std::vector<const Node*> nodes = reachable(graph);
-  find_results(nodes);
-  // through[v]: what a reader of the view v really reads.
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
-  std::size_t next = 0;
-  groups_.reserve(static_cast<std::size_t>(std::ranges::count_if(
-      nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
-  for (const Node* node : nodes) {
-    Nodes reads;
-    for (const Node* operand : node->operands) {
-      if (is_opaque(*node)) {
-        if (operand->op != Op::scalar) reads.push_back(operand);
-      } else if (operand->op == Op::input || computes(*operand)) {
-        reads.push_back(operand);
-      } else {
-        const llvm::SmallVector<const Node*, 4>& from = through[operand];
-        reads.append(from.begin(), from.end());
-      }
-    }
-    sort_unique(reads);
-    if (!computes(*node) && node->op != Op::input) through[node].assign(reads.begin(), reads.end());
-    if (!computes(*node) && !is_result(node)) continue;
-    if (is_opaque(*node) && joins_call(node)) continue;
-    for (; next <= node->id; ++next) first_read_[next] = static_cast<std::uint32_t>(reads_.size());
-    reads_.insert(reads_.end(), reads.begin(), reads.end());
-    add_group(node);
-  }
-  for (; next < first_read_.size(); ++next)
-    first_read_[next] = static_cast<std::uint32_t>(reads_.size());
-  seen_.resize(groups_.size());
-  find_users();
-  for (Group& group : groups_)
-    for (const Node* node : group.nodes)
-      if (value(node).is_result || value(node).loaders > 0) group.stores.push_back(node);
-  find_chain();
-}
-
-void Groups::find_results(std::span<const Node* const> nodes) {
-  for (const OutputInfo& output : graph_.outputs) {
-    if (output.is_left_out) continue;
-    // The first one is read by others.
-    if (!value(output.node).is_result && !output.strides.empty())
-      strides_[output.node] = output.strides;
-    value(output.node).is_result = true;
-  }
-  for (const UpdateInfo& update : graph_.updates) value(update.value).is_result = true;
-  for (const Node* node : nodes) {
-    if (!is_opaque(*node)) continue;
-    for (const Node* operand : node->operands)
-      if (must_be_stored_for_call(*operand))
-        value(operand).is_result = value(operand).is_for_call = true;
-  }
-}
-
-bool Groups::joins_call(const Node* node) {
-  for (const Node* other : results_of_call(graph_, *node)) {
-    if (!other || home(other) < 0) continue;
-    Value& known = value(node);
-    known.home = home(other);
-    known.groups.push_back(known.home);
-    at(known.home).nodes.push_back(node);
-    return true;
-  }
-  return false;
-}
-
-void Groups::add_group(const Node* node) {
-  const int number = size();
-  Group& group = groups_.emplace_back();
-  group.nodes.push_back(node);
-  group.place = number;
-  group.regular = sinter::regular(*node);
-  group.is_call = is_opaque(*node);
-  Value& known = value(node);
-  known.home = number;
-  known.groups.push_back(number);
-  const std::span<const Node* const> loads(reads_.data() + first_read_[node->id],
-                                           reads_.size() - first_read_[node->id]);
-  group.loads.assign(loads.begin(), loads.end());
-  for (const Node* load : loads) ++value(load).loaders;
-}
-
-/// Turns `reads_` around.
-void Groups::find_users() {
-  first_user_.assign(first_read_.size(), 0);
-  for (const Node* read : reads_) ++first_user_[read->id + 1];
-  for (std::size_t id = 1; id < first_user_.size(); ++id) first_user_[id] += first_user_[id - 1];
-  users_.resize(reads_.size());
-  std::vector<std::uint32_t> next = first_user_;
-  for (const Group& group : groups_)
-    for (const Node* read : reads(group.nodes[0])) users_[next[read->id]++] = group.nodes[0];
+void sort_unique(Nodes& nodes) {
+  std::ranges::sort(nodes, {}, &Node::id);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 std::string Groups::name(const Node* node) const { return names_.of(graph_).of(node); }

@@ -18,6 +18,8 @@
 namespace sinter {
 
 using Nodes = llvm::SmallVector<const Node*, 2>;
+/// Orders them by id, each once.
+void sort_unique(Nodes& nodes);
 /// Some groups.
 using GroupNumbers = llvm::SmallVector<int, 12>;
 
@@ -40,10 +42,14 @@ struct Group {
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
 class Groups {
  public:
-  /// One group for each node that computes something (one for all results of an opaque call), and
-  /// one for each output, or operand of a call, that is only a view or a number. `names` are those
-  /// of `graph`; what is done is counted in `work`.
-  Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work);
+  enum class Begin {
+    apart,   ///< one group for each node
+    joined,  ///< elementwise ops with the one group that reads them
+  };
+  /// Groups of all nodes that compute something (one of all results of an opaque call), and of the
+  /// outputs, and operands of calls, that are only views or numbers. `names` are those of `graph`;
+  /// what is done is counted in `work`.
+  Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Begin begin);
 
   int size() const { return static_cast<int>(groups_.size()); }
   const Group& operator[](int group) const { return groups_[static_cast<std::size_t>(group)]; }
@@ -192,12 +198,19 @@ class Groups {
     return std::exchange(seen_[static_cast<std::size_t>(group)], search) == search;
   }
   void find_results(std::span<const Node* const> nodes);
-  void add_group(const Node* node);
-  /// Adds a result of an opaque call to the group that another one has; false if none has.
-  bool joins_call(const Node* node);
+  /// What each node reads. Returns those that have groups, of opaque calls the first result.
+  std::vector<const Node*> find_reads(std::span<const Node* const> nodes);
+  /// True if none of `nodes` is an earlier result of the opaque call that `node` is one of.
+  bool is_first_of_call(const Node* node, std::span<const Node* const> nodes) const;
+  void find_users(std::span<const Node* const> firsts);
+  void add_groups(std::span<const Node* const> firsts, Begin begin);
+  /// By place in `firsts`: the place of the last node of the group that each of them begins in.
+  std::vector<std::uint32_t> find_last_nodes(std::span<const Node* const> firsts,
+                                             std::span<const Regular> regular, Begin begin);
+  /// Adds a result of an opaque call to the group of the first one.
+  void join_call(const Node* node);
   void join_group(const Node* node, int group);
   void leave_group(const Node* node, int group);
-  void find_users();
   void find_loads(int group);
   void count_loads(int group, int by);
   void find_stores(int group);

@@ -107,7 +107,8 @@ TEST(FuseLimitsTest, MergesOfAnotherAreDoneAsTheyWere) {
   const Facts facts;
   PlanWork work;
   const auto fuser = [&] {
-    auto result = std::make_unique<Fuser>(graph.data(), names, *find_target("h200"), facts, work);
+    auto result = std::make_unique<Fuser>(graph.data(), names, *find_target("h200"), facts, work,
+                                          Groups::Begin::apart);
     result->run();
     return result;
   };

@@ -16,7 +16,7 @@ class Grouped {
   explicit Grouped(const Graph& graph, std::vector<std::int64_t> symbols = {})
       : program_(plan(graph, target, {.symbols = symbols}, {.fuse = false})),
         facts{.symbols = std::move(symbols)},
-        groups(program_.graph->data(), *program_.lazy_names, program_.work),
+        groups(program_.graph->data(), *program_.lazy_names, program_.work, Groups::Begin::apart),
         sizes_(program_.graph->data(), facts) {}
 
   Parts parts(int group) const {
