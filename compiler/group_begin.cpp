@@ -22,8 +22,10 @@ bool widens(const Node& node) {
 
 bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); }
 
-/// Nodes that outputs and updates need, operands first.
-std::vector<const Node*> reachable(const GraphData& graph) {
+/// Nodes that outputs and updates need, operands first; of outputs those that are written.
+std::vector<const Node*> needed_nodes(const GraphData& graph) {
+  if (graph.is_all_needed() && std::ranges::none_of(graph.outputs, &OutputInfo::is_left_out))
+    return graph.nodes;
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
     if (!output.is_left_out) needed[output.node->id] = true;
@@ -45,7 +47,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Be
       work_(work),
       values_(graph.nodes.size()),
       first_read_(graph.nodes.size() + 1) {
-  const std::vector<const Node*> nodes = reachable(graph);
+  const std::vector<const Node*> nodes = needed_nodes(graph);
   find_results(nodes);
   const std::vector<const Node*> firsts = find_reads(nodes);
   find_users(firsts);

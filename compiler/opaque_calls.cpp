@@ -64,6 +64,7 @@ void give_calls_their_memory(GraphData& graph) {
       graph.set_label(result, label);
     replacements[node->id] = result;
   }
+  graph.forget_needed();
   for (OutputInfo& output : graph.outputs) output.node = replacements[output.node->id];
   for (UpdateInfo& update : graph.updates) update.value = replacements[update.value->id];
 }

@@ -35,10 +35,10 @@ void check_has_result(const GraphData& graph) {
                     graph.name));
 }
 
-/// What the user wrote, without inputs and numbers.
+/// Without inputs and numbers.
 int count_ops(const GraphData& graph) {
-  return static_cast<int>(std::ranges::count_if(
-      reachable(graph), [](const Node* node) { return !is_source(node->op); }));
+  return static_cast<int>(
+      std::ranges::count_if(graph.nodes, [](const Node* node) { return !is_source(node->op); }));
 }
 
 /// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
@@ -61,6 +61,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   fusion.fuse = options.fuse && !passes.is_skipped("fuse");
 
   Graph graph = clone(recorded);
+  const int recorded_ops = count_ops(graph.data());
   for (std::size_t i = 0; i < options.left_out.size(); ++i)
     graph.data().outputs[i].is_left_out = options.left_out[i];
   std::vector<Guard> guards;
@@ -83,7 +84,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;
-    program.recorded_ops = count_ops(recorded.data());
+    program.recorded_ops = recorded_ops;
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });
   passes.run("schedule", program, [&] { schedule(program, target); });

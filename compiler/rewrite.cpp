@@ -123,6 +123,8 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
     result->updates.push_back({.parameter = copier.copy(update.parameter),
                                .value = copier.copy(update.value),
                                .location = copier.copy_of(update.location)});
+  // Unless there are inputs that nobody needs.
+  if (result->nodes.size() == nodes.size()) result->set_all_needed();
   return Graph(std::move(result));
 }
 
@@ -140,6 +142,7 @@ Graph compact(const Graph& graph, std::span<const Node* const> reachable) {
 }
 
 std::vector<const Node*> reachable(const GraphData& graph) {
+  if (graph.is_all_needed()) return graph.nodes;
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
@@ -190,6 +193,7 @@ bool rewrite(GraphData& graph, const Replace& replace) {
     changed |= update.value != replacement(update.value);
     update.value = replacement(update.value);
   }
+  if (changed) graph.forget_needed();
   return changed;
 }
 

@@ -35,10 +35,19 @@ bool has_computed_pieces(const Node* concat) {
   });
 }
 
+bool has_concat_of_concat(const GraphData& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node* node) {
+    return node->op == Op::concat && std::ranges::any_of(node->operands, [](const Node* operand) {
+             return operand->op == Op::concat;
+           });
+  });
+}
+
 /// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
 llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
-  llvm::DenseMap<const Node*, int> readers;
   llvm::DenseSet<const Node*> result;
+  if (!has_concat_of_concat(graph)) return result;
+  llvm::DenseMap<const Node*, int> readers;
   for (const OutputInfo& output : graph.outputs) ++readers[output.node];
   for (const UpdateInfo& update : graph.updates) ++readers[update.value];
   const std::vector<const Node*> nodes = reachable(graph);

@@ -73,6 +73,7 @@ class Rewriter {
       if (result != node) name(result, node);
       replacements_[node->id] = result;
     }
+    graph_.forget_needed();
     for (OutputInfo& output : graph_.outputs) output.node = replacement(output.node);
     for (UpdateInfo& update : graph_.updates) update.value = replacement(update.value);
   }

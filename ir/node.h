@@ -119,6 +119,12 @@ struct GraphData {
   /// Makes place for so many nodes in all.
   void reserve(std::size_t nodes);
 
+  /// True if it is known that outputs and updates need all nodes there are.
+  bool is_all_needed() const { return needed_ == nodes.size(); }
+  /// They do now; once outputs or updates become other nodes, `forget_needed` is to be called.
+  void set_all_needed() { needed_ = nodes.size(); }
+  void forget_needed() { needed_ = 0; }
+
   bool has_input(const std::string& called) {
     return input_names_.contains(inputs, &InputInfo::name, called);
   }
@@ -157,6 +163,7 @@ struct GraphData {
   const Node* settle(std::uint64_t hash, const NodeDraft& draft, Location location);
 
   SlabArena arena_;
+  std::size_t needed_ = 0;  ///< how many nodes there were when all were needed
   IdTable unique_;
   std::vector<Location> locations_;  ///< by id
   std::vector<const char*> labels_;  ///< by id, up to the last one that has a label

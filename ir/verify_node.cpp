@@ -60,7 +60,12 @@ void verify_elementwise(const Node& node) {
             name(value->dtype), name(dtype));
   }
   require_dtype("the dtype", node.dtype, result_dtype(row.types, dtype));
-  require_shape(node, broadcast_shapes(row.name, node.operands, {}));
+  // Most nodes share the one shape of all their operands.
+  const auto is_own_shape = [&](const Node* operand) {
+    return operand->shape.data() == node.shape.data() && operand->rank() == node.rank();
+  };
+  if (!std::ranges::all_of(node.operands, is_own_shape))
+    require_shape(node, broadcast_shapes(row.name, node.operands, {}));
 }
 
 void verify_reduction(const Node& node) {
