@@ -13,6 +13,7 @@
 #include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/nearest_target.h"
+#include "runtime/trace.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
 
@@ -107,6 +108,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
   compile_service = std::make_unique<CompileService>(*this);
   tuning_store = std::make_unique<TuningStore>();
+  Trace::find_tool();
 }
 
 DeviceState::~DeviceState() = default;

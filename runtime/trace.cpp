@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/device_state.h"
+#include "runtime/nvtx.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -179,41 +180,50 @@ void Trace::begin(const std::string& path) {
   (void)at_exit;
   epoch();
   writer().begin(path);
-  is_on_ = true;
+  listeners_ |= kFile;
+}
+
+void Trace::find_tool() {
+  if (Nvtx::has_tool()) listeners_ |= kTool;
 }
 
 void Trace::flush() { writer().flush(); }
 
 void Trace::end() {
-  is_on_ = false;
+  listeners_ &= ~unsigned{kFile};
   writer().end();
 }
 
 void Trace::add_host(std::string_view category, std::string_view name, TraceClock::time_point begin,
                      std::chrono::nanoseconds duration, const TraceArguments& arguments) {
-  if (is_on()) writer().add(nullptr, category, name, begin, duration, arguments);
+  if (has(kFile)) writer().add(nullptr, category, name, begin, duration, arguments);
 }
 
 void Trace::add_device(const DeviceState& device, std::string_view name,
                        TraceClock::time_point begin, std::chrono::nanoseconds duration,
                        const TraceArguments& arguments) {
-  if (is_on()) writer().add(&device, "kernel", name, begin, duration, arguments);
+  if (has(kFile)) writer().add(&device, "kernel", name, begin, duration, arguments);
 }
 
 struct TraceSpan::Open {
   std::string_view category;
   std::string name;
   TraceArguments arguments;
+  bool is_pushed = false;  ///< told to a tool
   int exceptions = std::uncaught_exceptions();
   TraceClock::time_point begin = TraceClock::now();
 };
 
 void TraceSpan::open(std::string_view category, std::string name) {
   open_ = new Open{.category = category, .name = std::move(name)};
+  if (!Trace::has(Trace::kTool)) return;
+  Nvtx::push(category, open_->name);
+  open_->is_pushed = true;
 }
 
 void TraceSpan::close() noexcept {
   const std::unique_ptr<Open> span(open_);
+  if (span->is_pushed) Nvtx::pop();
   const bool has_failed = std::uncaught_exceptions() > span->exceptions;
   try {
     if (has_failed) span->arguments.add("failed", std::string_view("yes"));

@@ -32,7 +32,10 @@ class TraceArguments {
 /// The trace of the process.
 class Trace {
  public:
-  static bool is_on() { return is_on_.load(std::memory_order_relaxed); }
+  /// True if spans go anywhere: into a file, or to a tool that reads NVTX.
+  static bool is_on() { return listeners_.load(std::memory_order_relaxed) != 0; }
+  /// Tells spans to a tool from now on, if the process runs under one.
+  static void find_tool();
   /// From now on everything is written to this file; the one before, if any, is complete. Nothing
   /// happens if it is that already. Throws UserError where it cannot be written.
   static void begin(const std::string& path);
@@ -51,7 +54,12 @@ class Trace {
                          const TraceArguments& arguments = {});
 
  private:
-  inline static std::atomic<bool> is_on_ = false;
+  friend class TraceSpan;
+  enum Listener : unsigned { kFile = 1, kTool = 2 };
+  static bool has(Listener listener) {
+    return (listeners_.load(std::memory_order_relaxed) & listener) != 0;
+  }
+  inline static std::atomic<unsigned> listeners_ = 0;
 };
 
 /// The time from here to the end of the block, in the lane of this thread. Where nothing is traced

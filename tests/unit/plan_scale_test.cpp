@@ -31,10 +31,10 @@ struct WorkPerNode {
   double kernels_scheduled;
 };
 constexpr WorkPerNode kMostWork[] = {
-    {"chain", 2.2, 1.7, 0.01, 0.01, 0.01},
-    {"wide", 1.3, 0.8, 0.01, 0.01, 0.01},
-    {"layers", 4.7, 3, 0.08, 0.6, 0.01},
-    {"random", 16, 29, 0.01, 0.2, 0.07},
+    {"chain", 0.05, 0.08, 0.01, 0.01, 0.01},
+    {"wide", 0.01, 0.01, 0.01, 0.01, 0.01},
+    {"layers", 1.7, 1.4, 0.01, 0.4, 0.01},
+    {"random", 12.8, 26, 0.01, 0.2, 0.07},
 };
 
 double per_node(std::int64_t count, std::size_t nodes) {
