@@ -13,6 +13,7 @@
 #include "runtime/counting.h"
 #include "runtime/debug_log.h"
 #include "runtime/disk_cache/disk_cache.h"
+#include "runtime/judge_default.h"
 #include "runtime/launch_grid.h"
 #include "runtime/static_filter.h"
 #include "runtime/trace.h"
@@ -81,6 +82,23 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
   }
 }
 
+/// The default is what all others are compared with. That it computes something else than its graph
+/// says must be seen as well.
+void judge(DeviceState& device, const TuneRequest& request, const Options& options) {
+  const Judgement judgement = judge_default(device, request);
+  const std::string& name = request.kernel.name;
+  if (!judgement.passes)
+    tell_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, or a "
+                                   "custom op that is not what its oracle says",
+                                   name, judgement.says));
+  else
+    tell(options, Rung::schedules, [&] {
+      return judgement.why_not.empty()
+                 ? fmt::format("tune: kernel {}: {}", name, judgement.says)
+                 : fmt::format("tune: kernel {} is not judged: {}", name, judgement.why_not);
+    });
+}
+
 TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate) {
   TuneResult result = tune(device, request, Tune::off);
   result.candidates[0].chosen = false;
@@ -93,13 +111,14 @@ TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate
 /// Tunes what is not known. Nothing where the kernel cannot be measured now; then `why_not` is the
 /// result.
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
-                                 const TuningQuestion& question, std::vector<bool> which,
-                                 TuneResult& why_not) {
+                                 const TuningQuestion& question, const Options& options,
+                                 std::vector<bool> which, TuneResult& why_not) {
   const TraceSpan span("tune", [&] { return fmt::format("tune {}", request.kernel.name); });
   count(Count::tunings);
   TuneRequest part = request;
   part.measured = which;
   why_not = tune(device, part, question.effort);
+  judge(device, request, options);
   TunedSize facts = facts_of(question, why_not, which);
   if (!facts.facts.empty()) return facts;
   for (std::size_t i = 0; i < why_not.candidates.size(); ++i)
@@ -170,7 +189,8 @@ TuneResult choose_candidate(DeviceState& device, const Target& target, const Tun
     result.summary = fmt::format("tuned for {}: {}", near->sizes, result.summary);
   } else if (std::ranges::count(missing, true) == 0) {
     result = decide(question, *exact);
-  } else if (const auto facts = measure(device, request, question, std::move(missing), result)) {
+  } else if (const auto facts =
+                 measure(device, request, question, options, std::move(missing), result)) {
     is_measured = true;
     store.put(question.kernel, *facts, disk);
     known = store.find(question.kernel, disk);

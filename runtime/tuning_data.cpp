@@ -210,21 +210,45 @@ void TuningData::restore(int set) {
     if (part.is_written) fill(part, address(part, set));
 }
 
-std::vector<std::byte> TuningData::results(int set) {
+void TuningData::read(const Part& part, int set, std::byte* to) const {
   const Driver& driver = device_.driver;
+  check(driver,
+        driver.cuMemcpyDtoHAsync(to, address(part, set), static_cast<std::size_t>(part.bytes),
+                                 stream_),
+        "cuMemcpyDtoHAsync", "results of tuning");
+  check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
+        "scratch data for tuning, or a candidate before");
+}
+
+std::vector<std::byte> TuningData::results(int set) {
   std::vector<std::byte> bytes;
   for (const Part& part : parts_) {
     if (!part.is_written || part.bytes == 0) continue;
     const std::size_t start = bytes.size();
     bytes.resize(start + static_cast<std::size_t>(part.bytes));
-    check(driver,
-          driver.cuMemcpyDtoHAsync(bytes.data() + start, address(part, set),
-                                   static_cast<std::size_t>(part.bytes), stream_),
-          "cuMemcpyDtoHAsync", "results of tuning");
-    check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
-          "scratch data for tuning, or a candidate before");
+    read(part, set, bytes.data() + start);
   }
   return bytes;
+}
+
+HostArray TuningData::array(int buffer) const {
+  const Part& part = parts_[part_of_.lookup(buffer)];
+  const Buffer& known = program_.buffers[static_cast<std::size_t>(buffer)];
+  std::vector<std::int64_t> shape, strides;
+  for (const Extent extent : known.node->shape) shape.push_back(evaluate(extent, symbols_));
+  for (const Extent extent : known.strides) strides.push_back(evaluate(extent, symbols_));
+  HostArray array(part.dtype, std::move(shape), std::move(strides));
+  ensure(static_cast<std::int64_t>(array.bytes().size()) == part.bytes,
+         "scratch data is not what its array holds");
+  if (part.bytes > 0) read(part, /*set=*/0, array.bytes().data());
+  return array;
+}
+
+HostArray TuningData::number(int input) const {
+  HostArray array(program_.graph->data().inputs[static_cast<std::size_t>(input)].node->dtype, {});
+  const std::uint64_t bits = scalar(input);
+  std::memcpy(array.bytes().data(), &bits, array.bytes().size());
+  return array;
 }
 
 bool TuningData::equal(std::span<const std::byte> a, std::span<const std::byte> b) const {

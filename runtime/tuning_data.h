@@ -12,6 +12,7 @@
 #include "codegen/source.h"
 #include "compiler/kernel.h"
 #include "ir/adt.h"
+#include "ir/host_array.h"
 #include "runtime/device_state.h"
 
 namespace sinter {
@@ -43,6 +44,12 @@ class TuningData {
   void restore(int set);
   /// What a set's written buffers hold now, one after the other. Waits for the stream.
   std::vector<std::byte> results(int set);
+  /// True if it has this buffer of the program's.
+  bool has(int buffer) const { return part_of_.contains(buffer); }
+  /// What a buffer of the first set holds now. Waits for the stream.
+  HostArray array(int buffer) const;
+  /// The number that is given for a run-time scalar, by its place among the inputs.
+  HostArray number(int input) const;
   /// True if both hold the same bits, or NaN where the other does.
   bool equal(std::span<const std::byte> a, std::span<const std::byte> b) const;
 
@@ -59,6 +66,8 @@ class TuningData {
   void fill(const Part& part, CUdeviceptr to);
   std::uint64_t scalar(int input) const;
   CUdeviceptr address(const Part& part, int set) const;
+  /// What a part of a set holds now, into `to`. Waits for the stream.
+  void read(const Part& part, int set, std::byte* to) const;
   std::uint64_t value(const Argument& argument, int set) const;
   CUdeviceptr table(const Source& source, int set) const;
 

@@ -10,6 +10,7 @@
 #include "compiler/plan.h"
 #include "runtime/compile_service.h"
 #include "runtime/host_driver/host_driver.h"
+#include "runtime/judge_default.h"
 #include "runtime/make_variant.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
@@ -71,6 +72,23 @@ class TunedKernel : public ::testing::Test {
                 effort);
   }
 
+  Judgement judge_it() {
+    const std::vector<CompileUnit> units = {{emitted.sources}};
+    const CompiledUnitPointer unit = device.state()->compile_service->compile(units, {})[0].unit;
+    return judge_default(*device.state(), {.program = program,
+                                           .kernel = program.kernels[0],
+                                           .sources = emitted.sources,
+                                           .schedules = emitted.schedules,
+                                           .unit = *unit,
+                                           .symbols = symbols});
+  }
+
+  /// Makes the default another text.
+  void change_default(const std::string& from, const std::string& to) {
+    add_candidate(from, to);
+    std::swap(emitted.sources.front(), emitted.sources.back());
+  }
+
   Device device = host_device();
   std::vector<std::int64_t> symbols = {4096};
   Program program;
@@ -86,6 +104,38 @@ TEST_F(TunedKernel, IsTimedUnderEveryCandidate) {
   EXPECT_THAT(result.candidates, Each(Field(&CandidateReport::problem, IsEmpty())));
   EXPECT_TRUE(result.candidates[static_cast<std::size_t>(result.chosen)].chosen);
   EXPECT_THAT(result.summary, HasSubstr("candidates, "));
+}
+
+TEST_F(TunedKernel, IsJudgedByTheOracleAtASmallSize) {
+  const Judgement judgement = judge_it();
+  EXPECT_EQ(judgement.why_not, "");
+  EXPECT_TRUE(judgement.passes);
+  EXPECT_THAT(judgement.says, HasSubstr("at n = 7 7 elements are within the oracle's bounds"));
+}
+
+TEST_F(TunedKernel, IsFoundToComputeSomethingElse) {
+  change_default("2.0f", "2.0000005f");
+  const Judgement judgement = judge_it();
+  EXPECT_FALSE(judgement.passes);
+  EXPECT_THAT(judgement.says, HasSubstr("at n = 7: y: "));
+}
+
+TEST_F(TunedKernel, IsFoundToLeaveElementsOut) {
+  change_default("store", "if (threadIdx.x != 1) store");
+  EXPECT_FALSE(judge_it().passes);
+}
+
+TEST_F(TunedKernel, IsNotJudgedWhereTheOracleKnowsOtherRoundings) {
+  program.numerics.math = Math::fast;
+  EXPECT_THAT(judge_it().why_not, HasSubstr("may round in other ways"));
+}
+
+TEST_F(TunedKernel, IsNotJudgedWhereItsClassIsLarge) {
+  program.guards.push_back({.value = program.graph->data().outputs[0].node->shape[0],
+                            .low = (1 << 18) + 1,
+                            .reason = "large"});
+  symbols = {1 << 20};
+  EXPECT_THAT(judge_it().why_not, HasSubstr("more than 262144 elements at any size"));
 }
 
 TEST_F(TunedKernel, DropsACandidateThatComputesSomethingElse) {

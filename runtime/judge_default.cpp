@@ -1,0 +1,252 @@
+#include "runtime/judge_default.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "compiler/body.h"
+#include "compiler/plan.h"
+#include "ir/check.h"
+#include "ir/extent.h"
+#include "ir/structural.h"
+#include "runtime/launch_grid.h"
+#include "runtime/tuning_data.h"
+#include "runtime/tuning_timer.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Elements of all values of a kernel that the oracle computes in some hundredths of a second.
+constexpr std::int64_t kMostElements = 1 << 18;
+/// Where a class has such sizes: rows of several blocks, and some left over.
+constexpr std::int64_t kSeveral = 7;
+/// Sizes beyond it are not searched for: they would hardly be small.
+constexpr std::int64_t kLargestSize = 1 << 12;
+
+std::vector<std::int64_t> numbers(std::span<const Extent> extents,
+                                  std::span<const std::int64_t> symbols) {
+  std::vector<std::int64_t> result;
+  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
+  return result;
+}
+
+/// Small sizes that keep to all guards, one symbol after the other: the first from several on, else
+/// the largest below.
+std::vector<std::int64_t> small_sizes(const Program& program,
+                                      std::span<const std::int64_t> symbols) {
+  std::vector<std::int64_t> sizes(symbols.begin(), symbols.end());
+  for (std::int64_t& size : sizes) {
+    const std::int64_t given = size;
+    const auto fits = [&](std::int64_t tried) {
+      size = tried;
+      return holds(program, sizes);
+    };
+    const auto from_several = std::views::iota(kSeveral, std::min(given, kLargestSize));
+    const auto below = std::views::iota(std::int64_t{1}, kSeveral) | std::views::reverse;
+    if (given <= kSeveral) continue;
+    if (!std::ranges::any_of(from_several, fits) && !std::ranges::any_of(below, fits)) size = given;
+  }
+  return sizes;
+}
+
+/// What a kernel computes, as a graph of its own: what it loads are inputs, and all sizes numbers.
+class Excerpt {
+ public:
+  Excerpt(const Program& program, const Kernel& kernel, const TuningData& data,
+          std::span<const std::int64_t> symbols)
+      : program_(program),
+        data_(data),
+        symbols_(symbols),
+        inside_(kernel.nodes.begin(), kernel.nodes.end()) {
+    graph_.data().customs = program.graph->data().customs;
+  }
+
+  /// `node` in the excerpt; nullptr if it is made of what the kernel does not have.
+  const Node* of(const Node* node) {
+    if (const auto known = made_.find(node); known != made_.end()) return known->second;
+    const Node* const made = make(node);
+    made_[node] = made;
+    return made;
+  }
+
+  /// What `of` has met: the numbers that its inputs hold.
+  const HostArrays& inputs() const { return inputs_; }
+  std::int64_t elements() const { return elements_; }
+  const GraphData& graph() const { return graph_.data(); }
+
+ private:
+  const Node* make(const Node* node) {
+    const std::vector<std::int64_t> shape = numbers(node->shape, symbols_);
+    elements_ += element_count(shape);
+    if (elements_ > kMostElements) return nullptr;
+    if (!inside_.contains(node)) {
+      if (const auto buffer = program_.buffer_of.find(node);
+          buffer != program_.buffer_of.end() && data_.has(buffer->second))
+        return array(buffer->second, shape);
+      if (node->op == Op::scalar) return scalar(*node);
+      if (node->op == Op::input || !(is_view(*node) || is_free(*node))) return nullptr;
+    }
+    std::vector<const Node*> operands;
+    for (const Node* operand : node->operands) {
+      operands.push_back(of(operand));
+      if (!operands.back()) return nullptr;
+    }
+    return applied(*node, shape, operands);
+  }
+
+  const Node* applied(const Node& node, std::span<const std::int64_t> shape,
+                      std::span<const Node* const> operands) {
+    const std::vector<Extent> extents(shape.begin(), shape.end());
+    std::vector<Attribute> attributes(node.attributes.begin(), node.attributes.end());
+    std::vector<std::vector<Extent>> lists;  // what the attributes' spans show
+    for (Attribute& attribute : attributes) {
+      attribute.extent = evaluate(attribute.extent, symbols_);
+      if (attribute.extents.empty()) continue;
+      const std::vector<std::int64_t> list = numbers(attribute.extents, symbols_);
+      attribute.extents = lists.emplace_back(list.begin(), list.end());
+    }
+    return graph_.data().make({.op = node.op,
+                               .dtype = node.dtype,
+                               .operands = operands,
+                               .shape = extents,
+                               .attributes = attributes},
+                              program_.graph->data().location(&node));
+  }
+
+  const Node* array(int number, const std::vector<std::int64_t>& shape) {
+    const Buffer& buffer = program_.buffers[static_cast<std::size_t>(number)];
+    HostArray array = data_.array(number);
+    const std::string name = fmt::format("b{}", number);
+    const std::vector<Extent> extents(shape.begin(), shape.end());
+    const Node* const node = graph_.input(name, buffer.dtype, extents).node();
+    inputs_.emplace(name, std::move(array));
+    return node;
+  }
+
+  const Node* scalar(const Node& node) {
+    const auto number = static_cast<int>(attribute(node, "index").integer);
+    const std::string name = fmt::format("s{}", number);
+    const Node* const made = graph_.scalar(name, node.dtype).node();
+    inputs_.emplace(name, data_.number(number));
+    return made;
+  }
+
+  const Program& program_;
+  const TuningData& data_;
+  std::span<const std::int64_t> symbols_;
+  llvm::DenseSet<const Node*> inside_;
+  llvm::DenseMap<const Node*, const Node*> made_;
+  Graph graph_{"excerpt"};
+  HostArrays inputs_;
+  std::int64_t elements_ = 0;
+};
+
+/// Of a program of fixed sizes, that there are no others.
+std::string sizes_text(const Program& program, std::span<const std::int64_t> symbols) {
+  std::vector<std::string> sizes;
+  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
+    sizes.push_back(
+        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
+  return sizes.empty() ? "its sizes" : fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+class Judge {
+ public:
+  Judge(DeviceState& device, const TuneRequest& request)
+      : device_(device),
+        request_(request),
+        source_(request.sources[0]),
+        symbols_(small_sizes(request.program, request.symbols)) {}
+
+  Judgement run() {
+    Judgement result;
+    if (request_.program.numerics != Numerics{})
+      return not_judged("it may round in other ways than the oracle");
+    if (element_count_of_results() > kMostElements) return too_large();
+    const CurrentContext current(device_);
+    const Stream stream = Device(&device_).stream();
+    TuningData data(device_,
+                    {.program = request_.program,
+                     .kernel = request_.kernel,
+                     .source = source_,
+                     .symbols = symbols_,
+                     .alignment = request_.alignment,
+                     .workspace_bytes = evaluate(source_.workspace_bytes, symbols_),
+                     .tickets = evaluate(source_.tickets, symbols_)},
+                    /*sets=*/1, stream.state()->handle);
+    Excerpt excerpt(request_.program, request_.kernel, data, symbols_);
+    std::vector<const Node*> wanted;
+    for (const Store& store : request_.kernel.stores) {
+      wanted.push_back(excerpt.of(store.node));
+      if (excerpt.elements() > kMostElements) return too_large();
+      if (!wanted.back()) return not_judged("it reads what is made of other values on the way");
+    }
+    const CUfunction function = request_.unit.functions[0].handle;
+    const TimedKernel kernel{
+        .source = source_,
+        .function = function,
+        .grid = launched_blocks(source_, resident_blocks(device_, source_, function), symbols_)};
+    if (kernel.grid == 0) return not_judged("there is nothing to launch");
+    std::vector<Expected> expected;
+    try {
+      expected = interpret_nodes(excerpt.graph(), excerpt.inputs(), {}, wanted);
+    } catch (const UserError& error) {  // the graph has no meaning for these sizes
+      return not_judged(error.what());
+    }
+    launch_once(device_, kernel, data, /*set=*/0, stream.state()->handle);
+    compare(data, expected, result);
+    return result;
+  }
+
+ private:
+  static Judgement not_judged(std::string why_not) { return {.why_not = std::move(why_not)}; }
+  static Judgement too_large() {
+    return not_judged(
+        fmt::format("it has more than {} elements at any size of its class", kMostElements));
+  }
+
+  std::int64_t element_count_of_results() const {
+    std::int64_t count = 0;
+    for (const Store& store : request_.kernel.stores)
+      count += element_count(numbers(store.node->shape, symbols_));
+    return count;
+  }
+
+  void compare(TuningData& data, std::span<const Expected> expected, Judgement& result) {
+    double worst = 0;
+    std::int64_t elements = 0, undecided = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Store& store = request_.kernel.stores[i];
+      const CheckResult checked = check(expected[i], data.array(store.buffer));
+      worst = std::max(worst, checked.worst);
+      elements += checked.elements;
+      undecided += checked.undecided;
+      if (checked.passes()) continue;
+      result.passes = false;
+      result.says = fmt::format("at {}: {}", sizes_text(request_.program, symbols_),
+                                describe(request_.program.names().of(store.node), checked));
+      return;
+    }
+    result.says = fmt::format(
+        "at {} {} elements are within the oracle's bounds, worst error/bound {:.2g}, {} undecided",
+        sizes_text(request_.program, symbols_), elements, worst, undecided);
+  }
+
+  DeviceState& device_;
+  const TuneRequest& request_;
+  const Source& source_;
+  std::vector<std::int64_t> symbols_;
+};
+
+}  // namespace
+
+Judgement judge_default(DeviceState& device, const TuneRequest& request) {
+  return Judge(device, request).run();
+}
+
+}  // namespace sinter
