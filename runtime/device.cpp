@@ -13,6 +13,7 @@
 #include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/nearest_target.h"
+#include "runtime/release_later.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
 
@@ -94,6 +95,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
   check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
   guard_forks();
+  const RelaxedCapture relaxed(driver);  // the caller may be capturing with other libraries
   check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
         [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
@@ -132,7 +134,9 @@ bool Device::is_host() const { return state_->is_host; }
 int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
+  release_what_may_go();
   const CurrentContext current(*state_);
+  const RelaxedCapture relaxed(state_->driver);
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
         [&] { return state_->name + kOfEarlierWork; });
 }

@@ -10,6 +10,7 @@
 
 #include "compiler/target.h"
 #include "runtime/driver.h"
+#include "runtime/relaxed_capture.h"
 #include "sinter/array.h"
 #include "sinter/device.h"
 
@@ -148,10 +149,11 @@ std::string to_string(std::span<const std::int64_t> sizes);
 /// `f32[2048, 4096]`
 std::string type_text(const ArrayData& array);
 
-/// The same for destructors, which cannot throw.
+/// The same for destructors, which cannot throw, and may be called while streams are captured.
 class ReleaseContext {
  public:
-  explicit ReleaseContext(const DeviceState& device) noexcept : device_(device) {
+  explicit ReleaseContext(const DeviceState& device) noexcept
+      : device_(device), relaxed_(device.driver) {
     device.driver.cuCtxGetCurrent(&former_);
     if (former_ != device.context) device.driver.cuCtxSetCurrent(device.context);
   }
@@ -163,6 +165,7 @@ class ReleaseContext {
 
  private:
   const DeviceState& device_;
+  const RelaxedCapture relaxed_;
   CUcontext former_ = nullptr;
 };
 

@@ -73,15 +73,15 @@ bool serves(const Variant& variant, const VariantNeed& need) {
 }
 
 void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works) {
-  HostWorks::Pieces pieces;
+  std::list<HostWorks::Pieces> pieces(1);
   // Even where the function then fails: what is on the stream by then refers to its pieces.
   struct Keep {
     HostWorks& works;
-    HostWorks::Pieces& pieces;
+    std::list<HostWorks::Pieces>& pieces;
     ~Keep() { works.keep_until_run(std::move(pieces)); }
   };
   const Keep keep{works, pieces};
-  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces);
+  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces.front());
 }
 
 template <class Visit>

@@ -176,9 +176,12 @@ void HostWorks::enqueue(const DeviceState& device, CUstream stream, const Opaque
   work->function = std::move(function);
   work->call = &call;
   work->works = this;
-  check(device.driver, device.driver.cuLaunchHostFunc(stream, &carry_out, work.get()),
-        "cuLaunchHostFunc", call.called());
+  // Before it is on the stream: from then on nothing may fail that would let it go.
   pieces.push_back(std::move(work));
+  const CUresult result = device.driver.cuLaunchHostFunc(stream, &carry_out, pieces.back().get());
+  if (result == CUDA_SUCCESS) return;
+  pieces.pop_back();
+  check(device.driver, result, "cuLaunchHostFunc", call.called());
 }
 
 void HostWorks::throw_if_failed() {
@@ -190,11 +193,12 @@ void HostWorks::throw_if_failed() {
   if (!failure.empty()) throw UserError(failure);
 }
 
-void HostWorks::keep_until_run(Pieces pieces) {
-  std::erase_if(pending_, [](const std::unique_ptr<Work>& work) {
+void HostWorks::keep_until_run(std::list<Pieces> pieces) noexcept {
+  const auto has_run = [](const std::unique_ptr<Work>& work) {
     return work->runs.load(std::memory_order_acquire) > 0;
-  });
-  std::ranges::move(pieces, std::back_inserter(pending_));
+  };
+  std::erase_if(pending_, [&](const Pieces& one) { return std::ranges::all_of(one, has_run); });
+  pending_.splice(pending_.end(), pieces);
 }
 
 bool OpaqueLaunch::set_symbols(std::span<const std::int64_t> symbols,

@@ -11,7 +11,10 @@ constexpr std::size_t kLongestQueue = 4096;
 
 }  // namespace
 
-Schedule::Schedule() : legacy_(std::make_shared<StreamState>()) { streams_.push_back(legacy_); }
+Schedule::Schedule() : legacy_(std::make_shared<StreamState>()) {
+  legacy_->is_legacy = true;
+  streams_.push_back(legacy_);
+}
 
 void Schedule::set_seed(std::uint64_t seed) {
   const std::lock_guard lock(mutex_);

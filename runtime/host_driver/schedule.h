@@ -33,12 +33,14 @@ struct Operation {
 
 struct StreamState {
   bool is_blocking = true;  // ordered with the legacy stream
+  bool is_legacy = false;
   int priority = 0;
   std::uint64_t submitted = 0, completed = 0;
   std::deque<Operation> queue;            // those not started, oldest first
   bool is_running = false;                // the oldest unfinished one is at work
   std::shared_ptr<CaptureState> capture;  // that it records into; none: it runs (capture.h)
   std::vector<std::size_t> captured;      // nodes of it that the next one comes behind
+  std::vector<cuda::CUgraphNode> told;    // the same, as the last who asked was told
 };
 
 /// All streams of the device. Nothing runs by itself: whoever waits runs what it waits for, and,

@@ -3,6 +3,7 @@
 #include "runtime/host_driver/state.h"
 
 #include <atomic>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,9 +74,9 @@ CUresult invalid_stream() {
 bool is_in_host_function() { return in_host_function; }
 
 void run_host_function(CUhostFn function, void* user_data) {
-  in_host_function = true;
+  const bool was_in_one = std::exchange(in_host_function, true);
   function(user_data);
-  in_host_function = false;
+  in_host_function = was_in_one;
 }
 
 void drop_streams_and_events() {
