@@ -170,6 +170,11 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
 void ContextState::check_bindings(const BindingsState& bindings) const {
   if (bindings.executable == executable) [[likely]]
     return;
+  if (&bindings.executable->device != &executable->device)
+    fail_binding(executable->interface,
+                 fmt::format("the Bindings were made on {} but the program was compiled for {}; "
+                             "bind arrays of that device in a Context of this program",
+                             in_words(bindings.executable->device), in_words(executable->device)));
   fail_binding(
       executable->interface,
       fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
@@ -183,7 +188,7 @@ void ContextState::check_stream(const StreamState& stream) const {
   fail_binding(executable->interface,
                fmt::format("the stream is on device {} but the program was compiled for {}; take a "
                            "stream of that device",
-                           stream.device.name, executable->device.name));
+                           in_words(stream.device), in_words(executable->device)));
 }
 
 void ContextState::launch(Lane& lane, std::size_t number) {

@@ -17,10 +17,10 @@ namespace {
 void check_device(std::string_view what, const ArrayData& array, const DeviceState& device,
                   const Stream& stream) {
   if (array.device != &device || &stream.state()->device != &device)
-    throw UserError(
-        fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
-                    "{}; use one device",
-                    what, array.device->name, stream.state()->device.name, device.name));
+    throw UserError(fmt::format(
+        "{}: the array is on {}, the stream on {}, but the copy was asked of "
+        "{}; use one device",
+        what, in_words(*array.device), in_words(stream.state()->device), in_words(device)));
 }
 
 /// A copy is one run of bytes on the stream's device.

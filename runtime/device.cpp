@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <mutex>
 
 #include "runtime/compile_service.h"
 #include "runtime/cuda_driver.h"
@@ -128,6 +129,10 @@ void log_failed_release(const Driver& driver, CUresult result, std::string_view 
                static_cast<int>(call.size()), call.data(), text.c_str());
 }
 
+std::string in_words(const DeviceState& device) {
+  return fmt::format("{} ({}:{})", device.name, device.driver.name, device.ordinal);
+}
+
 std::string_view Device::name() const { return state_->name; }
 std::string_view Device::arch() const { return state_->arch; }
 bool Device::is_host() const { return state_->is_host; }
@@ -155,9 +160,23 @@ Device cuda_device(int ordinal) {
   return Device(list[static_cast<std::size_t>(ordinal)].get());
 }
 
-Device host_device() {
-  static DeviceState& state = *new DeviceState(host::host_driver(), 0);
-  return Device(&state);
+Device host_device(int ordinal) {
+  static auto& mutex = *new std::mutex;
+  static auto& states = *new DeviceList;  // opened when first asked for
+  const Driver& driver = host::host_driver();
+  const std::lock_guard lock(mutex);
+  if (states.empty()) {
+    int count = 0;
+    check(driver, driver.cuInit(0), "cuInit", "the first use of the host device");
+    check(driver, driver.cuDeviceGetCount(&count), "cuDeviceGetCount", "the host devices");
+    states.resize(static_cast<std::size_t>(count));
+  }
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= states.size())
+    throw UserError(fmt::format("host_device({}): there are {} host devices, counted from 0",
+                                ordinal, states.size()));
+  std::unique_ptr<DeviceState>& state = states[static_cast<std::size_t>(ordinal)];
+  if (!state) state = std::make_unique<DeviceState>(driver, ordinal);
+  return Device(state.get());
 }
 
 std::vector<Device> devices() {

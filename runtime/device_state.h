@@ -19,11 +19,11 @@ namespace sinter {
 class CompileService;
 class TuningStore;
 
-/// One device. Lives until the process ends, as everything that refers to it may.
 /// Ends the context of calls that tell of what was queued before them.
 inline constexpr const char* kOfEarlierWork =
     ", where work that was queued before may be what failed";
 
+/// One device. Lives until the process ends, as everything that refers to it may.
 struct DeviceState {
   DeviceState(const Driver& driver, int ordinal);
   ~DeviceState();
@@ -41,6 +41,9 @@ struct DeviceState {
   std::unique_ptr<CompileService> compile_service;
   std::unique_ptr<TuningStore> tuning_store;
 };
+
+/// `NVIDIA H200 (cuda:1)`: a machine may have several of one name.
+std::string in_words(const DeviceState& device);
 
 /// Makes the device's context current on this thread, and the former one again at the end.
 class CurrentContext {

@@ -29,6 +29,22 @@ int buffer_of_result(const Kernel& kernel, std::size_t number) {
   return store == kernel.stores.end() ? -1 : store->buffer;
 }
 
+/// Puts the device's context back, which a function of the user's may leave changed.
+class KeptContext {
+ public:
+  explicit KeptContext(const DeviceState& device) : device_(device) {}
+  ~KeptContext() {
+    CUcontext left = nullptr;
+    if (device_.driver.cuCtxGetCurrent(&left) == CUDA_SUCCESS && left != device_.context)
+      device_.driver.cuCtxSetCurrent(device_.context);
+  }
+  KeptContext(const KeptContext&) = delete;
+  KeptContext& operator=(const KeptContext&) = delete;
+
+ private:
+  const DeviceState& device_;
+};
+
 Literal number_of(DType dtype, std::uint64_t bits) {
   const auto* const place = reinterpret_cast<const std::byte*>(&bits);
   if (is_floating(dtype)) return Literal::of(read_real(dtype, place));
@@ -137,7 +153,9 @@ std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbol
   } catch (...) {
     fail(fmt::format("its workspace function failed: {}", kUnknown));
   }
-  if (bytes < 0) fail(fmt::format("its workspace function asks for {} bytes", bytes));
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // so that sums of few do not wrap
+  if (bytes < 0 || bytes > kMost)
+    fail(fmt::format("its workspace function asks for {} bytes", bytes));
   return bytes;
 }
 
@@ -238,6 +256,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
     works.enqueue(device, stream, binding_, std::move(work), pieces);
   };
   int result = 0;
+  const KeptContext kept(device);
   try {
     result = binding_.function().enqueue(call);
   } catch (const std::exception& error) {

@@ -12,10 +12,8 @@ namespace {
 /// Throws unless both belong to one device.
 void check_same_device(std::string_view what, const DeviceState& a, const DeviceState& b) {
   if (&a != &b)
-    throw UserError(
-        fmt::format("{}: one belongs to {} {}, the other to {} {}; take both from one "
-                    "device",
-                    what, a.name, a.ordinal, b.name, b.ordinal));
+    throw UserError(fmt::format("{}: one belongs to {}, the other to {}; take both from one device",
+                                what, in_words(a), in_words(b)));
 }
 
 }  // namespace

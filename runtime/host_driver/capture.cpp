@@ -76,12 +76,12 @@ CUresult refuse(const char* call, auto is_meant) {
   return result;
 }
 
-bool captures_blocking_stream() {
-  return std::ranges::any_of(captures(), [](const std::weak_ptr<CaptureState>& weak) {
+bool captures_blocking_stream(int device) {
+  return std::ranges::any_of(captures(), [&](const std::weak_ptr<CaptureState>& weak) {
     const auto capture = weak.lock();
-    return capture && std::ranges::any_of(capture->streams, [](const auto& stream) {
+    return capture && std::ranges::any_of(capture->streams, [&](const auto& stream) {
              const auto state = stream.lock();
-             return state && state->is_blocking;
+             return state && state->is_blocking && state->device == device;
            });
   });
 }
@@ -121,8 +121,13 @@ CUresult refuse_in_capture(const std::shared_ptr<StreamState>& stream, const cha
   return stream->capture ? invalidate(*stream->capture, call) : CUDA_SUCCESS;
 }
 
-CUresult refuse_in_any_capture(const char* call) {
-  return refuse(call, [](const CaptureState&) { return true; });
+CUresult refuse_in_captures_of(int device, const char* call) {
+  return refuse(call, [&](const CaptureState& capture) {
+    return std::ranges::any_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
+      const auto stream = weak.lock();
+      return stream && stream->device == device;
+    });
+  });
 }
 
 CUresult refuse_unsafe(const char* call) { return refuse(call, forbids); }
@@ -212,7 +217,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   const auto state = find_stream(stream);
   if (!state) return invalid_stream();
   const std::lock_guard lock(mutex());
-  if (state->is_legacy && captures_blocking_stream())
+  if (state->is_legacy && captures_blocking_stream(state->device))
     return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                 "a stream is being captured that the legacy stream waits for");
   *status = !state->capture                       ? CU_STREAM_CAPTURE_STATUS_NONE

@@ -88,8 +88,10 @@ class Device {
 Device default_device();
 /// Throws DriverError, which says why, where there is no such device.
 Device cuda_device(int ordinal = 0);
-Device host_device();
-/// All CUDA devices, then the host device.
+/// The CPU as a device. There are several, which share its memory and threads, so that programs for
+/// several GPUs can be tried without one; throws UserError where `ordinal` is none of them.
+Device host_device(int ordinal = 0);
+/// All CUDA devices, then the first host device.
 std::vector<Device> devices();
 
 /// A queue of work on a device: a handle with shared ownership, usable from any thread.
