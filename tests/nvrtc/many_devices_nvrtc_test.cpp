@@ -2,6 +2,8 @@
 // and two of one architecture share what is compiled, each loading it for itself.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "runtime/nvrtc.h"
 #include "sinter/sinter.h"
 #include "tests/support/posing_gpu.h"
@@ -26,6 +28,7 @@ TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
   const Case cases[] = {{test::posing_gpu<86>(), 1},
                         {test::posing_gpu<90, 232448, 2>(), 1},
                         {test::posing_gpu<90, 232448, 2, kAnother>(), 0}};
+  setenv("SINTER_CACHE", "read_write", 1);  // which tests turn off
   for (const Case& one : cases) {
     SCOPED_TRACE(testing::Message() << one.device.name() << " " << one.device.arch());
     test::loaded_images().clear();
@@ -33,6 +36,7 @@ TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
     EXPECT_EQ(executable.report().counters.compiles, one.compiles);
     EXPECT_EQ(test::loaded_images().size(), 1U);
   }
+  setenv("SINTER_CACHE", "off", 1);
 }
 
 }  // namespace

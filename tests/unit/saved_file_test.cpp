@@ -271,7 +271,7 @@ TEST(SavedFile, SharesOutNoMemoryBySizesThatCannotBe) {
   EXPECT_EQ(with_part_of_output(8, -4), "(nothing thrown)");  // none: an axis is 0
   EXPECT_THAT(with_part_of_output(4, 5), HasSubstr("buffer part takes bytes "));
   EXPECT_THAT(with_part_of_output(-1, 1), HasSubstr("buffer part takes bytes -"));
-  EXPECT_THAT(with_part_of_output(most / 8, most / 8), HasSubstr(" does not fit in 64 bits"));
+  EXPECT_THAT(with_part_of_output(most / 4, most / 4), HasSubstr(" does not fit in 64 bits"));
 }
 
 TEST(SavedFile, IsRefusedWhicheverBitIsTurned) {
