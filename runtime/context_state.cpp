@@ -354,6 +354,7 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
   for (PreparedLaunch& launch : lane.launches.launches()) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
+    const RelaxedCapture relaxed(driver);  // what is copied is no pinned memory
     check(driver,
           driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
                                    stream),

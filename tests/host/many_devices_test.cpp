@@ -237,8 +237,10 @@ TEST_F(ManyDevices, CallsMayChangeTheContext) {
   Context context = compile(parse(kAdd), here.device, options).context();
   const Array x = here.upload({1, 2, 3});
   const Array z = here.device.empty(f32, {3});
+  // What follows the call in a run: on a stream of somebody else's an event is made, and recorded.
+  const Stream wrapped = Stream::wrap(here.stream.handle(), here.device);
   for (int i = 0; i < 2; ++i) {
-    context.run(here.stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
+    context.run(wrapped, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
     EXPECT_THAT(here.device.download<float>(z, here.stream), ElementsAre(-3, -5, -7));
     context.replay(here.stream, {{"x", x}, {"term", 1.0F}}, {{"z", z}});
     EXPECT_THAT(here.device.download<float>(z, here.stream), ElementsAre(-3, -5, -7));
