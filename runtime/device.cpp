@@ -74,19 +74,44 @@ std::string arch_of(const Driver& driver, CUdevice device) {
                      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
-using DeviceList = std::vector<std::unique_ptr<DeviceState>>;
-
-/// Never destroyed: Arrays in static variables may give memory back after main has ended.
-const DeviceList& cuda_devices() {
-  static const DeviceList& list = *[] {
-    auto* states = new DeviceList;
-    const Driver* driver = cuda_driver().driver;
+/// The devices of a driver, each of which is opened when it is first asked for: a context takes
+/// memory of its GPU. Never destroyed: Arrays in static variables may give memory back after main
+/// has ended.
+class DeviceList {
+ public:
+  /// `driver`: null where there is none.
+  DeviceList(const Driver* driver, std::string_view what) : driver_(driver) {
+    if (!driver) return;
     int count = 0;
-    if (driver)
-      check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", "the list of GPUs");
-    for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
-    return states;
-  }();
+    check(*driver, driver->cuInit(0), "cuInit", what);
+    check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", what);
+    states_.resize(static_cast<std::size_t>(count));
+  }
+
+  std::size_t size() const { return states_.size(); }
+  bool has(int ordinal) const {
+    return ordinal >= 0 && static_cast<std::size_t>(ordinal) < states_.size();
+  }
+  Device open(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<DeviceState>& state = states_[static_cast<std::size_t>(ordinal)];
+    if (!state) state = std::make_unique<DeviceState>(*driver_, ordinal);
+    return Device(state.get());
+  }
+
+ private:
+  const Driver* driver_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<DeviceState>> states_;
+};
+
+DeviceList& cuda_devices() {
+  static auto& list = *new DeviceList(cuda_driver().driver, "the list of GPUs");
+  return list;
+}
+
+DeviceList& host_devices() {
+  static auto& list = *new DeviceList(&host::host_driver(), "the list of host devices");
   return list;
 }
 
@@ -146,42 +171,32 @@ void Device::synchronize() const {
         [&] { return state_->name + kOfEarlierWork; });
 }
 
-Device default_device() { return cuda_devices().empty() ? host_device() : cuda_device(0); }
+Device default_device() { return cuda_devices().size() == 0 ? host_device() : cuda_device(0); }
 
 Device cuda_device(int ordinal) {
-  const DeviceList& list = cuda_devices();
-  if (list.empty())
+  DeviceList& list = cuda_devices();
+  if (list.size() == 0)
     throw DriverError(
         fmt::format("there is no CUDA device: {}; use host_device()",
                     cuda_driver().driver ? "the driver lists none" : cuda_driver().why_not));
-  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= list.size())
+  if (!list.has(ordinal))
     throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",
                                 ordinal, list.size(), list.size() == 1 ? "" : "s"));
-  return Device(list[static_cast<std::size_t>(ordinal)].get());
+  return list.open(ordinal);
 }
 
 Device host_device(int ordinal) {
-  static auto& mutex = *new std::mutex;
-  static auto& states = *new DeviceList;  // opened when first asked for
-  const Driver& driver = host::host_driver();
-  const std::lock_guard lock(mutex);
-  if (states.empty()) {
-    int count = 0;
-    check(driver, driver.cuInit(0), "cuInit", "the first use of the host device");
-    check(driver, driver.cuDeviceGetCount(&count), "cuDeviceGetCount", "the host devices");
-    states.resize(static_cast<std::size_t>(count));
-  }
-  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= states.size())
+  DeviceList& list = host_devices();
+  if (!list.has(ordinal))
     throw UserError(fmt::format("host_device({}): there are {} host devices, counted from 0",
-                                ordinal, states.size()));
-  std::unique_ptr<DeviceState>& state = states[static_cast<std::size_t>(ordinal)];
-  if (!state) state = std::make_unique<DeviceState>(driver, ordinal);
-  return Device(state.get());
+                                ordinal, list.size()));
+  return list.open(ordinal);
 }
 
 std::vector<Device> devices() {
   std::vector<Device> result;
-  for (const auto& state : cuda_devices()) result.push_back(Device(state.get()));
+  for (std::size_t i = 0; i < cuda_devices().size(); ++i)
+    result.push_back(cuda_device(static_cast<int>(i)));
   result.push_back(host_device());
   return result;
 }

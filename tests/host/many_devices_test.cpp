@@ -71,6 +71,19 @@ TEST_F(ManyDevices, AreNumbered) {
               HasSubstr("host_device(99): there are 4 host devices, counted from 0"));
 }
 
+/// A context takes memory of its GPU: who uses one device opens no others.
+TEST_F(ManyDevices, EachIsOpenedWhenItIsAskedFor) {
+  static const std::uint64_t opened = [] {  // once in a process
+    const std::uint64_t before = host::calls("cuDevicePrimaryCtxRetain");
+    host_device(3);
+    return host::calls("cuDevicePrimaryCtxRetain") - before;
+  }();
+  EXPECT_EQ(opened, 1U);
+  const std::uint64_t before = host::calls("cuDevicePrimaryCtxRetain");
+  host_device(3);
+  EXPECT_EQ(host::calls("cuDevicePrimaryCtxRetain"), before);
+}
+
 TEST_F(ManyDevices, EachLoadsItsOwnKernels) {
   const Graph graph = parse(kScaled);
   const Executable first = compile(graph, here.device, options);
