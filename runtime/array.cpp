@@ -7,6 +7,7 @@
 
 #include "runtime/counting.h"
 #include "runtime/device_state.h"
+#include "runtime/release_later.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -111,6 +112,7 @@ DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_
     : device(device), bytes(bytes) {
   if (bytes == 0) return;  // the driver has no pointer to nothing
   const CurrentContext current(device);
+  const RelaxedCapture relaxed(device.driver);
   check(device.driver, device.driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes)),
         "cuMemAlloc", [&] { return fmt::format("{} ({} bytes)", what, bytes); });
   count_memory(bytes);
@@ -124,6 +126,7 @@ DeviceMemory::~DeviceMemory() {
 }
 
 Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
+  release_what_may_go();
   auto data = make_array_data("Device::empty", state_, /*pointer=*/0, dtype, shape, strides);
   const std::string what = type_text(*data);
   data->memory = std::make_shared<DeviceMemory>(*state_, data->bytes, what);

@@ -198,6 +198,7 @@ TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort) {
     result.summary = "off: the heuristic's choice";
   } else {
     const CurrentContext current(device);
+    const RelaxedCapture relaxed(device.driver);
     Tuner(device, request, result).run(effort);
   }
   result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;

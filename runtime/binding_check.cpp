@@ -24,7 +24,7 @@ class Check {
     for_each_array([&](const Slot& slot, const ArrayData& array) {
       if (array.device != &device_)
         fail(slot, fmt::format("is on device {} but the program was compiled for {}; copy it there",
-                               array.device->name, device_.name));
+                               in_words(*array.device), in_words(device_)));
       if (array.dtype != slot.dtype)
         fail(slot, fmt::format("is {} but bound to {}; bind an array of {}", type_text(slot),
                                type_text(array), name(slot.dtype)));

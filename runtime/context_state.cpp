@@ -6,6 +6,8 @@
 
 #include "runtime/counting.h"
 #include "runtime/debug_log.h"
+#include "runtime/release_later.h"
+#include "runtime/stream_capture.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 
@@ -69,7 +71,35 @@ std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view con
   return std::make_unique<EventState>(device, event);
 }
 
+std::vector<Array> copies_of(const auto& arrays) {
+  std::vector<Array> copies;
+  for (const auto& array : arrays)
+    if (array) copies.push_back(*array);
+  return copies;
+}
+
 }  // namespace
+
+/// What a context leaves whose last run nobody can wait for yet, since its stream is being
+/// captured.
+struct Unfinished : ReleasedLater {
+  std::shared_ptr<StreamState> stream;
+  std::shared_ptr<HostWorks> works;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  std::unique_ptr<DeviceMemory> arena;
+  std::unique_ptr<DeviceMemory> tickets;
+
+  bool may_go() const noexcept override {
+    const Driver& driver = stream->device.driver;
+    const ReleaseContext current(stream->device);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (driver.cuStreamIsCapturing(stream->handle, &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE)
+      return false;
+    log_failed_release(driver, driver.cuStreamSynchronize(stream->handle), "cuStreamSynchronize");
+    return true;
+  }
+};
 
 InUse::InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) {
   if (flag_.exchange(true, std::memory_order_acquire)) [[unlikely]]
@@ -79,14 +109,39 @@ InUse::InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) 
                     interface.name, interface.place));
 }
 
+ContextState::ContextState(std::shared_ptr<ExecutableState> given)
+    : executable(std::move(given)),
+      matcher_(executable->interface),
+      unfinished_(std::make_unique<Unfinished>()) {}
+
 ContextState::~ContextState() {
   if (!stream_) return;
   const Driver& driver = executable->device.driver;
   const ReleaseContext current(executable->device);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!is_end_marked_ && stream_->is_owned &&
+      driver.cuStreamIsCapturing(stream_->handle, &status) == CUDA_SUCCESS &&
+      status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    leave_unfinished();
+    return;
+  }
   if (is_end_marked_)
     log_failed_release(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize");
   else if (stream_->is_owned)
     log_failed_release(driver, driver.cuStreamSynchronize(stream_->handle), "cuStreamSynchronize");
+}
+
+void ContextState::leave_unfinished() noexcept {
+  unfinished_->stream = stream_;
+  unfinished_->works = host_works;
+  unfinished_->lanes = std::move(lanes);
+  unfinished_->arena = std::move(arena_);
+  unfinished_->tickets = std::move(tickets_);
+  release_later(unfinished_.release());
+}
+
+bool ContextState::is_captured(const StreamState& stream) const {
+  return sinter::is_captured(executable->interface.name, stream);
 }
 
 void ContextState::run_named(const std::shared_ptr<StreamState>& stream, BindingList inputs,
@@ -94,6 +149,10 @@ void ContextState::run_named(const std::shared_ptr<StreamState>& stream, Binding
   const InUse in_use(is_busy_, executable->interface);
   const Matched& matched = matcher_.match(inputs, outputs);
   check_and_update(executable->interface, executable->device, matched, bound_);
+  check_stream(*stream);
+  const CurrentContext current(executable->device);
+  if (is_captured(*stream)) [[unlikely]]
+    return capture(*stream, bound_, copies_of(matched.handles));
   run(stream, bound_, as_graph);
 }
 
@@ -101,12 +160,21 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
                                 const BindingsState& bindings, bool as_graph) {
   const InUse in_use(is_busy_, executable->interface);
   check_bindings(bindings);
+  check_stream(*stream);
+  const CurrentContext current(executable->device);
+  if (is_captured(*stream)) [[unlikely]]
+    return capture(*stream, bindings.bound, copies_of(bindings.arrays));
   run(stream, bindings.bound, as_graph);
 }
 
 void ContextState::check_bindings(const BindingsState& bindings) const {
   if (bindings.executable == executable) [[likely]]
     return;
+  if (&bindings.executable->device != &executable->device)
+    fail_binding(executable->interface,
+                 fmt::format("the Bindings were made on {} but the program was compiled for {}; "
+                             "bind arrays of that device in a Context of this program",
+                             in_words(bindings.executable->device), in_words(executable->device)));
   fail_binding(
       executable->interface,
       fmt::format("the Bindings were made for {}, compiled at {}; bind in a Context of this "
@@ -120,13 +188,13 @@ void ContextState::check_stream(const StreamState& stream) const {
   fail_binding(executable->interface,
                fmt::format("the stream is on device {} but the program was compiled for {}; take a "
                            "stream of that device",
-                           stream.device.name, executable->device.name));
+                           in_words(stream.device), in_words(executable->device)));
 }
 
 void ContextState::launch(Lane& lane, std::size_t number) {
   const PreparedLaunch& launch = lane.launches.launches()[number];
   if (launch.call)
-    make_call(executable->device, launch, host_works);
+    make_call(executable->device, launch, *host_works);
   else
     launch_kernel(*executable, lane, launch);
   ++kernel_launches;
@@ -134,27 +202,25 @@ void ContextState::launch(Lane& lane, std::size_t number) {
 
 void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& bound,
                        bool as_graph) {
-  check_stream(*stream);
-  const CurrentContext current(executable->device);
   const TraceSpan span("launch", [&] {
     return fmt::format("{} {}", as_graph ? "replay" : "run", executable->interface.name);
   });
   Lane& lane = lane_for(bound);
   follow_last_run(stream);
   if (lane.launches.has_calls()) [[unlikely]]
-    host_works.throw_if_failed();
+    host_works->throw_if_failed();
   fill_in(lane, bound, stream->handle);
   try {
     if (as_graph) {
-      lane.graph.bring_up_to_date(lane.launches, host_works);
-      lane.graph.launch(lane.launches, stream->handle, host_works);
+      lane.graph.bring_up_to_date(lane.launches, *host_works);
+      lane.graph.launch(lane.launches, stream->handle, *host_works);
     } else {
       const CountedSince counted(kernel_launches);
       // Asked once: launches are what a short call consists of.
       if (Trace::is_on()) [[unlikely]]
-        launch_all</*kIsTraced=*/true>(*executable, lane, host_works, kernel_launches);
+        launch_all</*kIsTraced=*/true>(*executable, lane, *host_works, kernel_launches);
       else
-        launch_all</*kIsTraced=*/false>(*executable, lane, host_works, kernel_launches);
+        launch_all</*kIsTraced=*/false>(*executable, lane, *host_works, kernel_launches);
     }
   } catch (...) {
     // A function of the user's may fail at any time: what was launched before it is on its way.
@@ -245,6 +311,8 @@ void ContextState::fill_in(Lane& lane, const Bound& bound, CUstream stream) {
 
 void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream) {
   DeviceState& device = executable->device;
+  const RelaxedCapture relaxed(device.driver);
+  release_what_may_go();
   const auto needs_more = [](const std::unique_ptr<DeviceMemory>& memory, std::int64_t bytes) {
     return bytes > (memory ? memory->bytes : 0);
   };
@@ -286,6 +354,7 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
   for (PreparedLaunch& launch : lane.launches.launches()) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
+    const RelaxedCapture relaxed(driver);  // what is copied is no pinned memory
     check(driver,
           driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
                                    stream),
@@ -303,6 +372,7 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
 void ContextState::await_tables(Lane& lane) {
   if (!lane.is_copying) return;
   const Driver& driver = executable->device.driver;
+  const RelaxedCapture relaxed(driver);
   check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
         [&] { return fmt::format("the tables of {}", executable->interface.name); });
   lane.is_copying = false;
@@ -318,7 +388,16 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
   if (stream_ && stream_->handle == stream->handle && stream->handle != per_thread) [[likely]]
     return;
   const Driver& driver = executable->device.driver;
-  if (stream_ && stream_->is_owned && !is_end_marked_) mark_end();
+  if (stream_ && stream_->is_owned && !is_end_marked_) {
+    // What is recorded there now would be a part of the capture.
+    if (sinter::is_captured(after_last_run(), *stream_))
+      throw UserError(fmt::format(
+          "{}: the last run of this Context was on a stream that is being captured now, so that "
+          "this run on another one cannot wait for it; end the capture, run on that stream, or "
+          "make a Context for each stream (compiled at {})",
+          executable->interface.name, executable->interface.place));
+    mark_end();
+  }
   if (is_end_marked_)
     check(driver, driver.cuStreamWaitEvent(stream->handle, end_->handle, /*flags=*/0),
           "cuStreamWaitEvent", [&] { return after_last_run(); });

@@ -40,9 +40,10 @@ class InUse {
   std::atomic<bool>& flag_;
 };
 
+struct Unfinished;
+
 struct ContextState {
-  explicit ContextState(std::shared_ptr<ExecutableState> executable)
-      : executable(std::move(executable)), matcher_(this->executable->interface) {}
+  explicit ContextState(std::shared_ptr<ExecutableState> executable);
   ~ContextState();
   ContextState(const ContextState&) = delete;
   ContextState& operator=(const ContextState&) = delete;
@@ -58,11 +59,17 @@ struct ContextState {
   const std::shared_ptr<ExecutableState> executable;
   std::vector<std::unique_ptr<Lane>> lanes;
   std::int64_t kernel_launches = 0;
-  HostWorks host_works;  ///< of opaque calls
+  /// Of opaque calls; shared with CUDA Graphs of the caller's that they were captured into.
+  const std::shared_ptr<HostWorks> host_works = std::make_shared<HostWorks>();
 
  private:
-  /// Launches with what is bound, planning first if it must.
+  /// Launches with what is bound, planning first if it must, with the device's context current.
   void run(const std::shared_ptr<StreamState>& stream, const Bound& bound, bool as_graph);
+  /// Makes a run part of what `stream` captures; captured_run.cpp. `arrays` are kept for as long as
+  /// that can be launched.
+  void capture(const StreamState& stream, const Bound& bound, std::vector<Array> arrays);
+  /// Whether a run on `stream` becomes part of a CUDA Graph of the caller's.
+  bool is_captured(const StreamState& stream) const;
   /// Throw UserError where they were made for something else.
   void check_bindings(const BindingsState& bindings) const;
   void check_stream(const StreamState& stream) const;
@@ -79,6 +86,8 @@ struct ContextState {
   void finish_run(const Lane& lane);
   void finish_failed_run(const Lane& lane);
   void mark_end();
+  /// Leaves what the last run needs to be released when that can be waited for.
+  void leave_unfinished() noexcept;
   /// What a failed call has to do with, for its message.
   std::string after_last_run() const;
 
@@ -93,6 +102,8 @@ struct ContextState {
   std::shared_ptr<StreamState> stream_;  ///< of the last run
   std::unique_ptr<EventState> end_;      ///< of the last run, made when first needed
   bool is_end_marked_ = false;           ///< `end_` was recorded after the last run
+  /// Empty, and there so that leave_unfinished needs no memory.
+  std::unique_ptr<Unfinished> unfinished_;
 };
 
 }  // namespace sinter

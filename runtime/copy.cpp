@@ -5,6 +5,7 @@
 #include "ir/walk.h"
 #include "runtime/counting.h"
 #include "runtime/device_state.h"
+#include "runtime/stream_capture.h"
 #include "runtime/trace.h"
 #include "sinter/array.h"
 #include "sinter/error.h"
@@ -16,10 +17,10 @@ namespace {
 void check_device(std::string_view what, const ArrayData& array, const DeviceState& device,
                   const Stream& stream) {
   if (array.device != &device || &stream.state()->device != &device)
-    throw UserError(
-        fmt::format("{}: the array is on {}, the stream on {}, but the copy was asked of "
-                    "{}; use one device",
-                    what, array.device->name, stream.state()->device.name, device.name));
+    throw UserError(fmt::format(
+        "{}: the array is on {}, the stream on {}, but the copy was asked of "
+        "{}; use one device",
+        what, in_words(*array.device), in_words(stream.state()->device), in_words(device)));
 }
 
 /// A copy is one run of bytes on the stream's device.
@@ -65,6 +66,7 @@ class CopyNote {
 void copy_to_host(const ArrayData& array, void* to, const Stream& stream) {
   const Driver& driver = array.device->driver;
   const CurrentContext current(*array.device);
+  const RelaxedCapture relaxed(driver);
   const CopyNote note("download", array);
   check(driver,
         driver.cuMemcpyDtoHAsync(to, array.pointer, static_cast<std::size_t>(array.bytes),
@@ -91,6 +93,7 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   check_writable("Device::upload", array);
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
+  const RelaxedCapture relaxed(state_->driver);
   const CopyNote note("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
   check(state_->driver,
@@ -108,6 +111,7 @@ void Device::download(const Array& from, void* to, const Stream& stream) const {
   check_device("Device::download", array, *state_, stream);
   if (array.bytes == 0) return;
   if (array.is_row_major) return copy_to_host(array, to, stream);
+  check_can_download(stream);
   std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
   copy_to_host(array, memory.data(), stream);
   stream.synchronize();
@@ -143,6 +147,10 @@ void Device::check_host_range(const Array& array, std::size_t count, std::size_t
                     type_text(data), data.elements, size_of(data.dtype), count, element_bytes));
 }
 
+void Device::check_can_download(const Stream& stream) {
+  check_can_wait("Device::download", *stream.state());
+}
+
 std::size_t Device::element_count(const Array& array) {
   return static_cast<std::size_t>(array.elements());
 }
@@ -153,6 +161,7 @@ PinnedMemory::PinnedMemory(DeviceState& device, DType dtype, std::vector<std::in
   bytes = elements * size_of(dtype);
   if (bytes == 0) return;
   const CurrentContext current(device);
+  const RelaxedCapture relaxed(device.driver);
   check(device.driver,
         device.driver.cuMemHostAlloc(&pointer, static_cast<std::size_t>(bytes),
                                      kMemHostAllocPortable),

@@ -21,6 +21,7 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
+using CUuserObject = struct CUuserObject_st*;
 using CUhostFn = void (*)(void* user_data);
 
 // The underlying type is fixed so that a code newer than this list is still a valid value.
@@ -147,6 +148,14 @@ enum CUstreamCaptureStatus : unsigned {
   CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
   CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
 };
+
+enum CUstreamUpdateCaptureDependencies_flags : unsigned {
+  CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0,
+  CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1,
+};
+
+enum : unsigned { CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1 };
+enum : unsigned { CU_GRAPH_USER_OBJECT_MOVE = 1 };
 
 enum CUdriverProcAddressQueryResult : unsigned {
   CU_GET_PROC_ADDRESS_SUCCESS = 0,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <mutex>
 
 #include "runtime/compile_service.h"
 #include "runtime/cuda_driver.h"
@@ -13,6 +14,7 @@
 #include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/nearest_target.h"
+#include "runtime/release_later.h"
 #include "runtime/trace.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
@@ -73,19 +75,44 @@ std::string arch_of(const Driver& driver, CUdevice device) {
                      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
-using DeviceList = std::vector<std::unique_ptr<DeviceState>>;
-
-/// Never destroyed: Arrays in static variables may give memory back after main has ended.
-const DeviceList& cuda_devices() {
-  static const DeviceList& list = *[] {
-    auto* states = new DeviceList;
-    const Driver* driver = cuda_driver().driver;
+/// The devices of a driver, each of which is opened when it is first asked for: a context takes
+/// memory of its GPU. Never destroyed: Arrays in static variables may give memory back after main
+/// has ended.
+class DeviceList {
+ public:
+  /// `driver`: null where there is none.
+  DeviceList(const Driver* driver, std::string_view what) : driver_(driver) {
+    if (!driver) return;
     int count = 0;
-    if (driver)
-      check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", "the list of GPUs");
-    for (int i = 0; i < count; ++i) states->push_back(std::make_unique<DeviceState>(*driver, i));
-    return states;
-  }();
+    check(*driver, driver->cuInit(0), "cuInit", what);
+    check(*driver, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", what);
+    states_.resize(static_cast<std::size_t>(count));
+  }
+
+  std::size_t size() const { return states_.size(); }
+  bool has(int ordinal) const {
+    return ordinal >= 0 && static_cast<std::size_t>(ordinal) < states_.size();
+  }
+  Device open(int ordinal) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<DeviceState>& state = states_[static_cast<std::size_t>(ordinal)];
+    if (!state) state = std::make_unique<DeviceState>(*driver_, ordinal);
+    return Device(state.get());
+  }
+
+ private:
+  const Driver* driver_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<DeviceState>> states_;
+};
+
+DeviceList& cuda_devices() {
+  static auto& list = *new DeviceList(cuda_driver().driver, "the list of GPUs");
+  return list;
+}
+
+DeviceList& host_devices() {
+  static auto& list = *new DeviceList(&host::host_driver(), "the list of host devices");
   return list;
 }
 
@@ -95,6 +122,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
   check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
   guard_forks();
+  const RelaxedCapture relaxed(driver);  // the caller may be capturing with other libraries
   check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
         [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
@@ -128,39 +156,49 @@ void log_failed_release(const Driver& driver, CUresult result, std::string_view 
                static_cast<int>(call.size()), call.data(), text.c_str());
 }
 
+std::string in_words(const DeviceState& device) {
+  return fmt::format("{} ({}:{})", device.name, device.driver.name, device.ordinal);
+}
+
 std::string_view Device::name() const { return state_->name; }
 std::string_view Device::arch() const { return state_->arch; }
 bool Device::is_host() const { return state_->is_host; }
 int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
+  release_what_may_go();
   const CurrentContext current(*state_);
+  const RelaxedCapture relaxed(state_->driver);
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
         [&] { return state_->name + kOfEarlierWork; });
 }
 
-Device default_device() { return cuda_devices().empty() ? host_device() : cuda_device(0); }
+Device default_device() { return cuda_devices().size() == 0 ? host_device() : cuda_device(0); }
 
 Device cuda_device(int ordinal) {
-  const DeviceList& list = cuda_devices();
-  if (list.empty())
+  DeviceList& list = cuda_devices();
+  if (list.size() == 0)
     throw DriverError(
         fmt::format("there is no CUDA device: {}; use host_device()",
                     cuda_driver().driver ? "the driver lists none" : cuda_driver().why_not));
-  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= list.size())
+  if (!list.has(ordinal))
     throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",
                                 ordinal, list.size(), list.size() == 1 ? "" : "s"));
-  return Device(list[static_cast<std::size_t>(ordinal)].get());
+  return list.open(ordinal);
 }
 
-Device host_device() {
-  static DeviceState& state = *new DeviceState(host::host_driver(), 0);
-  return Device(&state);
+Device host_device(int ordinal) {
+  DeviceList& list = host_devices();
+  if (!list.has(ordinal))
+    throw UserError(fmt::format("host_device({}): there are {} host devices, counted from 0",
+                                ordinal, list.size()));
+  return list.open(ordinal);
 }
 
 std::vector<Device> devices() {
   std::vector<Device> result;
-  for (const auto& state : cuda_devices()) result.push_back(Device(state.get()));
+  for (std::size_t i = 0; i < cuda_devices().size(); ++i)
+    result.push_back(cuda_device(static_cast<int>(i)));
   result.push_back(host_device());
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "compiler/target.h"
 #include "runtime/driver.h"
+#include "runtime/relaxed_capture.h"
 #include "sinter/array.h"
 #include "sinter/device.h"
 
@@ -18,11 +19,11 @@ namespace sinter {
 class CompileService;
 class TuningStore;
 
-/// One device. Lives until the process ends, as everything that refers to it may.
 /// Ends the context of calls that tell of what was queued before them.
 inline constexpr const char* kOfEarlierWork =
     ", where work that was queued before may be what failed";
 
+/// One device. Lives until the process ends, as everything that refers to it may.
 struct DeviceState {
   DeviceState(const Driver& driver, int ordinal);
   ~DeviceState();
@@ -40,6 +41,9 @@ struct DeviceState {
   std::unique_ptr<CompileService> compile_service;
   std::unique_ptr<TuningStore> tuning_store;
 };
+
+/// `NVIDIA H200 (cuda:1)`: a machine may have several of one name.
+std::string in_words(const DeviceState& device);
 
 /// Makes the device's context current on this thread, and the former one again at the end.
 class CurrentContext {
@@ -148,10 +152,11 @@ std::string to_string(std::span<const std::int64_t> sizes);
 /// `f32[2048, 4096]`
 std::string type_text(const ArrayData& array);
 
-/// The same for destructors, which cannot throw.
+/// The same for destructors, which cannot throw, and may be called while streams are captured.
 class ReleaseContext {
  public:
-  explicit ReleaseContext(const DeviceState& device) noexcept : device_(device) {
+  explicit ReleaseContext(const DeviceState& device) noexcept
+      : device_(device), relaxed_(device.driver) {
     device.driver.cuCtxGetCurrent(&former_);
     if (former_ != device.context) device.driver.cuCtxSetCurrent(device.context);
   }
@@ -163,6 +168,7 @@ class ReleaseContext {
 
  private:
   const DeviceState& device_;
+  const RelaxedCapture relaxed_;
   CUcontext former_ = nullptr;
 };
 

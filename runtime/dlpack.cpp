@@ -105,6 +105,8 @@ Device device_for(const dlpack::Device& place, std::optional<Device> asked) {
     throw UserError(
         fmt::format("from_dlpack: the tensor is {}{}; {}", place_text(place), on, advice));
   };
+  if (asked && asked->is_host() && asked->ordinal() != 0)
+    refuse("memory of others is the first host device's; take it to host_device()");
   switch (place.type) {
     case dlpack::DeviceType::cpu:
       if (asked && !asked->is_host())

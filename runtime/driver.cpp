@@ -16,6 +16,32 @@ std::string describe(const Driver& driver, CUresult result) {
   return text ? fmt::format("{} ({})", name, text) : name;
 }
 
+namespace {
+
+/// What to do about an error that comes of a stream capture.
+std::string_view advice_on_capture(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+      return "; a stream is being captured: do this before the capture begins or after it ends";
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+      return "; an earlier error made the capture invalid: end it and begin anew";
+    case CUDA_ERROR_STREAM_CAPTURE_MERGE:
+    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+      return "; inside of a capture only its own work can be waited for: wait for other work "
+             "before "
+             "the capture begins";
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+      return "; a stream is being captured that the default stream waits for: use another stream "
+             "than the default one";
+    case CUDA_ERROR_CAPTURED_EVENT:
+      return "; the event was recorded in a capture, which runs nothing: wait for the stream that "
+             "its CUDA Graph is launched on";
+    default: return "";
+  }
+}
+
+}  // namespace
+
 void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                         std::string_view context) {
   std::string message = fmt::format("{} failed on the {} device", call, driver.name);
@@ -25,6 +51,7 @@ void throw_driver_error(const Driver& driver, CUresult result, std::string_view 
     message += ": " + more;
   else if (is_forked())
     message += fmt::format(": {}", kForked);
+  message += advice_on_capture(result);
   throw DriverError(message, static_cast<int>(result));
 }
 

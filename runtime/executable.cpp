@@ -14,6 +14,7 @@
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/make_variant.h"
 #include "runtime/options_table.h"
+#include "runtime/release_later.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
@@ -129,6 +130,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
 
 std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
   if (std::shared_ptr<const Variant> known = find(need)) return known;
+  const RelaxedCapture relaxed(device.driver);
   const std::lock_guard lock(making_);
   if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
   VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
@@ -161,6 +163,7 @@ void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
 void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
                               const VariantRequest& request) {
   try {
+    const RelaxedCapture relaxed(device.driver);  // the caller may capture on another thread
     const std::shared_ptr<const Variant> better = make_variant(request);
     {
       const std::lock_guard lock(mutex_);
@@ -208,7 +211,10 @@ void ExecutableState::add(std::shared_ptr<const Variant> variant) {
 std::string_view Executable::name() const { return state_->interface.name; }
 Device Executable::device() const { return Device(&state_->device); }
 
-Context Executable::context() const { return Context(std::make_unique<ContextState>(state_)); }
+Context Executable::context() const {
+  release_what_may_go();
+  return Context(std::make_unique<ContextState>(state_));
+}
 
 void Executable::prepare(std::initializer_list<Size> sizes, Views views) const {
   prepare(std::span<const Size>(sizes.begin(), sizes.size()), views);

@@ -10,6 +10,7 @@ namespace sinter {
 Module::Module(const DeviceState& device, const void* image, std::string_view what)
     : device(device) {
   const CurrentContext current(device);
+  const RelaxedCapture relaxed(device.driver);
   check(device.driver, device.driver.cuModuleLoadData(&handle, image), "cuModuleLoadData", what);
 }
 

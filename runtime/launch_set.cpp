@@ -37,11 +37,29 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
       variant.program.kernels[kernel].name, message));
 }
 
+/// Parts end where what they are parts of does, or before: no plan of ours has others.
+void check_parts(const Program& program, std::span<const std::int64_t> symbols) {
+  for (const Buffer& part : program.buffers) {
+    if (part.whole < 0) [[likely]]
+      continue;
+    const Buffer& whole = program.buffers[static_cast<std::size_t>(part.whole)];
+    const std::int64_t begin = offset_bytes(part, symbols);
+    const std::int64_t end = checked_sum(begin, bytes_of(part, symbols));
+    const std::int64_t all = bytes_of(whole, symbols);
+    if (begin < 0 || (end > begin && end > all)) [[unlikely]]
+      throw UserError(
+          fmt::format("buffer {} takes bytes {} to {} of the {} of {}, which it is a part of; its "
+                      "plan is not for such sizes: compile the program here, or save it anew",
+                      part.name, begin, end, all, whole.name));
+  }
+}
+
 }  // namespace
 
 ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
                       std::span<const std::int64_t> symbols) {
   MemoryPlan plan = planner.plan(symbols);
+  check_parts(variant.program, symbols);
   ScratchLayout layout{.buffer_offsets = std::move(plan.offsets),
                        .arena_bytes = aligned(plan.arena_bytes)};
   // Kernels without an edge between them may run at once: no two share a workspace.
@@ -73,15 +91,15 @@ bool serves(const Variant& variant, const VariantNeed& need) {
 }
 
 void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works) {
-  HostWorks::Pieces pieces;
+  std::list<HostWorks::Pieces> pieces(1);
   // Even where the function then fails: what is on the stream by then refers to its pieces.
   struct Keep {
     HostWorks& works;
-    HostWorks::Pieces& pieces;
+    std::list<HostWorks::Pieces>& pieces;
     ~Keep() { works.keep_until_run(std::move(pieces)); }
   };
   const Keep keep{works, pieces};
-  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces);
+  launch.call->enqueue(launch.parameters, device, launch.config.hStream, works, pieces.front());
 }
 
 template <class Visit>

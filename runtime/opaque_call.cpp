@@ -29,6 +29,22 @@ int buffer_of_result(const Kernel& kernel, std::size_t number) {
   return store == kernel.stores.end() ? -1 : store->buffer;
 }
 
+/// Puts the device's context back, which a function of the user's may leave changed.
+class KeptContext {
+ public:
+  explicit KeptContext(const DeviceState& device) : device_(device) {}
+  ~KeptContext() {
+    CUcontext left = nullptr;
+    if (device_.driver.cuCtxGetCurrent(&left) == CUDA_SUCCESS && left != device_.context)
+      device_.driver.cuCtxSetCurrent(device_.context);
+  }
+  KeptContext(const KeptContext&) = delete;
+  KeptContext& operator=(const KeptContext&) = delete;
+
+ private:
+  const DeviceState& device_;
+};
+
 Literal number_of(DType dtype, std::uint64_t bits) {
   const auto* const place = reinterpret_cast<const std::byte*>(&bits);
   if (is_floating(dtype)) return Literal::of(read_real(dtype, place));
@@ -137,7 +153,9 @@ std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbol
   } catch (...) {
     fail(fmt::format("its workspace function failed: {}", kUnknown));
   }
-  if (bytes < 0) fail(fmt::format("its workspace function asks for {} bytes", bytes));
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // so that sums of few do not wrap
+  if (bytes < 0 || bytes > kMost)
+    fail(fmt::format("its workspace function asks for {} bytes", bytes));
   return bytes;
 }
 
@@ -176,9 +194,12 @@ void HostWorks::enqueue(const DeviceState& device, CUstream stream, const Opaque
   work->function = std::move(function);
   work->call = &call;
   work->works = this;
-  check(device.driver, device.driver.cuLaunchHostFunc(stream, &carry_out, work.get()),
-        "cuLaunchHostFunc", call.called());
+  // Before it is on the stream: from then on nothing may fail that would let it go.
   pieces.push_back(std::move(work));
+  const CUresult result = device.driver.cuLaunchHostFunc(stream, &carry_out, pieces.back().get());
+  if (result == CUDA_SUCCESS) return;
+  pieces.pop_back();
+  check(device.driver, result, "cuLaunchHostFunc", call.called());
 }
 
 void HostWorks::throw_if_failed() {
@@ -190,11 +211,12 @@ void HostWorks::throw_if_failed() {
   if (!failure.empty()) throw UserError(failure);
 }
 
-void HostWorks::keep_until_run(Pieces pieces) {
-  std::erase_if(pending_, [](const std::unique_ptr<Work>& work) {
+void HostWorks::keep_until_run(std::list<Pieces> pieces) noexcept {
+  const auto has_run = [](const std::unique_ptr<Work>& work) {
     return work->runs.load(std::memory_order_acquire) > 0;
-  });
-  std::ranges::move(pieces, std::back_inserter(pending_));
+  };
+  std::erase_if(pending_, [&](const Pieces& one) { return std::ranges::all_of(one, has_run); });
+  pending_.splice(pending_.end(), pieces);
 }
 
 bool OpaqueLaunch::set_symbols(std::span<const std::int64_t> symbols,
@@ -234,6 +256,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
     works.enqueue(device, stream, binding_, std::move(work), pieces);
   };
   int result = 0;
+  const KeptContext kept(device);
   try {
     result = binding_.function().enqueue(call);
   } catch (const std::exception& error) {

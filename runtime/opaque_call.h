@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -93,15 +94,16 @@ class HostWorks {
                std::function<void()> function, Pieces& pieces);
   /// Throws UserError if a piece has thrown since the last time.
   void throw_if_failed();
-  /// Keeps pieces that run once until they have.
-  void keep_until_run(Pieces pieces);
+  /// Keeps pieces that run once until they have. The list is made before there are any, since by
+  /// now they may be on their way.
+  void keep_until_run(std::list<Pieces> pieces) noexcept;
 
  private:
   static void carry_out(void* work);
 
   std::mutex mutex_;
   std::string failure_;
-  Pieces pending_;
+  std::list<Pieces> pending_;
 };
 
 /// One call in a launch set.

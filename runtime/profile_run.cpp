@@ -8,6 +8,7 @@
 #include "runtime/counting.h"
 #include "runtime/kernel_report.h"
 #include "runtime/quartiles.h"
+#include "runtime/stream_capture.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 #include "sinter/profile.h"
@@ -242,6 +243,8 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
   check_stream(*stream);
   DeviceState& device = executable->device;
   const CurrentContext current(device);
+  check_can_wait("profile " + executable->interface.name, *stream);
+  const RelaxedCapture relaxed(device.driver);
   const TraceSpan span("profile", executable->interface.name);
   Lane& lane = lane_for(bindings.bound);
   follow_last_run(stream);

@@ -118,16 +118,21 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
   return edges;
 }
 
+bool ReplayGraph::order(LaunchSet& launches) {
+  std::vector<bool> empty;
+  for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
+  if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
+  std::vector<LaunchEdge> edges = order_->edges(launches.layout(), launches.symbols());
+  const bool differs = empty != empty_ || edges != edges_;
+  empty_ = std::move(empty);
+  edges_ = std::move(edges);
+  return differs;
+}
+
 void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
   if (may_differ_ || !is_built_) {
-    std::vector<bool> empty;
-    for (const PreparedLaunch& launch : launches.launches()) empty.push_back(launch.is_empty);
-    if (!order_) order_ = std::make_unique<LaunchOrder>(launches.variant());
-    std::vector<LaunchEdge> edges = order_->edges(launches.layout(), launches.symbols());
-    const bool must_build = !is_built_ || empty != empty_ || edges != edges_;
-    empty_ = std::move(empty);
-    edges_ = std::move(edges);
-    if (must_build) build(launches, works);
+    const bool differs = order(launches);
+    if (differs || !is_built_) build(launches, works);
     may_differ_ = false;
   }
   for (const Part& part : parts_)
@@ -156,12 +161,27 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
 
 void ReplayGraph::build(LaunchSet& launches, HostWorks& works) {
   const TraceSpan span("launch", "build graph");
+  const RelaxedCapture relaxed(device_.driver);
   is_built_ = false;
   while (!try_build(launches, works)) {
   }
+  for (Part& part : parts_) instantiate(part);
   is_built_ = true;
   ++builds_;
   count(Count::graph_builds);
+}
+
+CUgraph ReplayGraph::draw(LaunchSet& launches, HostWorks& works) {
+  order(launches);
+  do {
+    for (const PreparedLaunch& launch : launches.launches())
+      if (launch.call && !launch.is_empty && !launch.call->binding().may_be_captured())
+        launch.call->binding().fail(fmt::format(
+            "it cannot be part of the capture of a stream: {}; end the capture before the run and "
+            "begin another one behind it",
+            launch.call->binding().why_not_captured()));
+  } while (!try_build(launches, works));
+  return parts_.front().graph;
 }
 
 bool ReplayGraph::try_build(LaunchSet& launches, HostWorks& works) {
@@ -173,7 +193,7 @@ bool ReplayGraph::try_build(LaunchSet& launches, HostWorks& works) {
   for (std::size_t i = 0; i < size; ++i) {
     const OpaqueLaunch* const call = launches.launches()[i].call;
     parts_.back().end = i + 1;
-    if (!call || call->binding().may_be_captured()) continue;
+    if (!call || launches.launches()[i].is_empty || call->binding().may_be_captured()) continue;
     parts_.back().end = i;
     parts_.push_back({.begin = i + 1, .end = i + 1});
   }
@@ -235,9 +255,15 @@ bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
     set_attributes(driver, nodes_[i], launch.config, context);
     launch.changed = false;
   }
-  check(driver, driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0),
-        "cuGraphInstantiateWithFlags", whole);
   return true;
+}
+
+void ReplayGraph::instantiate(Part& part) {
+  if (!part.graph) return;
+  const Driver& driver = device_.driver;
+  check(driver, driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0),
+        "cuGraphInstantiateWithFlags",
+        [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); });
 }
 
 ReplayGraph::Recording::~Recording() {
@@ -294,6 +320,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
 bool ReplayGraph::patch_call(const Part& part, LaunchSet& launches, std::size_t number,
                              HostWorks& works) {
   const Driver& driver = device_.driver;
+  const RelaxedCapture relaxed(driver);  // the user's function may do what it likes
   Recording recording{driver};
   if (!record(launches, number, works, recording)) return false;
   const CUresult result =

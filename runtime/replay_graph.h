@@ -54,6 +54,9 @@ class ReplayGraph {
   /// kernels run at all; else patches the nodes of launches that changed.
   void bring_up_to_date(LaunchSet& launches, HostWorks& works);
   void launch(LaunchSet& launches, CUstream stream, HostWorks& works);
+  /// All launches as one graph that is not launched by itself but becomes a node of another one;
+  /// null if there is none. Throws UserError where a call cannot be in a graph.
+  CUgraph draw(LaunchSet& launches, HostWorks& works);
 
   std::int64_t builds() const { return builds_; }
   std::int64_t patched_nodes() const { return patched_nodes_; }
@@ -67,10 +70,13 @@ class ReplayGraph {
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;  ///< none where there is no launch
   };
+  /// Notes which launches run and what they wait for; false if that is as it was.
+  bool order(LaunchSet& launches);
   void build(LaunchSet& launches, HostWorks& works);
   /// False if a call turned out to be one that no graph can hold.
   bool try_build(LaunchSet& launches, HostWorks& works);
   bool fill(Part& part, LaunchSet& launches, HostWorks& works);
+  void instantiate(Part& part);
   void release();
 
   /// A graph that goes away with it.

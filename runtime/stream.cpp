@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "runtime/device_state.h"
+#include "runtime/stream_capture.h"
 #include "sinter/device.h"
 #include "sinter/error.h"
 
@@ -11,10 +12,8 @@ namespace {
 /// Throws unless both belong to one device.
 void check_same_device(std::string_view what, const DeviceState& a, const DeviceState& b) {
   if (&a != &b)
-    throw UserError(
-        fmt::format("{}: one belongs to {} {}, the other to {} {}; take both from one "
-                    "device",
-                    what, a.name, a.ordinal, b.name, b.ordinal));
+    throw UserError(fmt::format("{}: one belongs to {}, the other to {}; take both from one device",
+                                what, in_words(a), in_words(b)));
 }
 
 }  // namespace
@@ -32,6 +31,7 @@ EventState::~EventState() {
 
 Stream Device::stream() const {
   const CurrentContext current(*state_);
+  const RelaxedCapture relaxed(state_->driver);
   CUstream handle = nullptr;
   check(state_->driver, state_->driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
         "cuStreamCreate", state_->name);
@@ -55,7 +55,9 @@ Device Stream::device() const { return Device(&state_->device); }
 void* Stream::handle() const { return state_->handle; }
 
 void Stream::synchronize() const {
+  check_can_wait("Stream::synchronize", *state_);
   const CurrentContext current(state_->device);
+  const RelaxedCapture relaxed(state_->device.driver);
   const Driver& driver = state_->device.driver;
   check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize",
         [&] { return "a stream of " + state_->device.name + kOfEarlierWork; });
@@ -81,6 +83,7 @@ void Event::record(const Stream& stream) const {
 void Event::synchronize() const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
+  const RelaxedCapture relaxed(driver);
   check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize",
         [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
 }
@@ -88,6 +91,7 @@ void Event::synchronize() const {
 bool Event::is_done() const {
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
+  const RelaxedCapture relaxed(driver);
   const CUresult result = driver.cuEventQuery(state_->handle);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(driver, result, "cuEventQuery",

@@ -5,13 +5,18 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sinter::host {
 
 /// One capture, from its beginning to its end.
 struct CaptureState {
-  std::shared_ptr<GraphState> graph = std::make_shared<GraphState>();
+  std::shared_ptr<GraphState> graph = std::make_shared<GraphState>();  // null: it has ended
+  CUgraph handle = nullptr;
+  unsigned long long id = 0;
+  CUstreamCaptureMode mode{};
+  std::thread::id thread;                           // where it began
   std::weak_ptr<StreamState> origin;                // where it began, and must end
   std::vector<std::weak_ptr<StreamState>> streams;  // all that record into it
   std::string why_invalid;                          // empty: it is not
@@ -29,8 +34,11 @@ CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work);
 /// Ends in an error, and makes an error of the capture, where `stream` records one: `call` must be
 /// answered now, but what is recorded has not run. Success else.
 CUresult refuse_in_capture(const std::shared_ptr<StreamState>& stream, const char* call);
-/// The same of all streams.
-CUresult refuse_in_any_capture(const char* call);
+/// The same of all streams of a device.
+CUresult refuse_in_captures_of(int device, const char* call);
+/// The same of captures that forbid this thread what is no work of a stream, as memory is: its own,
+/// and global ones of others, as the modes of thread and capture say.
+CUresult refuse_unsafe(const char* call);
 
 /// The end of what the stream has recorded so far.
 CapturedPoint captured_end(const std::shared_ptr<StreamState>& stream);

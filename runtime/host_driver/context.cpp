@@ -1,4 +1,4 @@
-// Errors, the device and its one context.
+// Errors, the devices and their contexts, of which each has one.
 #include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/memory.h"
 #include "runtime/host_driver/state.h"
@@ -69,6 +69,10 @@ constexpr ResultText kResults[] = {
      "capturing stream has unjoined work"},
     {CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
      "dependency created on uncaptured work in another stream"},
+    {CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+     "attempt to terminate a thread-local capture sequence from another thread"},
     {CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT",
      "operation not permitted on an event last recorded in a capturing stream"},
     {CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
@@ -119,19 +123,28 @@ constexpr AttributeValue kAttributes[] = {
 };
 
 constexpr int kVersion = 12040;
-constexpr CUdevice kDevice = 0;
 constexpr int kLowestPriority = 0, kHighestPriority = -5;
 
-struct Primary {
+/// The primary contexts of all devices, by ordinal.
+struct Primaries {
   std::mutex mutex;
-  int references = 0;
+  int references[kDevices] = {};
 };
 
-Primary& primary() {
-  static auto* const primary = new Primary;
-  return *primary;
+Primaries& primaries() {
+  static auto* const primaries = new Primaries;
+  return *primaries;
 }
-CUcontext primary_handle() { return reinterpret_cast<CUcontext>(&primary()); }
+CUcontext handle_of(CUdevice device) {
+  return reinterpret_cast<CUcontext>(&primaries().references[device]);
+}
+bool is_device(CUdevice device) { return device >= 0 && device < kDevices; }
+/// -1 if the handle is no context.
+CUdevice device_of(CUcontext context) {
+  for (CUdevice device = 0; device < kDevices; ++device)
+    if (context == handle_of(device)) return device;
+  return -1;
+}
 
 std::atomic<bool> is_initialized = false;
 thread_local std::vector<CUcontext> current;  // the stack of current contexts; may hold null
@@ -141,7 +154,7 @@ const ResultText* find_result(CUresult code) {
   return found == std::end(kResults) ? nullptr : found;
 }
 
-bool is_context(CUcontext context) { return !context || context == primary_handle(); }
+bool is_context(CUcontext context) { return !context || device_of(context) >= 0; }
 
 void release_everything() {
   run_all();
@@ -160,11 +173,14 @@ CUresult check_context() {
   if (!is_initialized) return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
   if (current.empty() || !current.back())
     return fail(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context");
-  const std::lock_guard lock(primary().mutex);
-  return primary().references > 0
+  const std::lock_guard lock(primaries().mutex);
+  return primaries().references[device_of(current.back())] > 0
              ? CUDA_SUCCESS
              : fail(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the primary context was released");
 }
+
+CUdevice current_device() { return device_of(current.back()); }
+CUcontext context_of(CUdevice device) { return handle_of(device); }
 
 std::uint64_t device_memory_bytes() {
   if (const std::uint64_t bytes = options().memory_bytes) return bytes;
@@ -198,19 +214,19 @@ CUresult cuDriverGetVersion(int* version) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  if (ordinal != kDevice)
-    return fail(CUDA_ERROR_INVALID_DEVICE, fmt::format("device {} of 1", ordinal));
-  *device = kDevice;
+  if (!is_device(ordinal))
+    return fail(CUDA_ERROR_INVALID_DEVICE, fmt::format("device {} of {}", ordinal, kDevices));
+  *device = ordinal;
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   if (!name || length < 1) return CUDA_ERROR_INVALID_VALUE;
   name[0] = '\0';
   std::strncat(name, "host device", static_cast<std::size_t>(length) - 1);
@@ -218,7 +234,7 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
     *value = workers();
     return CUDA_SUCCESS;
@@ -232,32 +248,36 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
-  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   *bytes = device_memory_bytes();
   return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard lock(primary().mutex);
-  ++primary().references;
-  *context = primary_handle();
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::lock_guard lock(primaries().mutex);
+  ++primaries().references[device];
+  *context = handle_of(device);
   return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  if (device != kDevice) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard lock(primary().mutex);
-  if (primary().references == 0)
+  if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+  const std::lock_guard lock(primaries().mutex);
+  int& references = primaries().references[device];
+  if (references == 0)
     return fail(CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
-  if (--primary().references == 0) release_everything();
+  --references;
+  // What belongs to one of them goes with the last of all.
+  if (std::ranges::all_of(primaries().references, [](int count) { return count == 0; }))
+    release_everything();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  if (current.empty()) current.push_back(context);
-  current.back() = context;
+  if (!current.empty()) current.pop_back();
+  if (context) current.push_back(context);
   return CUDA_SUCCESS;
 }
 
@@ -280,7 +300,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
-  *device = kDevice;
+  *device = current_device();
   return CUDA_SUCCESS;
 }
 
@@ -291,10 +311,11 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 CUresult cuCtxSynchronize() {
-  if (const CUresult result = refuse_in_any_capture("cuCtxSynchronize"); result != CUDA_SUCCESS)
+  if (const CUresult result = refuse_in_captures_of(current_device(), "cuCtxSynchronize");
+      result != CUDA_SUCCESS)
     return result;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
-  return run_all();
+  return run_until(schedule().ends(current_device()));
 }
 
 }  // namespace entry

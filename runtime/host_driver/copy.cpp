@@ -97,6 +97,9 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
     copy.srcHost = staged->data();
   }
   const bool must_wait = is_pageable(target_of(copy), copy.dstMemoryType);
+  if (must_wait)
+    if (const CUresult result = refuse_unsafe("a copy to pageable memory"); result != CUDA_SUCCESS)
+      return result;
   const Point done = schedule().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
   if (!must_wait) return CUDA_SUCCESS;
   update_counters([](Counters& counters) { ++counters.synchronizations; });

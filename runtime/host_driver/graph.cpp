@@ -12,9 +12,53 @@ Failure run_node(const Work& work) {
     run_host_function(host->function, host->user_data);
     return {};
   }
-  if (const auto* const child = std::get_if<ChildWork>(&work))
-    return run_nodes(child->graph->nodes, child->graph->works);
   return {};
+}
+
+/// Nodes of a graph with those of its children among them: as on a GPU, they run side by side.
+struct FlatGraph {
+  Nodes nodes;
+  Works works;
+
+  std::size_t add(std::shared_ptr<const Work> work) {
+    nodes.push_back({});
+    works.push_back(std::move(work));
+    return nodes.size() - 1;
+  }
+  void join(std::size_t before, std::size_t after) {
+    nodes[before].users.push_back(after);
+    ++nodes[after].waits;
+  }
+};
+
+/// Where a node, or all of a child graph, begins and ends.
+struct Place {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+std::vector<Place> append(FlatGraph& flat, const Nodes& nodes, const Works& works) {
+  static const auto nothing = std::make_shared<const Work>();
+  std::vector<Place> places;
+  for (const auto& work : works) {
+    const auto* const child = std::get_if<ChildWork>(work.get());
+    if (!child) {
+      const std::size_t node = flat.add(work);
+      places.push_back({node, node});
+      continue;
+    }
+    const Place whole{flat.add(nothing), flat.add(nothing)};
+    flat.join(whole.first, whole.last);
+    for (const Place& inner : append(flat, child->graph->nodes, child->graph->works)) {
+      flat.join(whole.first, inner.first);
+      flat.join(inner.last, whole.last);
+    }
+    places.push_back(whole);
+  }
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (const std::size_t user : nodes[node].users)
+      flat.join(places[node].last, places[user].first);
+  return places;
 }
 
 /// Walks over the nodes, each after all that it waits for; `pick` chooses among those that are
@@ -39,7 +83,11 @@ std::size_t walk(const Nodes& nodes, auto pick, auto visit) {
 
 }  // namespace
 
-Failure run_nodes(const Nodes& nodes, const Works& works) {
+Failure run_nodes(const Nodes& given, const Works& given_works) {
+  FlatGraph flat;
+  append(flat, given, given_works);
+  const Nodes& nodes = flat.nodes;
+  const Works& works = flat.works;
   Failure failure;
   const auto pick = [](std::size_t count) { return schedule().random() % count; };
   walk(nodes, pick, [&](std::size_t node) {

@@ -42,16 +42,32 @@ struct Node {
 using Nodes = std::vector<Node>;
 using Works = std::vector<std::shared_ptr<const Work>>;  // of the nodes, in their order
 
+/// What a graph keeps until it goes; its destructor is the user's, and runs with the last
+/// reference.
+struct UserObject {
+  void* pointer;
+  CUhostFn destroy;
+
+  UserObject(void* pointer, CUhostFn destroy) : pointer(pointer), destroy(destroy) {}
+  ~UserObject() { run_host_function(destroy, pointer); }
+  UserObject(const UserObject&) = delete;
+  UserObject& operator=(const UserObject&) = delete;
+};
+using UserObjects = std::vector<std::shared_ptr<const UserObject>>;  // one for each reference
+
 /// A whole graph as it was when it became a node.
 struct ChildGraph {
   Nodes nodes;
   Works works;
+  UserObjects user_objects;
 };
 
 struct GraphState {
   std::mutex mutex;
   Nodes nodes;
   Works works;
+  UserObjects user_objects;
+  bool is_captured_into = false;  // until the capture ends it is neither destroyed nor launched
 };
 
 struct ExecState {
@@ -59,6 +75,7 @@ struct ExecState {
   std::shared_ptr<const GraphState> graph;  // that it was made from; only compared
   std::shared_ptr<const Nodes> nodes;
   Works works;
+  std::shared_ptr<const UserObjects> user_objects;
   Point last;  // the end of its latest launch: a graph never runs beside itself
 };
 
@@ -68,6 +85,14 @@ std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_
 void forget_nodes(const GraphState& graph);
 /// A handle to the graph.
 CUgraph publish(std::shared_ptr<GraphState> graph);
+/// The handle of a graph that has none any more.
+void withdraw(CUgraph graph);
+/// Null if the handle is no graph (any more).
+std::shared_ptr<GraphState> find_graph(CUgraph graph);
+/// The places of nodes of `graph`; false if one is none of its own.
+bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
+                std::vector<std::size_t>& places);
+void drop_user_objects();
 
 /// Runs the nodes one by one; among those whose dependencies are done, the seed picks.
 Failure run_nodes(const Nodes& nodes, const Works& works);

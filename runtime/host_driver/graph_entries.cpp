@@ -71,7 +71,8 @@ CUresult child_of(CUgraph graph, ChildWork& work) {
   const auto state = graphs().find(graph);
   if (!state) return invalid("child graph");
   const std::lock_guard lock(state->mutex);
-  work.graph = std::make_shared<const ChildGraph>(ChildGraph{state->nodes, state->works});
+  work.graph = std::make_shared<const ChildGraph>(
+      ChildGraph{state->nodes, state->works, state->user_objects});
   return CUDA_SUCCESS;
 }
 
@@ -149,10 +150,27 @@ void forget_nodes(const GraphState& graph) {
 
 CUgraph publish(std::shared_ptr<GraphState> graph) { return graphs().add(std::move(graph)); }
 
+void withdraw(CUgraph graph) {
+  if (const auto state = graphs().remove(graph)) forget_nodes(*state);
+}
+
+std::shared_ptr<GraphState> find_graph(CUgraph graph) { return graphs().find(graph); }
+
+bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
+                std::vector<std::size_t>& places) {
+  for (const CUgraphNode handle : handles) {
+    const auto node = nodes().find(handle);
+    if (!node || node->graph != &graph) return false;
+    places.push_back(node->index);
+  }
+  return true;
+}
+
 void drop_graphs() {
   execs().clear();
   nodes().clear();
   graphs().clear();
+  drop_user_objects();
 }
 
 namespace entry {
@@ -164,9 +182,11 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
-  const auto state = graphs().remove(graph);
+  const auto state = graphs().find(graph);
   if (!state) return invalid("graph");
-  forget_nodes(*state);
+  if (const std::lock_guard lock(state->mutex); state->is_captured_into)
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
+  withdraw(graph);
   return CUDA_SUCCESS;
 }
 
@@ -254,10 +274,13 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
   if (!state || !exec) return invalid("graph");
   auto exec_state = std::make_shared<ExecState>();
   const std::lock_guard lock(state->mutex);
+  if (state->is_captured_into)
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
   if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
   exec_state->graph = state;
   exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
   exec_state->works = state->works;
+  exec_state->user_objects = std::make_shared<const UserObjects>(state->user_objects);
   *exec = execs().add(std::move(exec_state));
   return CUDA_SUCCESS;
 }
@@ -307,12 +330,13 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::lock_guard lock(state->mutex);
   if (const CUresult result = check_kernels(state->works); result != CUDA_SUCCESS) return result;
   if (is_capturing(stream_state)) {
-    ChildWork child{std::make_shared<const ChildGraph>(ChildGraph{*state->nodes, state->works})};
+    ChildWork child{std::make_shared<const ChildGraph>(
+        ChildGraph{*state->nodes, state->works, *state->user_objects})};
     return capture_work(stream_state, std::move(child));
   }
   // Later changes to the executable graph do not reach this launch: it has the work as it is now.
-  Operation operation{
-      .run = [nodes = state->nodes, works = state->works] { return run_nodes(*nodes, works); }};
+  Operation operation{.run = [nodes = state->nodes, works = state->works,
+                              kept = state->user_objects] { return run_nodes(*nodes, works); }};
   if (state->last.stream) operation.waits.push_back(state->last);
   state->last = schedule().submit(stream_state, std::move(operation));
   update_counters([](Counters& counters) { ++counters.graph_launches; });

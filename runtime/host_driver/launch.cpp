@@ -198,6 +198,10 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   if (!config) return fail(CUDA_ERROR_INVALID_VALUE, "a null launch configuration");
   const auto stream = find_stream(config->hStream);
   if (!stream) return invalid_stream();
+  if (const auto state = find_function(function); state && state->device != stream->device)
+    return fail(CUDA_ERROR_INVALID_HANDLE,
+                fmt::format("the kernel was loaded on device {}, the stream is of device {}",
+                            state->device, stream->device));
   const LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
                           {config->blockDimX, config->blockDimY, config->blockDimZ},
                           config->sharedMemBytes};

@@ -151,7 +151,7 @@ void poison(void* memory, std::size_t bytes) {
   if (bytes & 1) std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
 }
 
-std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device) {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t padded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   const std::size_t inner = round_up(padded, page);
@@ -165,8 +165,9 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready) {
   const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  all.entries[start] = {{.start = start, .bytes = bytes, .kind = kind, .is_ready = is_ready},
-                        mapping};
+  all.entries[start] = {
+      {.start = start, .bytes = bytes, .kind = kind, .device = device, .is_ready = is_ready},
+      mapping};
   ++all.use.allocations;
   if (kind == MemoryKind::device) {
     all.use.live_bytes += bytes;

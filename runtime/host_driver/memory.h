@@ -24,6 +24,7 @@ struct Allocation {
   std::uintptr_t start = 0;
   std::size_t bytes = 0;  // as asked for
   MemoryKind kind{};
+  int device = 0;           // of device memory
   bool is_ready = true;     // false until a stream-ordered allocation's turn has come
   bool is_freeing = false;  // a stream-ordered free is queued
 
@@ -32,7 +33,7 @@ struct Allocation {
 
 /// Maps memory that cannot be touched yet if `is_ready` is false; 0 if there is none. `kind` is
 /// device or pinned.
-std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready);
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device = 0);
 /// Opens what allocate() mapped closed.
 void make_ready(std::uintptr_t start);
 /// Marks the allocation that starts there as about to be freed; false if there is none or it is

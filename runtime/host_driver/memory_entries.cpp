@@ -11,13 +11,16 @@
 namespace sinter::host {
 namespace {
 
-CUmemoryPool default_pool() {
-  static char pool;
-  return reinterpret_cast<CUmemoryPool>(&pool);
+/// One for each device; they keep nothing, so that they are alike.
+char pools[kDevices];
+
+bool is_default_pool(CUmemoryPool pool) {
+  const auto* const place = reinterpret_cast<const char*>(pool);
+  return place >= pools && place < pools + kDevices;
 }
 std::atomic<unsigned long long> release_threshold = 0;
 
-CUresult allocate_device(CUdeviceptr* pointer, std::size_t bytes, bool is_ready) {
+CUresult allocate_device(CUdeviceptr* pointer, std::size_t bytes, bool is_ready, CUdevice device) {
   if (!pointer || bytes == 0) return fail(CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
   const std::uint64_t total = device_memory_bytes(), live = memory_use().live_bytes;
   const auto refuse = [&] {
@@ -25,7 +28,7 @@ CUresult allocate_device(CUdeviceptr* pointer, std::size_t bytes, bool is_ready)
                 fmt::format("{} bytes asked for, {} of {} free", bytes, total - live, total));
   };
   if (live > total || bytes > total - live) return refuse();
-  *pointer = allocate(bytes, MemoryKind::device, is_ready);
+  *pointer = allocate(bytes, MemoryKind::device, is_ready, device);
   return *pointer ? CUDA_SUCCESS : refuse();
 }
 
@@ -68,18 +71,14 @@ CUresult pointer_attribute(void* value, CUpointer_attribute attribute, const All
     return CUDA_SUCCESS;
   };
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      CUcontext context = nullptr;
-      entry::cuCtxGetCurrent(&context);
-      return answer(context);
-    }
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return answer(context_of(allocation.device));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return answer(is_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(pointer);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (is_device) return fail(CUDA_ERROR_INVALID_VALUE, "device memory has no host pointer");
       return answer(reinterpret_cast<void*>(pointer));
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return answer(int{0});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return answer(allocation.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return answer(static_cast<CUdeviceptr>(allocation.start));
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(allocation.bytes);
@@ -92,7 +91,7 @@ CUresult pointer_attribute(void* value, CUpointer_attribute attribute, const All
 namespace entry {
 
 CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes) {
-  return allocate_device(pointer, bytes, /*is_ready=*/true);
+  return allocate_device(pointer, bytes, /*is_ready=*/true, current_device());
 }
 
 CUresult cuMemFree(CUdeviceptr pointer) {
@@ -106,7 +105,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream strea
   // Memory that a graph has of its own is not there on this device.
   if (const CUresult result = refuse_in_capture(state, "cuMemAllocAsync"); result != CUDA_SUCCESS)
     return result;
-  if (const CUresult result = allocate_device(pointer, bytes, /*is_ready=*/false);
+  if (const CUresult result = allocate_device(pointer, bytes, /*is_ready=*/false, state->device);
       result != CUDA_SUCCESS)
     return result;
   const std::uintptr_t start = *pointer;
@@ -130,20 +129,20 @@ CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *pool = default_pool();
+  if (device < 0 || device >= kDevices) return CUDA_ERROR_INVALID_DEVICE;
+  *pool = reinterpret_cast<CUmemoryPool>(pools + device);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  if (pool != default_pool() || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+  if (!is_default_pool(pool) || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
     return fail(CUDA_ERROR_INVALID_VALUE, "only the release threshold of the default pool is set");
   release_threshold = *static_cast<unsigned long long*>(value);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  if (pool != default_pool()) return fail(CUDA_ERROR_INVALID_VALUE, "not the default pool");
+  if (!is_default_pool(pool)) return fail(CUDA_ERROR_INVALID_VALUE, "not the default pool");
   auto& result = *static_cast<unsigned long long*>(value);
   switch (attribute) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: result = release_threshold; return CUDA_SUCCESS;
@@ -156,7 +155,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
   // Freed memory is never kept, so there is nothing to trim.
-  return pool == default_pool() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return is_default_pool(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {

@@ -18,6 +18,7 @@ namespace sinter::host {
 /// A loaded shared object. Kernels that are queued keep it loaded.
 struct ModuleState {
   int file = -1;
+  CUdevice device = 0;
   void* library = nullptr;
   std::mutex mutex;
   std::map<std::string, CUfunction> functions;
@@ -114,6 +115,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (header.e_machine != kOurMachine || header.e_type != ET_DYN)
     return fail(CUDA_ERROR_INVALID_IMAGE, "the image is no shared object for this machine");
   auto state = std::make_shared<ModuleState>();
+  state->device = current_device();
   if (const CUresult result = load(*state, bytes, elf_bytes(bytes, header)); result != CUDA_SUCCESS)
     return result;
   *module = modules().add(std::move(state));
@@ -152,6 +154,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *kernel->services = &BlockRunner::services();
   auto function_state = std::make_shared<FunctionState>();
   function_state->module = state;
+  function_state->device = state->device;
   function_state->kernel = kernel;
   *function = state->functions[name] = functions().add(std::move(function_state));
   return CUDA_SUCCESS;

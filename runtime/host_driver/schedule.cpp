@@ -11,7 +11,7 @@ constexpr std::size_t kLongestQueue = 4096;
 
 }  // namespace
 
-Schedule::Schedule() : legacy_(std::make_shared<StreamState>()) { streams_.push_back(legacy_); }
+Schedule::Schedule() = default;
 
 void Schedule::set_seed(std::uint64_t seed) {
   const std::lock_guard lock(mutex_);
@@ -23,13 +23,25 @@ std::uint64_t Schedule::random() {
   return random_();
 }
 
-std::shared_ptr<StreamState> Schedule::create_stream(bool is_blocking, int priority) {
+std::shared_ptr<StreamState> Schedule::legacy_stream(int device) {
+  const std::lock_guard lock(mutex_);
+  while (legacy_.size() <= static_cast<std::size_t>(device)) {
+    auto stream = std::make_shared<StreamState>();
+    stream->is_legacy = true;
+    stream->device = static_cast<int>(legacy_.size());
+    streams_.push_back(legacy_.emplace_back(std::move(stream)));
+  }
+  return legacy_[static_cast<std::size_t>(device)];
+}
+
+std::shared_ptr<StreamState> Schedule::create_stream(int device, bool is_blocking, int priority) {
   const std::lock_guard lock(mutex_);
   // Streams that nobody holds any more and that have no work left are forgotten here.
   std::erase_if(streams_, [](const std::shared_ptr<StreamState>& stream) {
     return stream.use_count() == 1 && stream->completed == stream->submitted;
   });
   auto stream = std::make_shared<StreamState>();
+  stream->device = device;
   stream->is_blocking = is_blocking;
   stream->priority = priority;
   streams_.push_back(stream);
@@ -42,12 +54,11 @@ Point Schedule::submit(const std::shared_ptr<StreamState>& stream, Operation ope
     if (other != stream && other->completed < other->submitted)
       operation.waits.push_back({other, other->submitted});
   };
-  if (stream == legacy_) {
+  if (stream->is_blocking)
     for (const auto& other : streams_)
-      if (other->is_blocking) wait_for(other);
-  } else if (stream->is_blocking) {
-    wait_for(legacy_);
-  }
+      if (other->device == stream->device && other->is_blocking &&
+          (stream->is_legacy || other->is_legacy))
+        wait_for(other);
   stream->queue.push_back(std::move(operation));
   const Point point{stream, ++stream->submitted};
   if (stream->queue.size() > kLongestQueue) {
@@ -68,6 +79,12 @@ std::vector<Point> Schedule::ends() {
   std::vector<Point> points;
   for (const auto& stream : streams_)
     if (stream->completed < stream->submitted) points.push_back({stream, stream->submitted});
+  return points;
+}
+
+std::vector<Point> Schedule::ends(int device) {
+  std::vector<Point> points = ends();
+  std::erase_if(points, [&](const Point& point) { return point.stream->device != device; });
   return points;
 }
 

@@ -33,12 +33,15 @@ struct Operation {
 
 struct StreamState {
   bool is_blocking = true;  // ordered with the legacy stream
+  bool is_legacy = false;
+  int device = 0;
   int priority = 0;
   std::uint64_t submitted = 0, completed = 0;
   std::deque<Operation> queue;            // those not started, oldest first
   bool is_running = false;                // the oldest unfinished one is at work
   std::shared_ptr<CaptureState> capture;  // that it records into; none: it runs (capture.h)
   std::vector<std::size_t> captured;      // nodes of it that the next one comes behind
+  std::vector<cuda::CUgraphNode> told;    // the same, as the last who asked was told
 };
 
 /// All streams of the device. Nothing runs by itself: whoever waits runs what it waits for, and,
@@ -51,15 +54,16 @@ class Schedule {
   void set_seed(std::uint64_t seed);
   std::uint64_t random();
 
-  std::shared_ptr<StreamState> create_stream(bool is_blocking, int priority);
-  const std::shared_ptr<StreamState>& legacy_stream() const { return legacy_; }
+  std::shared_ptr<StreamState> create_stream(int device, bool is_blocking, int priority);
+  std::shared_ptr<StreamState> legacy_stream(int device);
 
   /// Queues work; returns the point at which it is done.
   Point submit(const std::shared_ptr<StreamState>& stream, Operation operation);
   /// The point at which all that was submitted to the stream so far is done.
   Point end_of(const std::shared_ptr<StreamState>& stream);
-  /// The ends of all streams that have work.
+  /// The ends of all streams that have work, or of those of one device.
   std::vector<Point> ends();
+  std::vector<Point> ends(int device);
 
   /// Runs work until all the points are reached.
   void run_until(const std::vector<Point>& points);
@@ -88,7 +92,7 @@ class Schedule {
   std::mutex mutex_;
   std::condition_variable progress_;
   std::mt19937_64 random_;
-  std::shared_ptr<StreamState> legacy_;
+  std::vector<std::shared_ptr<StreamState>> legacy_;   // by device
   std::vector<std::shared_ptr<StreamState>> streams_;  // those that live or have work
   Failure failure_;
   std::chrono::nanoseconds clock_{};

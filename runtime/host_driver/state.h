@@ -36,6 +36,11 @@ void reset_calls();
 
 // ---- Contexts (context.cpp) ----
 
+/// How many devices there are. They share the machine's memory and its threads.
+inline constexpr int kDevices = 4;
+/// The device of this thread's current context, where there is one.
+CUdevice current_device();
+CUcontext context_of(CUdevice device);
 /// Why a call that needs a context cannot go on; success if it can.
 CUresult check_context();
 /// Total device memory.
@@ -43,7 +48,7 @@ std::uint64_t device_memory_bytes();
 
 // ---- Streams (stream.cpp) ----
 
-/// The stream; the legacy one for null; null if the handle is none.
+/// The stream; for null the legacy one of the current device; null if the handle is none.
 std::shared_ptr<StreamState> find_stream(CUstream stream);
 CUresult invalid_stream();
 /// Host functions may not call the driver.
@@ -64,6 +69,7 @@ CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset);
 struct ModuleState;
 struct FunctionState {
   std::shared_ptr<ModuleState> module;
+  CUdevice device = 0;
   const device_abi::KernelInfo* kernel = nullptr;
   std::atomic<int> max_dynamic_shared_bytes = 48 << 10;
   std::atomic<bool> allows_large_clusters = false;

@@ -3,6 +3,7 @@
 #include "runtime/host_driver/state.h"
 
 #include <atomic>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@ namespace sinter::host {
 namespace {
 
 struct EventState {
+  int device = 0;
   bool has_timing = true;
   std::mutex mutex;
   Point recorded;                                   // no stream: never recorded
@@ -62,7 +64,7 @@ CUresult poll(const Point& point) {
 }  // namespace
 
 std::shared_ptr<StreamState> find_stream(CUstream stream) {
-  if (!stream || stream == cuda::legacy_stream()) return schedule().legacy_stream();
+  if (!stream || stream == cuda::legacy_stream()) return schedule().legacy_stream(current_device());
   return streams().find(stream);
 }
 
@@ -73,9 +75,9 @@ CUresult invalid_stream() {
 bool is_in_host_function() { return in_host_function; }
 
 void run_host_function(CUhostFn function, void* user_data) {
-  in_host_function = true;
+  const bool was_in_one = std::exchange(in_host_function, true);
   function(user_data);
-  in_host_function = false;
+  in_host_function = was_in_one;
 }
 
 void drop_streams_and_events() {
@@ -93,7 +95,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
   if (!stream || flags > CU_STREAM_NON_BLOCKING)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("stream flags {}", flags));
   const bool is_blocking = flags != CU_STREAM_NON_BLOCKING;
-  *stream = streams().add(schedule().create_stream(is_blocking, priority));
+  *stream = streams().add(schedule().create_stream(current_device(), is_blocking, priority));
   return CUDA_SUCCESS;
 }
 
@@ -138,7 +140,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
 }
 
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return find_stream(stream) ? cuCtxGetCurrent(context) : invalid_stream();
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  *context = context_of(state->device);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
@@ -146,6 +151,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
   if (!event || (flags & ~kKnownFlags))
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("event flags {}", flags));
   auto state = std::make_shared<EventState>();
+  state->device = current_device();
   state->has_timing = !(flags & CU_EVENT_DISABLE_TIMING);
   *event = events().add(std::move(state));
   return CUDA_SUCCESS;
@@ -160,6 +166,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (!state) return invalid_stream();
   const auto event_state = events().find(event);
   if (!event_state) return invalid_event();
+  if (event_state->device != state->device)
+    return fail(CUDA_ERROR_INVALID_HANDLE,
+                fmt::format("the event is of device {}, the stream of device {}",
+                            event_state->device, state->device));
   if (CapturedPoint point = captured_end(state); point.capture) {
     const std::lock_guard lock(event_state->mutex);
     event_state->captured = std::move(point);

@@ -1,6 +1,7 @@
 // The table: each entry point wrapped so that it is counted, can be made to fail, and is refused
 // where a real driver would refuse it.
 #include "runtime/fork_guard.h"
+#include "runtime/host_driver/capture.h"
 #include "runtime/host_driver/state.h"
 #include "sinter/error.h"
 
@@ -27,16 +28,52 @@ constexpr Call kAlwaysAllowed[] = {Call::cuGetErrorName, Call::cuGetErrorString,
                                    Call::cuDriverGetVersion};
 // Calls that need the driver, but no context.
 constexpr Call kNeedNoContext[] = {
-    Call::cuDeviceGetCount,          Call::cuDeviceGet,      Call::cuDeviceGetName,
-    Call::cuDeviceGetAttribute,      Call::cuDeviceTotalMem, Call::cuDevicePrimaryCtxRetain,
-    Call::cuDevicePrimaryCtxRelease, Call::cuCtxSetCurrent,  Call::cuCtxGetCurrent,
-    Call::cuCtxPushCurrent,          Call::cuCtxPopCurrent,  Call::cuDeviceGetDefaultMemPool,
+    Call::cuDeviceGetCount,
+    Call::cuDeviceGet,
+    Call::cuDeviceGetName,
+    Call::cuDeviceGetAttribute,
+    Call::cuDeviceTotalMem,
+    Call::cuDevicePrimaryCtxRetain,
+    Call::cuDevicePrimaryCtxRelease,
+    Call::cuCtxSetCurrent,
+    Call::cuCtxGetCurrent,
+    Call::cuCtxPushCurrent,
+    Call::cuCtxPopCurrent,
+    Call::cuDeviceGetDefaultMemPool,
+    Call::cuThreadExchangeStreamCaptureMode,
 };
 // Calls that still work after the device failed, so that everything can be given back.
 constexpr Call kAllowedAfterFailure[] = {
-    Call::cuCtxGetDevice,  Call::cuMemFree,           Call::cuMemFreeAsync, Call::cuMemFreeHost,
-    Call::cuStreamDestroy, Call::cuMemHostUnregister, Call::cuEventDestroy, Call::cuModuleUnload,
-    Call::cuGraphDestroy,  Call::cuGraphExecDestroy,
+    Call::cuCtxGetDevice,     Call::cuMemFree,           Call::cuMemFreeAsync,
+    Call::cuMemFreeHost,      Call::cuStreamDestroy,     Call::cuMemHostUnregister,
+    Call::cuEventDestroy,     Call::cuModuleUnload,      Call::cuGraphDestroy,
+    Call::cuGraphExecDestroy, Call::cuUserObjectRelease,
+};
+
+// Calls that stream captures forbid where neither the thread's mode nor theirs is relaxed: what
+// they do is no work of a stream, or waits for some.
+constexpr Call kUnsafeInCapture[] = {
+    Call::cuDevicePrimaryCtxRetain,
+    Call::cuDevicePrimaryCtxRelease,
+    Call::cuMemAlloc,
+    Call::cuMemFree,
+    Call::cuMemPoolTrimTo,
+    Call::cuMemHostAlloc,
+    Call::cuMemFreeHost,
+    Call::cuMemHostRegister,
+    Call::cuMemHostUnregister,
+    Call::cuStreamCreate,
+    Call::cuStreamCreateWithPriority,
+    Call::cuStreamSynchronize,
+    Call::cuStreamQuery,
+    Call::cuEventSynchronize,
+    Call::cuEventQuery,
+    Call::cuModuleLoadData,
+    Call::cuModuleLoadDataEx,
+    Call::cuModuleUnload,
+    Call::cuGraphInstantiateWithFlags,
+    Call::cuGraphExecDestroy,
+    Call::cuGraphUpload,
 };
 
 template <std::size_t kSize>
@@ -88,6 +125,10 @@ CUresult begin(Call call) {
       !(is_in(call, kNeedNoContext) && result != CUDA_ERROR_NOT_INITIALIZED &&
         result != CUDA_ERROR_NOT_PERMITTED))
     return result;
+  if (is_in(call, kUnsafeInCapture))
+    if (const CUresult result = refuse_unsafe(kDriverSymbols[static_cast<std::size_t>(call)].name);
+        result != CUDA_SUCCESS)
+      return result;
   if (is_in(call, kNeedNoContext) || is_in(call, kAllowedAfterFailure)) return CUDA_SUCCESS;
   const Failure failure = schedule().failure();
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);

@@ -187,8 +187,8 @@ TEST_F(BadBinding, AnotherDevice) {
   other.name = "other";
   const Array array = Device(&other).empty(f32, {3, 4});
   EXPECT_EQ(run_with_x(array),
-            "scaled: input x is on device other but the program was compiled for " +
-                std::string(device.name()) + "; copy it there (compiled at model.cpp:7)");
+            "scaled: input x is on device other (null:0) but the program was compiled for " +
+                std::string(device.name()) + " (host:0); copy it there (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, StreamOfAnotherDevice) {
@@ -198,9 +198,9 @@ TEST_F(BadBinding, StreamOfAnotherDevice) {
   EXPECT_EQ(error_of([&] {
               context.run(other_stream, {{"x", x}, {"bias", bias}, {"shift", 1.0F}}, {{"y", y}});
             }),
-            "scaled: the stream is on device other but the program was compiled for " +
+            "scaled: the stream is on device other (null:0) but the program was compiled for " +
                 std::string(device.name()) +
-                "; take a stream of that device (compiled at model.cpp:7)");
+                " (host:0); take a stream of that device (compiled at model.cpp:7)");
 }
 
 TEST_F(BadBinding, OutputThatOverlapsAnInput) {

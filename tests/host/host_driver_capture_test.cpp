@@ -1,5 +1,9 @@
 // Stream capture on the host device: what is put on streams becomes a graph, and nothing else does.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <functional>
+#include <thread>
 
 #include "tests/host/host_driver_fixture.h"
 
@@ -179,8 +183,6 @@ TEST_F(HostDriverCaptureTest, BelongsToTheStreamWhereItBegan) {
   CUgraph graph = nullptr;
   EXPECT_EQ(driver.cuStreamEndCapture(stream_, &graph), CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(begin(nullptr), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  EXPECT_EQ(driver.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL),
-            CUDA_ERROR_NOT_SUPPORTED);
   begin(stream_);
   EXPECT_EQ(driver.cuStreamWaitEvent(stream_, outside, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
   const CUevent fork = new_event();
@@ -230,6 +232,187 @@ TEST_F(HostDriverCaptureTest, GraphsAreNodesOfOthers) {
   EXPECT_EQ(nodes(both), 2U);
   driver.cuGraphLaunch(instantiate(both), stream_);
   EXPECT_THAT(words(y_), Each(8));
+}
+
+/// Which calls a capture forbids, by its mode, the mode of the thread that calls, and whether that
+/// is the one which captures.
+TEST_F(HostDriverCaptureTest, ModesSayWhoMayCallWhat) {
+  constexpr auto kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  constexpr auto kLocal = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+  constexpr auto kRelaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+  struct Case {
+    CUstreamCaptureMode capture, thread;
+    bool forbidden_here, forbidden_elsewhere;
+  };
+  const Case cases[] = {
+      {kGlobal, kGlobal, true, true},     {kGlobal, kLocal, true, false},
+      {kGlobal, kRelaxed, false, false},  {kLocal, kGlobal, true, false},
+      {kLocal, kLocal, true, false},      {kLocal, kRelaxed, false, false},
+      {kRelaxed, kGlobal, false, false},  {kRelaxed, kLocal, false, false},
+      {kRelaxed, kRelaxed, false, false},
+  };
+  const CUevent event = new_event();
+  CUcontext context = nullptr;
+  driver.cuCtxGetCurrent(&context);
+  const std::function<CUresult()> calls[] = {
+      [&] {
+        CUdeviceptr pointer = 0;
+        return driver.cuMemAlloc(&pointer, 16);
+      },
+      [&] { return driver.cuEventQuery(event); },
+      [&] { return driver.cuStreamSynchronize(other_); },
+      [&] {
+        CUstream stream = nullptr;
+        return driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+      },
+      [&] {
+        unsigned word = 0;
+        return driver.cuMemcpyDtoHAsync(&word, x_, 4, other_);
+      },
+  };
+  for (const Case& one : cases)
+    for (const bool is_elsewhere : {false, true})
+      for (const auto& call : calls) {
+        SCOPED_TRACE(fmt::format("capture {}, thread {}, elsewhere {}, call {}",
+                                 static_cast<int>(one.capture), static_cast<int>(one.thread),
+                                 is_elsewhere, &call - calls));
+        ASSERT_EQ(driver.cuStreamBeginCapture(stream_, one.capture), CUDA_SUCCESS);
+        CUresult result{};
+        const auto make = [&] {
+          driver.cuCtxSetCurrent(context);
+          CUstreamCaptureMode mode = one.thread;
+          EXPECT_EQ(driver.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+          EXPECT_EQ(mode, kGlobal);
+          result = call();
+          EXPECT_EQ(driver.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+          EXPECT_EQ(mode, one.thread);
+        };
+        if (is_elsewhere)
+          std::thread(make).join();
+        else
+          make();
+        const bool is_forbidden = is_elsewhere ? one.forbidden_elsewhere : one.forbidden_here;
+        EXPECT_EQ(result, is_forbidden ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS);
+        end(stream_, is_forbidden ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
+      }
+}
+
+TEST_F(HostDriverCaptureTest, EndsInTheThreadWhereItBeganUnlessItIsRelaxed) {
+  CUcontext context = nullptr;
+  driver.cuCtxGetCurrent(&context);
+  const auto end_elsewhere = [&] {
+    CUresult result{};
+    std::thread([&] {
+      driver.cuCtxSetCurrent(context);
+      CUgraph graph = nullptr;
+      result = driver.cuStreamEndCapture(stream_, &graph);
+    }).join();
+    return result;
+  };
+  driver.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(end_elsewhere(), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  end(stream_);
+  begin(stream_);
+  EXPECT_EQ(end_elsewhere(), CUDA_SUCCESS);
+}
+
+TEST_F(HostDriverCaptureTest, MayBeAddedToByHand) {
+  begin(stream_);
+  fill(x_, 3, stream_);
+  CUstreamCaptureStatus state{};
+  unsigned long long id = 0;
+  CUgraph graph = nullptr;
+  const CUgraphNode* before = nullptr;
+  std::size_t count = 0;
+  ASSERT_EQ(driver.cuStreamGetCaptureInfo(stream_, &state, &id, &graph, &before, &count),
+            CUDA_SUCCESS);
+  EXPECT_EQ(state, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EXPECT_GT(id, 0U);
+  ASSERT_EQ(count, 1U);
+  EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_ERROR_ILLEGAL_STATE);
+  CUgraphExec exec = nullptr;
+  EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_ERROR_ILLEGAL_STATE);
+
+  const CUDA_MEMSET_NODE_PARAMS set_y{
+      .dst = y_, .pitch = 0, .value = 4, .elementSize = 4, .width = 4, .height = 1};
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(driver.cuGraphAddMemsetNode(&node, graph, before, count, &set_y, nullptr),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamUpdateCaptureDependencies(stream_, &node, 1,
+                                                     CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+            CUDA_SUCCESS);
+  copy(x_, y_, stream_);
+  EXPECT_EQ(end(stream_), graph);
+  EXPECT_EQ(nodes(graph), 3U);
+  const CUgraphExec whole = instantiate(graph);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    use_seed(seed);
+    driver.cuGraphLaunch(whole, stream_);
+    EXPECT_THAT(words(x_), Each(4));
+  }
+  EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(stream_, &node, 1, 0),
+            CUDA_ERROR_ILLEGAL_STATE);
+}
+
+TEST_F(HostDriverCaptureTest, TheLegacyStreamIsUnusableBesideABlockingOne) {
+  CUstream blocking = nullptr;
+  driver.cuStreamCreate(&blocking, CU_STREAM_DEFAULT);
+  begin(blocking);
+  CUstreamCaptureStatus result{};
+  EXPECT_EQ(driver.cuStreamIsCapturing(nullptr, &result), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(status(blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  end(blocking);
+  EXPECT_EQ(driver.cuStreamIsCapturing(nullptr, &result), CUDA_SUCCESS);
+}
+
+/// User objects live as long as what may still be launched, and what has been and is not done.
+TEST_F(HostDriverCaptureTest, GraphsKeepUserObjects) {
+  int destroyed = 0;
+  const auto make = [&](unsigned references) {
+    CUuserObject object = nullptr;
+    EXPECT_EQ(driver.cuUserObjectCreate(
+                  &object, &destroyed, [](void* count) { ++*static_cast<int*>(count); }, references,
+                  CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+              CUDA_SUCCESS);
+    return object;
+  };
+  CUuserObject object = make(2);
+  EXPECT_EQ(driver.cuUserObjectRelease(object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);
+  EXPECT_EQ(driver.cuUserObjectRelease(object, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuUserObjectRelease(object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(driver.cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
+
+  object = make(1);
+  CUgraph inner = nullptr;
+  driver.cuGraphCreate(&inner, 0);
+  ASSERT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+            CUDA_ERROR_INVALID_VALUE);  // it is no longer the caller's
+  CUgraph outer = nullptr;
+  driver.cuGraphCreate(&outer, 0);
+  CUgraphNode child = nullptr;
+  driver.cuGraphAddChildGraphNode(&child, outer, nullptr, 0, inner);
+  driver.cuGraphDestroy(inner);
+  const CUgraphExec exec = instantiate(outer);
+  driver.cuGraphDestroy(outer);
+  driver.cuGraphLaunch(exec, stream_);
+  driver.cuGraphExecDestroy(exec);
+  EXPECT_EQ(destroyed, 1);
+  driver.cuStreamSynchronize(stream_);
+  EXPECT_EQ(destroyed, 2);
+
+  // A capture that comes to nothing lets go, too.
+  begin(stream_);
+  CUstreamCaptureStatus state{};
+  CUgraph graph = nullptr;
+  driver.cuStreamGetCaptureInfo(stream_, &state, nullptr, &graph, nullptr, nullptr);
+  driver.cuGraphRetainUserObject(graph, make(1), 1, CU_GRAPH_USER_OBJECT_MOVE);
+  driver.cuStreamSynchronize(stream_);
+  end(stream_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(destroyed, 3);
 }
 
 }  // namespace

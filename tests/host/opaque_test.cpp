@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -260,6 +261,10 @@ TEST(OpaqueWorkspace, FailuresNameTheCall) {
   };
   EXPECT_EQ(message("{extra = 0}"),
             "opaque reversed: its workspace function asks for -1 bytes (recorded at g.sinter:2)");
+  bytes = std::numeric_limits<std::int64_t>::max() - 100;
+  EXPECT_EQ(message("{extra = 0}"),
+            "opaque reversed: its workspace function asks for 9223372036854775707 bytes (recorded "
+            "at g.sinter:2)");
   EXPECT_EQ(message(""),
             "opaque reversed: its workspace function failed: the call has no attribute extra; give "
             "it one (recorded at g.sinter:2)");

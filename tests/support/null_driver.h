@@ -27,12 +27,18 @@ CUresult give_handle(Handle* handle, Parameters...) {
   return CUDA_SUCCESS;
 }
 
+inline CUresult capture_nothing(CUstream, CUstreamCaptureStatus* status) {
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
 inline const Driver& null_driver() {
   static const Driver driver = [] {
     Driver table;
 #define SYMBOL(NAME, VERSION, NEED, PARAMETERS) table.NAME = do_nothing;
 #include "runtime/driver_symbols.def"
     table.cuMemAlloc = give_addresses;
+    table.cuStreamIsCapturing = capture_nothing;
     table.cuGraphCreate = give_handle;
     table.cuGraphAddKernelNode = give_handle;
     table.cuGraphInstantiateWithFlags = give_handle;

@@ -247,8 +247,31 @@ TEST(SavedFile, SharesOutNoMemoryBySizesThatCannotBe) {
     });
   };
   EXPECT_EQ(with_part(4), "(nothing thrown)");
+  EXPECT_THAT(with_part(5), HasSubstr("buffer part takes bytes 20 to 36 of the 32 of whole"));
   EXPECT_THAT(with_part(-1), HasSubstr("buffer part begins -4 bytes into one of 256"));
   EXPECT_THAT(with_part(1000), HasSubstr("buffer part begins 4000 bytes into one of 256"));
+  // The same of what a caller binds.
+  const auto with_part_of_output = [&](std::int64_t offset, std::int64_t elements) {
+    return lay_out_with([&](Variant& variant) {
+      std::vector<Buffer>& buffers = variant.program.buffers;
+      const auto whole =
+          std::ranges::find(buffers, Buffer::Kind::output, &Buffer::kind) - buffers.begin();
+      Buffer& output = buffers[static_cast<std::size_t>(whole)];
+      output.elements = 8;
+      buffers.push_back({.kind = Buffer::Kind::output,
+                         .index = output.index,
+                         .dtype = output.dtype,
+                         .elements = elements,
+                         .name = "part",
+                         .whole = static_cast<int>(whole),
+                         .offset = offset});
+    });
+  };
+  EXPECT_EQ(with_part_of_output(4, 4), "(nothing thrown)");
+  EXPECT_EQ(with_part_of_output(8, -4), "(nothing thrown)");  // none: an axis is 0
+  EXPECT_THAT(with_part_of_output(4, 5), HasSubstr("buffer part takes bytes "));
+  EXPECT_THAT(with_part_of_output(-1, 1), HasSubstr("buffer part takes bytes -"));
+  EXPECT_THAT(with_part_of_output(most / 4, most / 4), HasSubstr(" does not fit in 64 bits"));
 }
 
 TEST(SavedFile, IsRefusedWhicheverBitIsTurned) {

@@ -48,6 +48,7 @@ class Device {
 
   /// Copies host memory of `to.bytes()` bytes to a row-major array, in the order of `stream`.
   /// Asynchronous if the host memory is pinned; it must then stay untouched until the copy is done.
+  /// On a stream that is being captured it is read whenever the caller's CUDA Graph is launched.
   void upload(const Array& to, const void* from, const Stream& stream) const;
   /// The same from a range whose size in bytes is that of the array.
   template <std::ranges::contiguous_range Range>
@@ -58,7 +59,8 @@ class Device {
   void upload(const Array& to, const PinnedArray& from, const Stream& stream) const;
 
   /// Copies the elements of `from` in row-major order to host memory, in the order of `stream`. An
-  /// array that is not row-major is put in order on the host, for which this call waits.
+  /// array that is not row-major is put in order on the host, for which this call waits. What waits
+  /// throws UserError on a stream that is being captured.
   void download(const Array& from, void* to, const Stream& stream) const;
   void download(const Array& from, PinnedArray& to, const Stream& stream) const;
   /// The elements of an array in row-major order, after everything before it on `stream`; waits for
@@ -68,7 +70,7 @@ class Device {
 
   /// Copies between two row-major arrays of the same size, in the order of `stream`.
   void copy(const Array& from, const Array& to, const Stream& stream) const;
-  /// Waits for everything on the device.
+  /// Waits for everything on the device; an error while a stream of it is captured.
   void synchronize() const;
 
   DeviceState* state() const { return state_; }
@@ -76,6 +78,7 @@ class Device {
 
  private:
   static void check_host_range(const Array& array, std::size_t count, std::size_t element_bytes);
+  static void check_can_download(const Stream& stream);
   static std::size_t element_count(const Array& array);
 
   DeviceState* state_;
@@ -85,8 +88,10 @@ class Device {
 Device default_device();
 /// Throws DriverError, which says why, where there is no such device.
 Device cuda_device(int ordinal = 0);
-Device host_device();
-/// All CUDA devices, then the host device.
+/// The CPU as a device. There are several, which share its memory and threads, so that programs for
+/// several GPUs can be tried without one; throws UserError where `ordinal` is none of them.
+Device host_device(int ordinal = 0);
+/// All CUDA devices, then the first host device.
 std::vector<Device> devices();
 
 /// A queue of work on a device: a handle with shared ownership, usable from any thread.
@@ -99,7 +104,8 @@ class Stream {
   Device device() const;
   /// The CUstream.
   void* handle() const;
-  /// Waits until everything that was put on the stream is done.
+  /// Waits until everything that was put on the stream is done. Throws UserError if it is being
+  /// captured.
   void synchronize() const;
   /// What is put on the stream from now on starts only after what `event` recorded.
   void wait(const Event& event) const;
@@ -137,6 +143,7 @@ template <class Element>
 std::vector<Element> Device::download(const Array& from, const Stream& stream) const {
   std::vector<Element> elements(element_count(from));
   check_host_range(from, elements.size(), sizeof(Element));
+  check_can_download(stream);
   download(from, static_cast<void*>(elements.data()), stream);
   stream.synchronize();
   return elements;

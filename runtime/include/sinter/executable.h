@@ -107,12 +107,17 @@ class Context {
   /// Executable::prepare). Outputs must not overlap anything else that is bound. An output that is
   /// a plain view (Views) may be left out; it is written if an array is bound to it. Throws
   /// UserError, before anything is launched, where a binding does not fit the graph.
+  ///
+  /// If `stream` is being captured (cuStreamBeginCapture), the run becomes a node of the caller's
+  /// CUDA Graph, with memory of its own that lives as long as the graph, as do the Arrays that are
+  /// bound. Throws UserError where it calls a function that cannot be captured.
   void run(const Stream& stream, BindingList inputs, BindingList outputs);
   void run(const Stream& stream, const Bindings& bindings);
   /// The same into fresh arrays. Outputs that are plain views (Views) are given as such.
   [[nodiscard]] Outputs run(const Stream& stream, BindingList inputs);
 
-  /// As run, as one launch of a CUDA Graph that is built once; only what changed is patched.
+  /// As run, as one launch of a CUDA Graph that is built once; only what changed is patched. Where
+  /// `stream` is being captured it is what run is.
   void replay(const Stream& stream, BindingList inputs, BindingList outputs);
   void replay(const Stream& stream, const Bindings& bindings);
 

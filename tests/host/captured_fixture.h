@@ -1,0 +1,28 @@
+// What tests of runs in a stream capture of the user's share.
+#pragma once
+
+#include "tests/host/opaque_fixture.h"
+#include "tests/support/stream_capture.h"
+
+namespace sinter::test {
+
+inline constexpr auto kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+class CapturedRun : public Adder {
+ protected:
+  void TearDown() override {
+    host::clear_faults();
+    stream.synchronize();
+    host::configure({});
+  }
+
+  CUstream handle() const { return stream.state()->handle; }
+  CUstreamCaptureStatus status() const {
+    const CurrentContext current(*device.state());
+    CUstreamCaptureStatus result{};
+    EXPECT_EQ(host::host_driver().cuStreamIsCapturing(handle(), &result), CUDA_SUCCESS);
+    return result;
+  }
+};
+
+}  // namespace sinter::test

@@ -1,0 +1,43 @@
+// Devices of several architectures in one process: kernels of the one are never those of another,
+// and two of one architecture share what is compiled, each loading it for itself.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "runtime/nvrtc.h"
+#include "sinter/sinter.h"
+#include "tests/support/posing_gpu.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter {
+namespace {
+
+constexpr char kAnother[] = "another GPU";
+
+TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const test::ScratchFolder folder;
+  const Options options = {
+      .tune = Tune::off,
+      .cache = {.mode = CacheMode::read_write, .directory = folder.path() + "/cache"}};
+  const Graph graph = parse("graph shared(x: f32[4096]) {\n  y = exp x\n  return y\n}\n");
+  struct Case {
+    Device device;
+    std::int64_t compiles;
+  };
+  const Case cases[] = {{test::posing_gpu<86>(), 1},
+                        {test::posing_gpu<90, 232448, 2>(), 1},
+                        {test::posing_gpu<90, 232448, 2, kAnother>(), 0}};
+  setenv("SINTER_CACHE", "read_write", 1);  // which tests turn off
+  for (const Case& one : cases) {
+    SCOPED_TRACE(testing::Message() << one.device.name() << " " << one.device.arch());
+    test::loaded_images().clear();
+    const Executable executable = compile(graph, one.device, options);
+    EXPECT_EQ(executable.report().counters.compiles, one.compiles);
+    EXPECT_EQ(test::loaded_images().size(), 1U);
+  }
+  setenv("SINTER_CACHE", "off", 1);
+}
+
+}  // namespace
+}  // namespace sinter
