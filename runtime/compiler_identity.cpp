@@ -1,6 +1,7 @@
 #include "runtime/compiler_identity.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -100,8 +101,10 @@ HostCompiler find_known_host_compiler(DiskCache& disk) {
 
 }  // namespace
 
+// None of what follows is ever destroyed: a thread may still compile while the process ends.
+
 const std::string& nvrtc_identity(DiskCache& disk) {
-  static const std::string identity = find_nvrtc_identity(disk);
+  static const auto& identity = *new std::string(find_nvrtc_identity(disk));
   return identity;
 }
 
@@ -114,13 +117,13 @@ bool is_nvrtc_as_remembered(DiskCache& disk) {
 }
 
 const std::string& prelude_hash(Prelude which) {
-  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
-                                       name_of(prelude_text(Prelude::host)).hex()};
+  static const auto& hashes = *new std::array{name_of(prelude_text(Prelude::cuda)).hex(),
+                                              name_of(prelude_text(Prelude::host)).hex()};
   return hashes[which == Prelude::host ? 1 : 0];
 }
 
 const HostCompiler& host_compiler(DiskCache& disk) {
-  static const HostCompiler compiler = find_known_host_compiler(disk);
+  static const auto& compiler = *new HostCompiler(find_known_host_compiler(disk));
   return compiler;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/binding.h"
 #include "runtime/device_state.h"
+#include "runtime/give_up.h"
 #include "runtime/interface.h"
 #include "runtime/variant.h"
 #include "sinter/executable.h"
@@ -26,6 +27,9 @@ struct VariantRequest {
   std::vector<bool> left_out = {};
   std::string reason;    ///< why no variant that is there will do
   bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
+  /// While the program runs in other threads, perhaps.
+  bool is_in_background = false;
+  GiveUp give_up = {};
 };
 
 struct ExecutableState : std::enable_shared_from_this<ExecutableState> {

@@ -34,6 +34,7 @@ class Reader {
     if (!value_.is_object() || !value_.contains(key)) fail(fmt::format("there is no {}", key));
     return {value_.at(key), fmt::format("{} {}", path_, key)};
   }
+  bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
   std::string text() const {
     if (!value_.is_string()) fail("not a text");
     const auto& text = value_.get_ref<const std::string&>();
@@ -97,7 +98,8 @@ json to_json(const TuningFact& fact) {
           {"wide", fact.effort == Tune::wide},
           {"schedule", fact.schedule},
           {"problem", fact.problem},
-          {"differs", fact.differs}};
+          {"differs", fact.differs},
+          {"was_disturbed", fact.was_disturbed}};
 }
 
 TuningFact read_fact(const Reader& from) {
@@ -114,6 +116,8 @@ TuningFact read_fact(const Reader& from) {
       .schedule = from.at("schedule").text(),
       .problem = from.at("problem").text(),
       .differs = from.at("differs").truth(),
+      // Older files say nothing of it.
+      .was_disturbed = from.has("was_disturbed") && from.at("was_disturbed").truth(),
   };
   if ((fact.median_us > 0) != fact.problem.empty())
     from.fail("a candidate has either a time or a problem");

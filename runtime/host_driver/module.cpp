@@ -125,7 +125,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  run_all();
+  schedule().drain();
   const auto state = modules().remove(module);
   if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
   for (const auto& [name, function] : state->functions) functions().remove(function);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <csignal>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -301,7 +302,14 @@ void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned 
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
   if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
   const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
-  const AccessFault fault = count_access(*self.work_.counter, *self.work_.sites, access);
+  AccessFault fault = AccessFault::none;
+  bool has_memory = true;
+  try {
+    fault = count_access(*self.work_.counter, *self.work_.sites, access);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;  // kernels cannot be unwound: the block is left from outside of this
+  }
+  if (!has_memory) self.fail(CUDA_ERROR_OUT_OF_MEMORY, "out of memory");
   if (fault == AccessFault::none) return;
   const bool is_outside = fault == AccessFault::outside;
   std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.place(), site,

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,12 +16,25 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "runtime/disk_cache/cache_directory.h"
 #include "runtime/disk_cache/cache_lock.h"
 #include "runtime/disk_cache/cache_sweep.h"
 #include "tests/support/scratch_folder.h"
+
+/// Folders that were synced, by device and number.
+static std::set<std::pair<dev_t, ino_t>> synced_folders;
+
+/// In place of the C library's: notes of which folders it was asked for.
+extern "C" int fsync(int file) {
+  struct stat status = {};
+  if (fstat(file, &status) == 0 && S_ISDIR(status.st_mode))
+    synced_folders.emplace(status.st_dev, status.st_ino);
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace sinter {
 namespace {
@@ -417,6 +431,21 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
   EXPECT_GT(kills, 50);
   std::printf("%d writers killed, %d entries of %lld found, %d lost, %d damaged\n", kills, kEntries,
               static_cast<long long>(cache.counters().hits), lost, damaged);
+}
+
+/// A file is no longer there after the lights went out if nobody has its folder written.
+TEST_F(DiskCacheTest, HasFoldersWrittenWithTheirEntries) {
+  DiskCache cache(options());
+  synced_folders.clear();
+  ASSERT_TRUE(cache.store(name, bytes("contents")));
+  const auto is_synced = [](const fs::path& folder) {
+    struct stat status = {};
+    EXPECT_EQ(stat(folder.c_str(), &status), 0) << folder;
+    return synced_folders.contains({status.st_dev, status.st_ino});
+  };
+  const fs::path entry = cache.path_of(name, "entry");
+  EXPECT_TRUE(is_synced(entry.parent_path()));
+  EXPECT_TRUE(is_synced(entry.parent_path().parent_path()));
 }
 
 /// What would not be read is not written.
