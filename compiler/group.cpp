@@ -91,7 +91,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work)
   const std::vector<const Node*> nodes = reachable(graph);
   find_results(nodes);
   // through[v]: what a reader of the view v really reads.
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
+  DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
   groups_.reserve(static_cast<std::size_t>(std::ranges::count_if(
       nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));

@@ -5,7 +5,7 @@
 #include "compiler/rule.h"
 #include "compiler/simplify_pieces.h"
 #include "compiler/simplify_structure.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/structural.h"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ bool has_computed_pieces(const Node* concat) {
 }
 
 /// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
-llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
-  llvm::DenseMap<const Node*, int> readers;
-  llvm::DenseSet<const Node*> result;
+DenseSet<const Node*> nested_concats(const GraphData& graph) {
+  DenseMap<const Node*, int> readers;
+  DenseSet<const Node*> result;
   for (const OutputInfo& output : graph.outputs) ++readers[output.node];
   for (const UpdateInfo& update : graph.updates) ++readers[update.value];
   const std::vector<const Node*> nodes = reachable(graph);
@@ -55,7 +55,7 @@ llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
 }
 
 /// The operands of `concat`, and of the nested ones among these.
-std::vector<const Node*> pieces_of(const Node* concat, const llvm::DenseSet<const Node*>& nested) {
+std::vector<const Node*> pieces_of(const Node* concat, const DenseSet<const Node*>& nested) {
   std::vector<const Node*> pieces;
   std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
   while (!pending.empty()) {
@@ -74,7 +74,7 @@ void flatten_concats(GraphData& graph) {
   // What holds a concat that became another one is met by the next pass.
   constexpr int kMostPasses = 4;
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    const llvm::DenseSet<const Node*> nested = nested_concats(graph);
+    const DenseSet<const Node*> nested = nested_concats(graph);
     if (nested.empty()) return;
     rewrite(graph, [&](const Node* node) {
       if (node->op != Op::concat || nested.contains(node)) return node;

@@ -179,7 +179,7 @@ void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
   }
 }
 
-void ExecutableState::note_problem(const Variant* stand_in, const std::string& problem) noexcept {
+void ExecutableState::note_problem(const Variant* stand_in, std::string_view problem) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/binding.h"
@@ -66,7 +67,7 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
   void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);
 
-  void note_problem(const Variant* stand_in, const std::string& problem) noexcept;
+  void note_problem(const Variant* stand_in, std::string_view problem) noexcept;
 
   std::mutex making_;         ///< held while one is made that somebody waits for
   mutable std::mutex mutex_;  ///< of what follows, for moments

@@ -205,6 +205,37 @@ TEST_F(DiskCacheTest, SurvivesAFullDisk) {
     EXPECT_FALSE(entry.path().string().ends_with(kUnfinished)) << entry.path();
 }
 
+/// Root may write anywhere, so that a user without rights tries it.
+TEST_F(DiskCacheTest, SurvivesAFolderThatIsMadeReadOnly) {
+  constexpr uid_t kSomebody = 12345;
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder.path().c_str(), kSomebody, kSomebody), 0);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(kSomebody) != 0) _exit(100);
+    DiskCache cache(options());
+    int wrong = cache.store(name, bytes("contents")) ? 0 : 1;
+    const auto allow = [&](fs::perms perms) {
+      fs::permissions(options().directory + "/1", perms);
+      for (const fs::directory_entry& entry : fs::directory_iterator(options().directory + "/1"))
+        if (entry.is_directory()) fs::permissions(entry.path(), perms);
+    };
+    allow(fs::perms::owner_read | fs::perms::owner_exec);
+    const CacheName other = name_of("another key");
+    wrong += cache.find(name) == bytes("contents") ? 0 : 2;
+    wrong += cache.store(other, bytes("other")) ? 4 : 0;
+    wrong += cache.counters().last_failure.ends_with("Permission denied") ? 0 : 8;
+    allow(fs::perms::owner_all);
+    wrong += cache.store(other, bytes("other")) && cache.find(other) == bytes("other") ? 0 : 16;
+    _exit(wrong);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 /// 10,000 entries that were cut, flipped or exchanged: none of them is ever taken for contents.
 TEST_F(DiskCacheTest, NeverUsesADamagedEntry) {
   constexpr int kMutations = 10'000;
