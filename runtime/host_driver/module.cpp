@@ -153,7 +153,14 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   auto function_state = std::make_shared<FunctionState>();
   function_state->module = state;
   function_state->kernel = kernel;
-  *function = state->functions[name] = functions().add(std::move(function_state));
+  // The module forgets its functions when it goes, so it knows of them before they are there.
+  const auto known = state->functions.try_emplace(name).first;
+  try {
+    *function = known->second = functions().add(std::move(function_state));
+  } catch (...) {
+    state->functions.erase(known);
+    throw;
+  }
   return CUDA_SUCCESS;
 }
 
