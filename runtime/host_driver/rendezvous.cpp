@@ -261,25 +261,30 @@ void BlockRunner::cluster_wait(device_abi::Block* block) {
 void* BlockRunner::cluster_map(device_abi::Block* block, const void* shared, unsigned rank) {
   auto& self = static_cast<BlockRunner&>(*block);
   const auto offset = static_cast<const unsigned char*>(shared) - self.shared;
-  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes))
-    self.fail(
-        CUDA_ERROR_ILLEGAL_ADDRESS,
-        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared));
-  if (rank >= self.cluster_size)
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {} of a cluster of {}", self.place(),
-                          rank, self.cluster_size));
+  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) {
+    std::string text =
+        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared);
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
+  if (rank >= self.cluster_size) {
+    std::string text = fmt::format("{}: maps shared memory of block {} of a cluster of {}",
+                                   self.place(), rank, self.cluster_size);
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
   if (rank == self.cluster_rank || self.members_.empty()) return const_cast<void*>(shared);
   const BlockRunner& other = *self.members_[rank];
-  if (!self.has_met_cluster_)
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {}, which may not have started: meet at "
-                          "a barrier of the cluster first",
-                          self.place(), other.place_in_grid()));
-  if (other.has_returned())
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {}, which has returned", self.place(),
-                          other.place_in_grid()));
+  if (!self.has_met_cluster_) {
+    std::string text = fmt::format(
+        "{}: maps shared memory of block {}, which may not have started: meet at "
+        "a barrier of the cluster first",
+        self.place(), other.place_in_grid());
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
+  if (other.has_returned()) {
+    std::string text = fmt::format("{}: maps shared memory of block {}, which has returned",
+                                   self.place(), other.place_in_grid());
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
   return other.shared + offset;
 }
 
