@@ -86,7 +86,7 @@ std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> 
   // What others wait for first, then what we wait for: so no two calls wait for one another.
   if (!missing.empty()) make(missing, settings, {.process_ends = process_ends});
   for (std::size_t i = 0; i < missing.size(); ++i)
-    results[places[i]].was_cached = !missing[i].is_compiled;
+    results[places[i]].was_cached = !missing[i].is_host_compiled && !missing[i].is_cubin_compiled;
   for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
 }
@@ -210,7 +210,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
   for (Job* job : jobs) {
     std::vector<std::string> names;
     for (const Source& source : job->unit->sources()) names.push_back(source.entry);
-    job->is_compiled = true;
+    job->is_host_compiled = true;
     job->made->module = module;
     job->made->milliseconds = image.milliseconds;
     load_functions(*job->made, *job->unit, names);
@@ -226,7 +226,7 @@ void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
                        job.unit->sources().size() - 1);
   });
   NvrtcUnit unit = compile_unit(job.unit->sources(), settings.arch);
-  job.is_compiled = true;
+  job.is_cubin_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
   store_cubin(job, unit, settings);
   take(job, std::move(unit));
