@@ -20,7 +20,8 @@ bool is_numbered(std::string_view name, std::string_view word) {
 }  // namespace
 
 bool is_reserved_word(std::string_view name) {
-  static const std::unordered_set<std::string_view> words = {
+  // These are never destroyed: a thread may still emit while the process ends.
+  static const auto& words = *new std::unordered_set<std::string_view>{
       // C++
       "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
       "case", "catch", "char", "class", "compl", "concept", "const", "consteval", "constexpr",
@@ -73,7 +74,7 @@ bool is_reserved_word(std::string_view name) {
   if (words.contains(name) || is_axis || name.find("_tree_") != name.npos) return true;
   // Functions of the C library: `exp` and `expf`.
   if (name.ends_with('f') && is_reserved_word(name.substr(0, name.size() - 1))) return true;
-  static const std::unordered_set<std::string_view> functions = {
+  static const auto& functions = *new std::unordered_set<std::string_view>{
       "exp",    "exp2",    "expm1",     "log",   "log2",      "log10", "log1p", "sqrt",
       "rsqrt",  "cbrt",    "fabs",      "abs",   "floor",     "ceil",  "trunc", "rint",
       "round",  "sin",     "cos",       "tan",   "asin",      "acos",  "atan",  "sinh",

@@ -218,7 +218,8 @@ std::vector<PreludePart> prelude_parts(std::string_view prelude) {
 }
 
 std::string prelude_for(std::span<const std::string_view> kernels) {
-  static const Parts parts(prelude_text(Prelude::cuda));
+  // Never destroyed: a thread may still emit while the process ends.
+  static const auto& parts = *new Parts(prelude_text(Prelude::cuda));
   return parts.needed_by(kernels);
 }
 

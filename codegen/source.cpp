@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/target.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 
 namespace sinter {
 
@@ -22,7 +22,7 @@ std::string write_start(std::string_view arch, Source& source) {
 
 std::vector<int> buffers_of(const Source& source) {
   std::vector<int> buffers;
-  llvm::DenseSet<int> known;
+  DenseSet<int> known;
   for (const std::vector<Argument>* list : {&source.arguments, &source.table})
     for (const Argument& argument : *list)
       if (argument.kind == Argument::Kind::buffer && known.insert(argument.index).second)

@@ -274,7 +274,7 @@ class Assembler {
 
   /// True if `to` is `from` or waits for it.
   bool reaches(int from, int to) const {
-    llvm::DenseSet<int> seen;
+    DenseSet<int> seen;
     std::vector<int> pending = {to};
     while (!pending.empty()) {
       const int at = pending.back();
@@ -436,7 +436,7 @@ class Assembler {
 
   /// Kernels one after the other that read the same array, which one kernel would read once.
   void add_sibling_pairs() {
-    llvm::DenseMap<const Node*, int> last_reader;
+    DenseMap<const Node*, int> last_reader;
     for (int i = 0; i < static_cast<int>(order_.size()); ++i)
       for (const Node* node : groups_[order_[static_cast<std::size_t>(i)]].loads) {
         const auto [last, is_first] = last_reader.try_emplace(node, i);
@@ -448,16 +448,16 @@ class Assembler {
 
   Program& program_;
   const Groups& groups_;
-  llvm::DenseMap<const Node*, const Node*> read_as_;                   ///< outputs, by value
-  std::vector<int> order_;                                             ///< kernel → group
-  std::vector<int> kernel_of_;                                         ///< group → kernel
-  llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
-  llvm::DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
-  llvm::DenseSet<const Node*> is_left_out_;                            ///< stored in another form
-  llvm::DenseMap<const Node*, std::vector<int>> readers_;  ///< kernels, by updated parameter
+  DenseMap<const Node*, const Node*> read_as_;                   ///< outputs, by value
+  std::vector<int> order_;                                       ///< kernel → group
+  std::vector<int> kernel_of_;                                   ///< group → kernel
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
+  DenseSet<const Node*> is_left_out_;                            ///< stored in another form
+  DenseMap<const Node*, std::vector<int>> readers_;              ///< kernels, by updated parameter
   bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
   std::vector<Pair> pairs_;
-  llvm::DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
+  DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/index_map.h"
 #include "ir/node.h"
 
@@ -118,7 +118,7 @@ struct Body {
   /// Where one of these is 0, some results would be stored by nobody.
   std::vector<Extent> at_least_one;
   /// The value that each indirect atom reads.
-  llvm::DenseMap<const IndexAtom*, int> indirect;
+  DenseMap<const IndexAtom*, int> indirect;
 
   int reduced_axis() const { return has_reduced_axis ? parallel_axes : -1; }
   Extent parallel_size() const;

@@ -117,7 +117,7 @@ class BodyBuilder {
   /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
   void watch(const Node& node);
   /// Where `node` is at hand, or can be made of what is, to `result`.
-  void find_sites(const Node& node, llvm::DenseSet<const Node*>& seen, std::vector<Site>& result);
+  void find_sites(const Node& node, DenseSet<const Node*>& seen, std::vector<Site>& result);
   /// The value at `site`, computed where it is not yet.
   int value_at(const Site& site);
   /// `always`: only where every place stores an element, next to its neighbours.
@@ -211,7 +211,7 @@ class BodyBuilder {
 
   const BodyRequest& request_;
   const NodeNames& names_;
-  llvm::DenseSet<const Node*> inside_;
+  DenseSet<const Node*> inside_;
   Body body_;
   const Node* primary_ = nullptr;
   const Node* scatter_ = nullptr;      ///< the first one
@@ -234,9 +234,9 @@ class BodyBuilder {
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
   std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
   Places places_;
-  llvm::DenseMap<std::uint64_t, int> known_;
+  DenseMap<std::uint64_t, int> known_;
   /// What a place counts as where conditions hold, by both: below 0.
-  llvm::DenseMap<std::pair<int, int>, int> places_in_branches_;
+  DenseMap<std::pair<int, int>, int> places_in_branches_;
   /// Places of operands of reductions, which are alike where shapes and axes are.
   struct OperandPlace {
     int shape = 0;
@@ -245,12 +245,12 @@ class BodyBuilder {
   };
   std::vector<OperandPlace> operand_places_;
   /// Where what is broadcast is read, by the place of the result and the shape of the operand.
-  llvm::DenseMap<std::pair<int, int>, int> broadcasts_;
+  DenseMap<std::pair<int, int>, int> broadcasts_;
   /// The place of a Number in a shape, for `entered_`.
-  llvm::DenseMap<std::pair<int, int>, int> places_of_numbers_;
+  DenseMap<std::pair<int, int>, int> places_of_numbers_;
   std::map<std::vector<std::uint64_t>, std::vector<int>> pieces_read_;  ///< by node and place
-  llvm::DenseSet<const Node*> watched_;
-  llvm::DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
+  DenseSet<const Node*> watched_;
+  DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
 };
 
 }  // namespace sinter

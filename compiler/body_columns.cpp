@@ -82,7 +82,7 @@ int BodyBuilder::column_result(const Node& node, int place) {
 bool BodyBuilder::is_of_columns(const Node& node) const {
   if (!has_columns_) return false;
   std::vector<const Node*> pending = {&node};
-  llvm::DenseSet<const Node*> seen;
+  DenseSet<const Node*> seen;
   while (!pending.empty()) {
     const Node* at = pending.back();
     pending.pop_back();

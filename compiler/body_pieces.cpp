@@ -65,7 +65,7 @@ class SpaceFinder {
 
   const BodyRequest& request_;
   Extent size_;
-  llvm::DenseSet<const Node*> seen_;
+  DenseSet<const Node*> seen_;
   std::vector<const Node*> found_;
 };
 
@@ -96,7 +96,7 @@ bool BodyBuilder::find_pieces(const Node& node, std::vector<PieceStore>& result)
 
 bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& result) {
   const auto is_there = [&] {
-    llvm::DenseSet<const Node*> seen;
+    DenseSet<const Node*> seen;
     std::vector<Site> sites;
     find_sites(node, seen, sites);
     for (Site& site : sites) {

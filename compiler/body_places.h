@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/index_map.h"
 
 namespace sinter {
@@ -32,11 +32,11 @@ class Places {
   std::pair<Index&, bool> known(Kind kind, int place, std::span<const Extent> shape);
 
   std::vector<std::vector<Index>> places_;
-  std::vector<int> next_;                      ///< of a place, another one of its hash; -1: none
-  llvm::DenseMap<std::uint32_t, int> newest_;  ///< by hash
+  std::vector<int> next_;                ///< of a place, another one of its hash; -1: none
+  DenseMap<std::uint32_t, int> newest_;  ///< by hash
   std::vector<std::span<const Extent>> shapes_;
-  llvm::DenseMap<std::uint32_t, int> shape_of_;       ///< the first one, by hash
-  llvm::DenseMap<std::pair<int, int>, Index> known_;  ///< by place, and shape and kind
+  DenseMap<std::uint32_t, int> shape_of_;       ///< the first one, by hash
+  DenseMap<std::pair<int, int>, Index> known_;  ///< by place, and shape and kind
 };
 
 }  // namespace sinter

@@ -259,7 +259,7 @@ bool BodyBuilder::is_moved(const Node& node) const {
 bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
   if (!may_be_moved_) return false;
   if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
-  llvm::DenseSet<const Node*> seen;
+  DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
   while (!pending.empty()) {
     const Node* at = pending.back();
@@ -287,7 +287,7 @@ void BodyBuilder::watch(const Node& node) {
     if (has_shape_of(operand, node)) watch(*operand);
 }
 
-void BodyBuilder::find_sites(const Node& node, llvm::DenseSet<const Node*>& seen,
+void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
                              std::vector<Site>& result) {
   if (!seen.insert(&node).second) return;
   if (const auto known = sites_.find(&node); known != sites_.end())
@@ -333,7 +333,7 @@ int BodyBuilder::value_at(const Site& site) {
 }
 
 bool BodyBuilder::store_where_found(std::size_t place, bool always) {
-  llvm::DenseSet<const Node*> seen;
+  DenseSet<const Node*> seen;
   std::vector<Site> sites;
   enter(0);
   find_sites(*request_.stores[place].node, seen, sites);

@@ -77,7 +77,7 @@ class Rewriter {
         condition.at = space_.substitute(condition.at, axes_);
       store.position.clear();
     }
-    llvm::DenseMap<const IndexAtom*, int> indirect;
+    DenseMap<const IndexAtom*, int> indirect;
     for (const auto& [atom, value] : body_.indirect) {
       std::vector<Index> at;
       for (const Index& index : atom->at) at.push_back(space_.substitute(index, axes_));

@@ -8,7 +8,7 @@
 
 #include "compiler/kernel_body.h"
 #include "compiler/kernel_key.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 
 namespace sinter {
 
@@ -45,7 +45,7 @@ void append_op(Key& key, const Node& node) {
 /// by order of appearance.
 Key key_of_ops(const Kernel& kernel) {
   Key key = {static_cast<std::uint64_t>(kernel.kind), kernel.nodes.size()};
-  llvm::DenseMap<const Node*, std::size_t> numbers;
+  DenseMap<const Node*, std::size_t> numbers;
   const auto append_number = [&](const Node* node) {
     const auto [found, is_new] = numbers.try_emplace(node, numbers.size());
     key.push_back(found->second);
@@ -85,7 +85,7 @@ class Lists {
 
  private:
   std::map<Key, std::vector<const Kernel*>> by_key_;
-  llvm::DenseMap<const std::vector<Schedule>*, std::vector<const Kernel*>*> by_schedules_;
+  DenseMap<const std::vector<Schedule>*, std::vector<const Kernel*>*> by_schedules_;
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ int find_lists(Program& program) {
     if (kernel.kind != KernelKind::opaque && roughly_alike[rough_key_of(kernel)] >= kFewest)
       by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
-  llvm::DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
+  DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
   for (const auto& [ops, alike] : by_ops.by_key()) {
     if (alike.size() < kFewest) continue;
     Lists<KernelKey> by_shapes;

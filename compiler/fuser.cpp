@@ -266,7 +266,7 @@ void Fuser::merge_neighbours() {
 }
 
 void Fuser::merge_siblings() {
-  llvm::DenseMap<const Node*, int> last_reader;
+  DenseMap<const Node*, int> last_reader;
   std::vector<std::pair<int, int>> pairs;
   for (int group = 0; group < groups.size(); ++group) {
     if (!groups[group].alive) continue;

@@ -145,8 +145,8 @@ class Fuser {
   PlanWork& work_;
   Judge judge_;
   NodeSizes sizes_;
-  std::vector<Known> seconds_;        ///< by group
-  llvm::DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
+  std::vector<Known> seconds_;  ///< by group
+  DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
   Cones cones_;
   /// Of what it took before, what may be taken once a value is recomputed.
   double most_after_recompute_ = 1;

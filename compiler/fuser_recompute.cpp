@@ -15,7 +15,7 @@ void Fuser::recompute_cheap_values() {
         try_recompute(group, node, cones_.of_widening(group, node));
     }
   }
-  least_ = llvm::DenseMap<int, Least>();
+  least_ = DenseMap<int, Least>();
   cones_.forget();
 }
 

@@ -12,7 +12,7 @@
 #include "compiler/body.h"
 #include "compiler/kernel.h"
 #include "compiler/regular.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/print.h"
 
 namespace sinter {
@@ -256,7 +256,7 @@ class Groups {
   std::vector<std::uint32_t> first_read_, first_user_;
   std::vector<const Node*> reads_, users_;
   /// Of outputs that are not row-major, by what they are outputs of.
-  llvm::DenseMap<const Node*, std::span<const Extent>> strides_;
+  DenseMap<const Node*, std::span<const Extent>> strides_;
 };
 
 }  // namespace sinter

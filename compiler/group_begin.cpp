@@ -83,7 +83,7 @@ std::vector<const Node*> Groups::find_reads(std::span<const Node* const> nodes) 
   firsts.reserve(static_cast<std::size_t>(std::ranges::count_if(
       nodes, [&](const Node* node) { return computes(*node) || is_result(node); })));
   // through[v]: what a reader of the view v really reads.
-  llvm::DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
+  DenseMap<const Node*, llvm::SmallVector<const Node*, 4>> through;
   std::size_t next = 0;
   for (const Node* node : nodes) {
     Nodes reads;

@@ -270,7 +270,7 @@ class Joiner {
   /// True if several kernels of a launch read an array that is worth to be kept.
   template <class Kernels>
   bool read_large_array_again(const Kernels& kernels) const {
-    llvm::DenseSet<int> read;
+    DenseSet<int> read;
     for (const Kernel& kernel : kernels)
       for (const int buffer : kernel.reads)
         if (!read.insert(buffer).second &&

@@ -63,7 +63,7 @@ class Judge {
   const Groups& groups_;
   const Target& target_;
   const Facts& facts_;
-  llvm::DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
+  DenseMap<const Node*, const Node*> parameter_of_;  ///< by the value that updates it
   bool allows_other_shapes_ = false;
   bool has_them_first_ = false;
   std::size_t most_arrays_ = kMaxArguments;

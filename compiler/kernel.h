@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/schedule.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/node.h"
 #include "ir/print.h"
 #include "sinter/graph.h"
@@ -127,8 +127,8 @@ struct PlanWork {
 struct Program {
   std::shared_ptr<Graph> graph;  ///< simplified; owns the nodes
   std::vector<Buffer> buffers;
-  llvm::DenseMap<const Node*, int> buffer_of;  ///< where a stored value or an input is read from
-  std::vector<Kernel> kernels;                 ///< in an order that keeps all dependencies
+  DenseMap<const Node*, int> buffer_of;  ///< where a stored value or an input is read from
+  std::vector<Kernel> kernels;           ///< in an order that keeps all dependencies
   std::vector<Boundary> boundaries;
   std::vector<Guard> guards;
   Facts facts;

@@ -61,8 +61,8 @@ class Touched {
   }
 
   std::span<const std::int64_t> symbols_;
-  llvm::DenseMap<const Node*, std::int64_t> counted_;  ///< elements, of what is no mere reordering
-  llvm::DenseMap<const Node*, std::size_t> place_of_;  ///< of a base in bases_
+  DenseMap<const Node*, std::int64_t> counted_;  ///< elements, of what is no mere reordering
+  DenseMap<const Node*, std::size_t> place_of_;  ///< of a base in bases_
   std::vector<Views> bases_;
 };
 

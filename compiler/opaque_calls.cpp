@@ -16,9 +16,9 @@ namespace {
 bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
 
 /// What a buffer of its own is read from with other strides than row-major ones.
-llvm::DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
-  llvm::DenseSet<const Node*> result;
-  llvm::DenseSet<const Node*> seen;
+DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
+  DenseSet<const Node*> result;
+  DenseSet<const Node*> seen;
   for (const OutputInfo& output : graph.outputs)
     // Of several outputs of a value, others read the first.
     if (!output.is_left_out && seen.insert(output.node).second && !output.strides.empty())
@@ -31,7 +31,7 @@ llvm::DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
 
 /// What a call writes goes to one place; others get copies of it.
 void copy_results(GraphData& graph) {
-  llvm::DenseSet<const Node*> written;
+  DenseSet<const Node*> written;
   for (OutputInfo& output : graph.outputs) {
     if (output.is_left_out || !is_opaque(*output.node)) continue;
     if (!output.strides.empty() || !written.insert(output.node).second)
@@ -46,7 +46,7 @@ void copy_results(GraphData& graph) {
 void give_calls_their_memory(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_opaque(*node); })) return;
   copy_results(graph);
-  const llvm::DenseSet<const Node*> in_other_orders = nodes_in_other_orders(graph);
+  const DenseSet<const Node*> in_other_orders = nodes_in_other_orders(graph);
   std::vector<const Node*> replacements(graph.nodes.size());  // by id
   const std::vector<const Node*> nodes = reachable(graph);
   for (const Node* node : nodes) {

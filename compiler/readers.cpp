@@ -36,7 +36,7 @@ bool touch_large_array_again(const Program& program, std::span<const Kernel> ker
     return bytes_of(program.buffers[static_cast<std::size_t>(buffer)], program.facts.symbols) >=
            bytes;
   };
-  llvm::DenseSet<int> read;
+  DenseSet<int> read;
   for (const Kernel& kernel : kernels)
     for (const int buffer : kernel.reads)
       if (!read.insert(buffer).second && is_large(buffer)) return true;

@@ -88,7 +88,7 @@ class Copier {
   GraphData& to_;
   std::optional<ExtentCopier> extents_;  ///< none if the graphs share theirs
   std::vector<const Node*> copies_;      ///< by id
-  llvm::DenseMap<const char*, const char*> files_;
+  DenseMap<const char*, const char*> files_;
   struct File {
     const char* original = nullptr;
     const char* copy = nullptr;

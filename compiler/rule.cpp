@@ -97,10 +97,11 @@ bool may_fit(const ListedRule& listed, const Node& node) {
 
 /// The rules that may fit a node of each op.
 std::span<const ListedRule> rules_for(Op op) {
-  static const std::vector<std::vector<ListedRule>> by_op = [] {
-    std::vector<std::vector<ListedRule>> result(op_table().size());
+  // Never destroyed: a thread may still plan while the process ends.
+  static const auto& by_op = *[] {
+    auto* const result = new std::vector<std::vector<ListedRule>>(op_table().size());
     for (const Rule& rule : rule_table().rules)
-      result[static_cast<std::size_t>(rule.from.node()->op)].push_back(listed(rule));
+      (*result)[static_cast<std::size_t>(rule.from.node()->op)].push_back(listed(rule));
     return result;
   }();
   return by_op[static_cast<std::size_t>(op)];

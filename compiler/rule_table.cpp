@@ -88,7 +88,8 @@ RuleTable make_table() {
 }  // namespace
 
 const RuleTable& rule_table() {
-  static const RuleTable table = make_table();
+  // Never destroyed: a thread may still plan while the process ends.
+  static const auto& table = *new RuleTable(make_table());
   return table;
 }
 

@@ -5,7 +5,7 @@
 #include "compiler/rule.h"
 #include "compiler/simplify_pieces.h"
 #include "compiler/simplify_structure.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/structural.h"
 
 #include <algorithm>
@@ -44,10 +44,10 @@ bool has_concat_of_concat(const GraphData& graph) {
 }
 
 /// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
-llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
-  llvm::DenseSet<const Node*> result;
+DenseSet<const Node*> nested_concats(const GraphData& graph) {
+  DenseSet<const Node*> result;
   if (!has_concat_of_concat(graph)) return result;
-  llvm::DenseMap<const Node*, int> readers;
+  DenseMap<const Node*, int> readers;
   for (const OutputInfo& output : graph.outputs) ++readers[output.node];
   for (const UpdateInfo& update : graph.updates) ++readers[update.value];
   const std::vector<const Node*> nodes = reachable(graph);
@@ -64,7 +64,7 @@ llvm::DenseSet<const Node*> nested_concats(const GraphData& graph) {
 }
 
 /// The operands of `concat`, and of the nested ones among these.
-std::vector<const Node*> pieces_of(const Node* concat, const llvm::DenseSet<const Node*>& nested) {
+std::vector<const Node*> pieces_of(const Node* concat, const DenseSet<const Node*>& nested) {
   std::vector<const Node*> pieces;
   std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
   while (!pending.empty()) {
@@ -83,7 +83,7 @@ void flatten_concats(GraphData& graph) {
   // What holds a concat that became another one is met by the next pass.
   constexpr int kMostPasses = 4;
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    const llvm::DenseSet<const Node*> nested = nested_concats(graph);
+    const DenseSet<const Node*> nested = nested_concats(graph);
     if (nested.empty()) return;
     rewrite(graph, [&](const Node* node) {
       if (node->op != Op::concat || nested.contains(node)) return node;

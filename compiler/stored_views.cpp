@@ -135,9 +135,9 @@ class Rewriter {
   }
 
   GraphData& graph_;
-  std::vector<const Node*> replacements_;              ///< by id
-  llvm::DenseMap<const Node*, const Node*> view_of_;   ///< by value
-  llvm::DenseMap<const Node*, const Node*> computed_;  ///< by view
+  std::vector<const Node*> replacements_;        ///< by id
+  DenseMap<const Node*, const Node*> view_of_;   ///< by value
+  DenseMap<const Node*, const Node*> computed_;  ///< by view
 };
 
 }  // namespace
@@ -150,7 +150,7 @@ void read_inputs_as_values(GraphData& graph) {
 
 std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups) {
   std::vector<int> result;
-  llvm::DenseSet<const Node*> bases;
+  DenseSet<const Node*> bases;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const Node* view = graph.outputs[i].node;
     const Node* base = base_of(view);
@@ -161,8 +161,8 @@ std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups) 
   return result;
 }
 
-llvm::DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph) {
-  llvm::DenseMap<const Node*, const Node*> result;
+DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph) {
+  DenseMap<const Node*, const Node*> result;
   for (const OutputInfo& output : graph.outputs)
     if (const Node* base = base_of(output.node);
         !output.is_left_out && base != output.node && base->op != Op::input)
@@ -170,7 +170,7 @@ llvm::DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData&
   if (result.empty()) return result;
   for (const OutputInfo& output : graph.outputs) result.erase(output.node);
   for (const UpdateInfo& update : graph.updates) result.erase(update.value);
-  llvm::DenseMap<const Node*, const Node*> reader;
+  DenseMap<const Node*, const Node*> reader;
   for (const Node* node : reachable(graph))
     for (const Node* operand : node->operands)
       if (result.contains(operand) && reader.try_emplace(operand, node).first->second != node)

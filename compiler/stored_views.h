@@ -22,6 +22,6 @@ void compute_views(GraphData& graph, const std::vector<int>& outputs);
 
 /// The outputs that are another order of a value which is read in that order alone, by value. Where
 /// one kernel stores both, the value may lie where the output does.
-llvm::DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph);
+DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph);
 
 }  // namespace sinter

@@ -1,7 +1,7 @@
 // Extents of one graph as extents of another that has a table of its own.
 #pragma once
 
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/extent.h"
 
 namespace sinter {
@@ -15,8 +15,8 @@ class ExtentCopier {
 
  private:
   ExtentTable& to_;
-  llvm::DenseMap<const ExtentAtom*, const ExtentAtom*> atoms_;
-  llvm::DenseMap<const ExtentExpression*, Extent> expressions_;
+  DenseMap<const ExtentAtom*, const ExtentAtom*> atoms_;
+  DenseMap<const ExtentExpression*, Extent> expressions_;
 };
 
 }  // namespace sinter

@@ -140,7 +140,8 @@ std::string_view reduction_attributes(Op op) {
 #define OPAQUE(NAME, ATTRIBUTES, DOC) PLAIN(opaque, NAME, -1, Compare, {}, ATTRIBUTES, nullptr, DOC)
 
 const std::vector<OpInfo>& table() {
-  static const std::vector<OpInfo> rows = {
+  // Never destroyed: a thread may still plan while the process ends.
+  static const auto& rows = *new std::vector<OpInfo>{
 #include "sinter/ops.def"
   };
   return rows;
@@ -216,9 +217,9 @@ std::span<const OpInfo> op_table() {
 }
 
 const OpInfo* find_op(std::string_view name) {
-  static const std::unordered_map<std::string_view, const OpInfo*> by_name = [] {
-    std::unordered_map<std::string_view, const OpInfo*> map;
-    for (const OpInfo& row : table()) map.emplace(row.name, &row);
+  static const auto& by_name = *[] {
+    auto* const map = new std::unordered_map<std::string_view, const OpInfo*>;
+    for (const OpInfo& row : table()) map->emplace(row.name, &row);
     return map;
   }();
   const auto found = by_name.find(name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/dense_map.h"
 #include "ir/structural.h"
 
 namespace sinter {
@@ -136,10 +137,10 @@ class ViewFinder {
   }
 
   const GraphData& graph_;
-  llvm::DenseMap<const Node*, int> input_of_;
-  llvm::DenseMap<const Node*, llvm::SmallVector<int, 2>> outputs_of_;
-  llvm::DenseMap<const Node*, Rearranged> rearranged_;
-  llvm::DenseSet<const Node*> updated_;
+  DenseMap<const Node*, int> input_of_;
+  DenseMap<const Node*, llvm::SmallVector<int, 2>> outputs_of_;
+  DenseMap<const Node*, Rearranged> rearranged_;
+  DenseSet<const Node*> updated_;
   std::vector<std::optional<OutputView>> views_;
 };
 

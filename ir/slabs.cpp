@@ -15,6 +15,9 @@ constexpr std::size_t kMostKept = (std::size_t{1} << 20) / Slabs::kBytes;
 #endif
 
 struct Kept {
+  /// With room for all: giving a slab back takes no memory.
+  Kept() { slabs.reserve(kMostKept); }
+
   std::mutex mutex;
   std::vector<void*> slabs;
 };
@@ -55,12 +58,9 @@ void Slabs::Deallocate(const void* slab, std::size_t bytes, std::size_t alignmen
 
 void Slabs::release() {
   Kept& pool = kept();
-  std::vector<void*> slabs;
-  {
-    const std::lock_guard lock(pool.mutex);
-    slabs.swap(pool.slabs);
-  }
-  for (void* slab : slabs) give_back(slab, kBytes, alignof(std::max_align_t));
+  const std::lock_guard lock(pool.mutex);
+  for (void* slab : pool.slabs) give_back(slab, kBytes, alignof(std::max_align_t));
+  pool.slabs.clear();
 }
 
 }  // namespace sinter

@@ -168,16 +168,17 @@ std::vector<Spelling> make_spellings() {
 }
 
 const std::vector<Spelling>& spellings() {
-  static const std::vector<Spelling> all = make_spellings();
+  // These are never destroyed: a thread may still parse while the process ends.
+  static const auto& all = *new std::vector<Spelling>(make_spellings());
   return all;
 }
 
 }  // namespace
 
 const Spelling* find_spelling(std::string_view name) {
-  static const std::unordered_map<std::string_view, const Spelling*> by_name = [] {
-    std::unordered_map<std::string_view, const Spelling*> map;
-    for (const Spelling& spelling : spellings()) map.emplace(spelling.name, &spelling);
+  static const auto& by_name = *[] {
+    auto* const map = new std::unordered_map<std::string_view, const Spelling*>;
+    for (const Spelling& spelling : spellings()) map->emplace(spelling.name, &spelling);
     return map;
   }();
   const auto found = by_name.find(name);
@@ -185,9 +186,9 @@ const Spelling* find_spelling(std::string_view name) {
 }
 
 const std::vector<std::string_view>& spelled_names() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> result;
-    for (const Spelling& spelling : spellings()) result.push_back(spelling.name);
+  static const auto& names = *[] {
+    auto* const result = new std::vector<std::string_view>;
+    for (const Spelling& spelling : spellings()) result->push_back(spelling.name);
     return result;
   }();
   return names;

@@ -119,6 +119,7 @@ class Tuner {
     std::vector<std::byte> expected;
     for (std::size_t i = 0; i < request_.sources.size(); ++i) {
       if (!takes_part(i)) continue;
+      request_.give_up.check();
       data.restore(/*set=*/0);
       launch_once(device_, kernel(i), data, /*set=*/0, stream);
       std::vector<std::byte> results = data.results(/*set=*/0);
@@ -152,6 +153,7 @@ class Tuner {
     for (int round = 0; round <= effort.rounds; ++round) {
       for (std::size_t i = 0; i < repeated.size(); ++i) {
         if (!repeated[i]) continue;
+        request_.give_up.check();
         const double microseconds = timer.measure(*repeated[i]);
         spent += microseconds * effort.launches / 1e6;
         if (round > 0) times[i].push_back(microseconds);

@@ -9,6 +9,7 @@
 #include "codegen/source.h"
 #include "compiler/kernel.h"
 #include "runtime/device_state.h"
+#include "runtime/give_up.h"
 #include "runtime/kernel_cache.h"
 #include "sinter/options.h"
 #include "sinter/report.h"
@@ -26,6 +27,9 @@ struct TuneRequest {
   std::int64_t alignment = 16;
   /// Per candidate whether to measure it; empty: all. The default always is.
   std::vector<bool> measured = {};
+  /// While the program runs in other threads, perhaps.
+  bool is_in_background = false;
+  GiveUp give_up = {};
 };
 
 struct TuneResult {
@@ -37,7 +41,8 @@ struct TuneResult {
 };
 
 /// Runs the candidates on scratch data: each must give the default's bits, else it is dropped; then
-/// times them in turns with a cold L2. The default stays unless another is clearly faster.
+/// times them in turns with a cold L2. The default stays unless another is clearly faster. Throws
+/// GivenUp, between two launches, where the request says so.
 TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
 
 /// The winner by measured times: the lowest median, if that is 2 % below the default's and their

@@ -22,17 +22,21 @@ Background& Background::of_process() {
 Background::~Background() { end(); }
 
 void Background::end() {
+  std::thread thread;
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
+    thread.swap(thread_);
   }
+  stop_.request_stop();
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
 void Background::add(std::function<void()> task) {
   if (is_forked()) return;
   const std::lock_guard lock(mutex_);
+  if (is_ending_) return;
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   tasks_.push_back(std::move(task));
   ++added_;

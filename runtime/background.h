@@ -1,4 +1,8 @@
 // Work that nobody waits for, on one thread of the process.
+//
+// At the end of the process the thread is waited for: what has not begun is dropped, and what is
+// under way ends at its next step, since tasks that take long look at `stop_token` between their
+// steps (runtime/give_up.h). The longest step is one run of a compiler.
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace sinter {
@@ -18,14 +23,16 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// The one of this process; its thread ends when the process does, with what it is doing.
+  /// The one of this process. It ends with `exit`, and stays where a process just stops to be.
   static Background& of_process();
 
   /// `task` must not throw. In a process that was forked after a device had been opened it is
   /// dropped: nothing that it could do would be of use there. Throws std::system_error where the
   /// system has no thread for it.
   void add(std::function<void()> task);
-  /// Returns when all that was added before is done.
+  /// Asked to stop when this ends.
+  std::stop_token stop_token() const { return stop_.get_token(); }
+  /// Returns when all that was added before is done, or this ends.
   void wait();
 
  private:
@@ -38,6 +45,7 @@ class Background {
   std::uint64_t added_ = 0, done_ = 0;
   bool is_ending_ = false;
   std::thread thread_;  ///< begins with the first task
+  std::stop_source stop_;
 };
 
 }  // namespace sinter

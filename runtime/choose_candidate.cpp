@@ -108,6 +108,11 @@ TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate
   return result;
 }
 
+/// What the program has put on devices so far; tuning itself is not counted.
+std::int64_t counted_work() {
+  return counted(Count::kernel_launches) + counted(Count::graph_launches) + counted(Count::copies);
+}
+
 /// Tunes what is not known. Nothing where the kernel cannot be measured now; then `why_not` is the
 /// result.
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
@@ -117,9 +122,11 @@ std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request
   count(Count::tunings);
   TuneRequest part = request;
   part.measured = which;
+  const std::int64_t before = counted_work();
   why_not = tune(device, part, question.effort);
+  const bool was_disturbed = request.is_in_background && counted_work() != before;
   judge(device, request, options);
-  TunedSize facts = facts_of(question, why_not, which);
+  TunedSize facts = facts_of(question, why_not, which, was_disturbed);
   if (!facts.facts.empty()) return facts;
   for (std::size_t i = 0; i < why_not.candidates.size(); ++i)
     if (why_not.candidates[i].problem.empty())
@@ -145,6 +152,7 @@ TuningQuestion question_of(DeviceState& device, const Target& target, const Tune
   TuningQuestion question{.numbers = numbers_of(request),
                           .sizes = sizes_text(request),
                           .effort = options.tune,
+                          .is_in_background = request.is_in_background,
                           .reports = tune(device, request, Tune::off).candidates};
   question.reports[0].chosen = false;
   const std::optional<StaticFigures> standard = static_figures(target, request, 0);

@@ -16,7 +16,9 @@ struct CompileService::Job {
   UnitKey key;
   KernelCache::Claim claim;
   std::shared_ptr<CompiledUnit> made = std::make_shared<CompiledUnit>();
-  bool is_compiled = false;  ///< by this call, at least in part
+  // By this call. Both compilers may be at it, each in a thread of its own.
+  bool is_host_compiled = false;
+  bool is_cubin_compiled = false;
   std::exception_ptr error;
   std::exception_ptr cubin_error;
   // What is missing yet, by what it is called on disk: what the host compiler makes, and NVRTC.

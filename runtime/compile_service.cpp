@@ -24,7 +24,7 @@ constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 // Whoever holds the lock of an entry longer than this is no reason to wait.
 constexpr std::chrono::seconds kLongestWait{60};
 // To be counted up when the same code is compiled or stored in another way.
-constexpr int kWay = 1;
+constexpr int kWay = 2;
 
 /// What decides, beside the code of its kernels, what the host compiler makes of a unit.
 std::string host_head(const CompileSettings& settings, DiskCache& disk) {
@@ -57,27 +57,36 @@ CompileService::CompileService(const DeviceState& device) : device_(device) {}
 CompileService::~CompileService() = default;
 
 std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> units,
-                                                   const CompileSettings& settings) {
+                                                   const CompileSettings& settings,
+                                                   const std::stop_token& process_ends) {
   std::vector<KernelCache::Claim> claims;
   std::vector<Job> missing;
   std::vector<std::size_t> places;  // of those that are missing
   const std::shared_ptr<const Heads> heads = heads_of(settings);
   claims.reserve(units.size());
-  for (const CompileUnit& unit : units) {
-    const UnitKey key{.settings = heads->hash, .code = unit.code_hash()};
-    claims.push_back(cache_.claim(key));
-    if (!claims.back().duty) continue;
-    places.push_back(claims.size() - 1);
-    missing.push_back({.unit = &unit, .key = key, .claim = claims.back()});
-    const std::string code = code_of(unit.sources());
-    if (!heads->host.empty()) missing.back().host = name_of(heads->host + code);
-    if (!heads->cubin.empty()) missing.back().cubin = name_of(heads->cubin + code);
+  std::vector<CompileResult> results(units.size(), {.unit = nullptr, .was_cached = true});
+  try {
+    for (const CompileUnit& unit : units) {
+      const UnitKey key{.settings = heads->hash, .code = unit.code_hash()};
+      claims.push_back(cache_.claim(key));
+      if (!claims.back().duty) continue;
+      places.push_back(claims.size() - 1);
+      missing.push_back({.unit = &unit, .key = key, .claim = claims.back()});
+      const std::string code = code_of(unit.sources());
+      if (!heads->host.empty()) missing.back().host = name_of(heads->host + code);
+      if (!heads->cubin.empty()) missing.back().cubin = name_of(heads->cubin + code);
+    }
+  } catch (...) {  // nobody waits for what does not come
+    for (std::size_t i = 0; i < claims.size(); ++i)
+      if (claims[i].duty)
+        cache_.fail({.settings = heads->hash, .code = units[i].code_hash()}, claims[i],
+                    std::current_exception());
+    throw;
   }
   // What others wait for first, then what we wait for: so no two calls wait for one another.
-  if (!missing.empty()) make(missing, settings);
-  std::vector<CompileResult> results(units.size(), {.unit = nullptr, .was_cached = true});
+  if (!missing.empty()) make(missing, settings, {.process_ends = process_ends});
   for (std::size_t i = 0; i < missing.size(); ++i)
-    results[places[i]].was_cached = !missing[i].is_compiled;
+    results[places[i]].was_cached = !missing[i].is_host_compiled && !missing[i].is_cubin_compiled;
   for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
   return results;
 }
@@ -107,7 +116,8 @@ CompileCounters CompileService::counters() const {
 }
 
 /// Whatever happens, nobody waits for what does not come.
-void CompileService::make(std::span<Job> missing, const CompileSettings& settings) {
+void CompileService::make(std::span<Job> missing, const CompileSettings& settings,
+                          const GiveUp& give_up) {
   std::exception_ptr error;
   try {
     fetch(missing, settings, DiskCache::Look::first);
@@ -123,7 +133,7 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
       // Another process may have been making them, and be done when the lock is ours.
       const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
       fetch(missing, settings, DiskCache::Look::again);
-      compile_missing(missing, settings);
+      compile_missing(missing, settings, give_up);
     }
   } catch (...) {
     error = std::current_exception();
@@ -136,15 +146,17 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
   }
 }
 
-void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings) {
+void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings,
+                                     const GiveUp& give_up) {
   std::vector<std::function<void()>> runs;
   // The slowest runs first.
   const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
   std::vector<Job*> part;
   const auto add_host_run = [&] {
     if (part.empty()) return;
-    runs.push_back([this, &settings, part] {
+    runs.push_back([this, &settings, &give_up, part] {
       try {
+        give_up.check();
         compile_host(part, settings);
       } catch (...) {
         for (Job* job : part) job->error = std::current_exception();
@@ -164,8 +176,9 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
   add_host_run();
   for (Job& job : missing)
     if (job.cubin)
-      runs.push_back([this, &settings, &job] {
+      runs.push_back([this, &settings, &give_up, &job] {
         try {
+          give_up.check();
           compile_cubin(job, settings);
         } catch (...) {
           job.cubin_error = std::current_exception();
@@ -197,7 +210,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
   for (Job* job : jobs) {
     std::vector<std::string> names;
     for (const Source& source : job->unit->sources()) names.push_back(source.entry);
-    job->is_compiled = true;
+    job->is_host_compiled = true;
     job->made->module = module;
     job->made->milliseconds = image.milliseconds;
     load_functions(*job->made, *job->unit, names);
@@ -213,7 +226,7 @@ void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
                        job.unit->sources().size() - 1);
   });
   NvrtcUnit unit = compile_unit(job.unit->sources(), settings.arch);
-  job.is_compiled = true;
+  job.is_cubin_compiled = true;
   if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
   store_cubin(job, unit, settings);
   take(job, std::move(unit));

@@ -4,18 +4,20 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "codegen/source.h"
 #include "runtime/disk_cache/disk_cache.h"
+#include "runtime/give_up.h"
 #include "runtime/host_compiler.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/nvrtc_units.h"
+#include "runtime/weak_map.h"
 
 namespace sinter {
 
@@ -52,9 +54,11 @@ class CompileService {
   ~CompileService();
 
   /// Compiles what the cache does not have, in parallel, and waits for what other threads compile.
-  /// Throws CompileError, and DriverError where a module cannot be loaded.
+  /// Throws CompileError, and DriverError where a module cannot be loaded. From when `process_ends`
+  /// is asked to stop no more runs of a compiler begin: that, and for who waits, throws GivenUp.
   std::vector<CompileResult> compile(std::span<const CompileUnit> units,
-                                     const CompileSettings& settings);
+                                     const CompileSettings& settings,
+                                     const std::stop_token& process_ends = {});
 
   CompileCounters counters() const;
 
@@ -69,8 +73,9 @@ class CompileService {
   };
 
   std::shared_ptr<const Heads> heads_of(const CompileSettings& settings);
-  void make(std::span<Job> missing, const CompileSettings& settings);
-  void compile_missing(std::span<Job> missing, const CompileSettings& settings);
+  void make(std::span<Job> missing, const CompileSettings& settings, const GiveUp& give_up);
+  void compile_missing(std::span<Job> missing, const CompileSettings& settings,
+                       const GiveUp& give_up);
   void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
   void compile_cubin(Job& job, const CompileSettings& settings);
   /// The functions of `entries`, one for each source of the unit.
@@ -95,7 +100,7 @@ class CompileService {
   std::atomic<std::int64_t> compiles_ = 0;
   std::mutex mutex_;  ///< of what follows
   /// Objects of the host device that are loaded, by what they are called on disk.
-  std::map<CacheName, std::weak_ptr<const Module>> objects_;
+  WeakMap<CacheName, const Module> objects_;
   std::shared_ptr<const Heads> heads_;  ///< of the latest call
 };
 

@@ -75,8 +75,7 @@ std::shared_ptr<const Module> CompileService::fetch_object(const CacheName& name
                                                            const CompileUnit& unit,
                                                            const CompileSettings& settings) {
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<const Module>& known = objects_[name];
-  if (std::shared_ptr<const Module> module = known.lock()) return module;
+  if (std::shared_ptr<const Module> module = objects_.find(name)) return module;
   DiskCache& disk = disk_cache(settings.cache);
   const auto image = disk.find(name, DiskCache::Look::uncounted);
   if (!image) return nullptr;
@@ -89,7 +88,7 @@ std::shared_ptr<const Module> CompileService::fetch_object(const CacheName& name
       fail_verification(disk, name, kernel, "something else than the compiler makes of its source");
   }
   auto module = std::make_shared<const Module>(device_, image->data(), kernel);
-  known = module;
+  objects_.put(name, module);
   return module;
 }
 
@@ -126,7 +125,7 @@ void CompileService::store_host(std::span<Job* const> jobs, const std::string& t
                                                settings.host.optimize, text));
   {
     const std::lock_guard lock(mutex_);
-    objects_[object] = std::move(module);
+    objects_.put(object, std::move(module));
   }
   if (!disk.store(object, image.image, {.extension = "cu", .text = text})) return;
   for (const Job* job : jobs) {

@@ -1,6 +1,7 @@
 #include "runtime/compiler_identity.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -8,9 +9,9 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/nvrtc.h"
+#include "runtime/saved/archive.h"
 
 namespace sinter {
 
@@ -39,16 +40,13 @@ struct Memory {
 std::optional<Memory> recall(DiskCache& disk, const CacheName& name) {
   const auto packed = disk.find(name, DiskCache::Look::uncounted);
   if (!packed) return std::nullopt;
-  const auto* const begin = reinterpret_cast<const char*>(packed->data());
-  const auto stored =
-      nlohmann::json::parse(begin, begin + packed->size(), nullptr, /*allow_exceptions=*/false);
   Memory memory;
-  for (const auto& [key, text] : {std::pair{"path", &memory.path},
-                                  {"stamp", &memory.stamp},
-                                  {"identity", &memory.identity}}) {
-    if (!stored.is_object() || !stored.contains(key) || !stored[key].is_string())
-      return std::nullopt;
-    *text = stored[key].get<std::string>();
+  try {
+    Reader reader(*packed);
+    reader(memory.path, memory.stamp, memory.identity);
+    reader.finish();
+  } catch (const Damage&) {
+    return std::nullopt;
   }
   const bool is_as_it_was = !memory.stamp.empty() && stamp_of(memory.path) == memory.stamp;
   return is_as_it_was ? std::optional(memory) : std::nullopt;
@@ -57,13 +55,14 @@ std::optional<Memory> recall(DiskCache& disk, const CacheName& name) {
 void remember(DiskCache& disk, const CacheName& name, const std::string& path,
               const std::string& identity) {
   if (!disk.can_store()) return;
-  const nlohmann::json memory = {{"path", path}, {"stamp", stamp_of(path)}, {"identity", identity}};
-  disk.store(name, bytes_of(memory.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  Writer writer;
+  writer(path, stamp_of(path), identity);
+  disk.store(name, writer.take());
 }
 
 /// Nearly all that decides which library the loader finds.
 CacheName name_of_nvrtc() {
-  return name_of(fmt::format("which nvrtc\n{}\n{}\n{}\n{}\n{}", variable("SINTER_NVRTC"),
+  return name_of(fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", variable("SINTER_NVRTC"),
                              variable("CUDA_HOME"), variable("CUDAToolkit_ROOT"),
                              variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
 }
@@ -90,7 +89,7 @@ bool is_wrapper(const std::string& path) {
 HostCompiler find_known_host_compiler(DiskCache& disk) {
   const std::string path = find_host_compiler();
   if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
-  const CacheName name = name_of("which host compiler\n" + path);
+  const CacheName name = name_of("which host compiler, way 2\n" + path);
   if (const std::optional<Memory> memory = recall(disk, name))
     return HostCompiler({.command = path, .name = memory->identity});
   HostCompiler compiler({.command = path, .name = {}});
@@ -100,8 +99,10 @@ HostCompiler find_known_host_compiler(DiskCache& disk) {
 
 }  // namespace
 
+// None of what follows is ever destroyed: a thread may still compile while the process ends.
+
 const std::string& nvrtc_identity(DiskCache& disk) {
-  static const std::string identity = find_nvrtc_identity(disk);
+  static const auto& identity = *new std::string(find_nvrtc_identity(disk));
   return identity;
 }
 
@@ -114,13 +115,13 @@ bool is_nvrtc_as_remembered(DiskCache& disk) {
 }
 
 const std::string& prelude_hash(Prelude which) {
-  static const std::string hashes[] = {name_of(prelude_text(Prelude::cuda)).hex(),
-                                       name_of(prelude_text(Prelude::host)).hex()};
+  static const auto& hashes = *new std::array{name_of(prelude_text(Prelude::cuda)).hex(),
+                                              name_of(prelude_text(Prelude::host)).hex()};
   return hashes[which == Prelude::host ? 1 : 0];
 }
 
 const HostCompiler& host_compiler(DiskCache& disk) {
-  static const HostCompiler compiler = find_known_host_compiler(disk);
+  static const auto& compiler = *new HostCompiler(find_known_host_compiler(disk));
   return compiler;
 }
 

@@ -65,10 +65,10 @@ void launch_all(const ExecutableState& executable, Lane& lane, HostWorks& works,
 }
 
 std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
-  CUevent event = nullptr;
-  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
+  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING),
         "cuEventCreate", context);
-  return std::make_unique<EventState>(device, event);
+  return event;
 }
 
 std::vector<Array> copies_of(const auto& arrays) {

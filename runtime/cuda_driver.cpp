@@ -84,7 +84,8 @@ CudaDriver open_cuda_driver(const std::string& library) {
 }
 
 const CudaDriver& cuda_driver() {
-  static const CudaDriver driver = open_cuda_driver("libcuda.so.1");
+  // Never destroyed: a thread may still ask while the process ends.
+  static const auto& driver = *new CudaDriver(open_cuda_driver("libcuda.so.1"));
   return driver;
 }
 

@@ -151,9 +151,11 @@ void log_failed_release(const Driver& driver, CUresult result, std::string_view 
   constexpr auto kDeinitialized = static_cast<CUresult>(4);  // the process is ending
   // The memory of a forked process is a copy: what the device has is still its parent's.
   if (result == CUDA_SUCCESS || result == kDeinitialized || is_forked()) return;
-  const std::string text = describe(driver, result);
-  std::fprintf(stderr, "sinter: %.*s failed while something was released: %s\n",
-               static_cast<int>(call.size()), call.data(), text.c_str());
+  const char* name = nullptr;  // in words that take no memory: none may be the reason
+  driver.cuGetErrorName(result, &name);
+  std::fprintf(stderr, "sinter: %.*s failed while something was released: %s (error %u)\n",
+               static_cast<int>(call.size()), call.data(), name ? name : "an unknown error",
+               static_cast<unsigned>(result));
 }
 
 std::string in_words(const DeviceState& device) {

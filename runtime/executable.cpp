@@ -147,8 +147,12 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
 void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
                                     VariantRequest request) {
   request.is_soon = false;
+  request.is_in_background = true;
   const Variant* const which = stand_in.get();
   try {
+    request.give_up = {.process_ends = Background::of_process().stop_token(),
+                       // One is the background's own, while it makes the variant.
+                       .is_unwanted = [self = weak_from_this()] { return self.use_count() <= 1; }};
     Background::of_process().add(
         [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
           // Without a handle to it nobody will run it again.
@@ -170,6 +174,7 @@ void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
       std::ranges::replace(variants_, stand_in, better);
     }
     generation_.fetch_add(1, std::memory_order_release);
+  } catch (const GivenUp&) {  // nobody is left to be told
   } catch (const std::exception& error) {
     note_problem(stand_in.get(), error.what());
   } catch (...) {
@@ -177,7 +182,7 @@ void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
   }
 }
 
-void ExecutableState::note_problem(const Variant* stand_in, const std::string& problem) noexcept {
+void ExecutableState::note_problem(const Variant* stand_in, std::string_view problem) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);

@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/binding.h"
 #include "runtime/device_state.h"
+#include "runtime/give_up.h"
 #include "runtime/interface.h"
 #include "runtime/variant.h"
 #include "sinter/executable.h"
@@ -26,6 +28,9 @@ struct VariantRequest {
   std::vector<bool> left_out = {};
   std::string reason;    ///< why no variant that is there will do
   bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
+  /// While the program runs in other threads, perhaps.
+  bool is_in_background = false;
+  GiveUp give_up = {};
 };
 
 struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
@@ -62,7 +67,7 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
   void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);
 
-  void note_problem(const Variant* stand_in, const std::string& problem) noexcept;
+  void note_problem(const Variant* stand_in, std::string_view problem) noexcept;
 
   std::mutex making_;         ///< held while one is made that somebody waits for
   mutable std::mutex mutex_;  ///< of what follows, for moments

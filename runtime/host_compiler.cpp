@@ -62,8 +62,11 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    try {
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    } catch (...) {  // without memory to walk over it, it stays
+    }
   }
   const std::string& path() const { return path_; }
 

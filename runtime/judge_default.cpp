@@ -139,8 +139,8 @@ class Excerpt {
   const Program& program_;
   const TuningData& data_;
   std::span<const std::int64_t> symbols_;
-  llvm::DenseSet<const Node*> inside_;
-  llvm::DenseMap<const Node*, const Node*> made_;
+  DenseSet<const Node*> inside_;
+  DenseMap<const Node*, const Node*> made_;
   Graph graph_{"excerpt"};
   HostArrays inputs_;
   std::int64_t elements_ = 0;

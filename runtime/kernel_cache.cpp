@@ -39,9 +39,9 @@ KernelCache::Claim KernelCache::claim(const UnitKey& key) {
   Claim claim{.duty = std::make_shared<std::promise<CompiledUnitPointer>>()};
   claim.unit = claim.duty->get_future().share();
   old = take_old_ones();
-  const auto added = units_.emplace(key, Entry{.unit = claim.unit, .place = order_.end()}).first;
-  order_.push_front(key);
-  added->second.place = order_.begin();
+  std::list<UnitKey> place = {key};
+  units_.emplace(key, Entry{.unit = claim.unit, .place = place.begin()});
+  order_.splice(order_.begin(), place);
   return claim;
 }
 

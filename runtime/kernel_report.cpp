@@ -50,7 +50,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
 
 /// Everything that the kernel takes, once; what it updates in place is read and written.
 std::int64_t KernelReporter::bytes_of_buffers(const Kernel& kernel, const Source& source) const {
-  llvm::DenseSet<int> written;
+  DenseSet<int> written;
   for (const Store& store : kernel.stores) written.insert(store.buffer);
   const auto bytes_of_buffer = [&](int buffer) {
     return bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], symbols_);

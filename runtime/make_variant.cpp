@@ -57,15 +57,15 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   return program;
 }
 
-std::vector<CompileResult> compile_all(VariantSource& from,
-                                       std::span<const EmittedKernel> emitted) {
+std::vector<CompileResult> compile_all(VariantSource& from, std::span<const EmittedKernel> emitted,
+                                       const std::stop_token& process_ends) {
   std::vector<CompileUnit> units;
   for (const EmittedKernel& kernel : emitted)
     if (!kernel.is_call) units.emplace_back(kernel.sources);
   const TraceSpan span("compile",
                        [&] { return fmt::format("compile kernels of {}", from.graph.name()); });
   std::vector<CompileResult> compiled =
-      from.device.compile_service->compile(units, compile_settings(from));
+      from.device.compile_service->compile(units, compile_settings(from), process_ends);
   if (compiled.size() == emitted.size()) return compiled;
   std::vector<CompileResult> results;  // with nothing for calls
   auto next = compiled.begin();
@@ -200,10 +200,12 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   const Program& program = variant->program;
   const double plan_ms = milliseconds_since(start);
 
+  request.give_up.check();
   start = std::chrono::steady_clock::now();
   DiskCounters disk_before;
   if (is_told(from.options, Rung::passes)) disk_before = disk_cache(from.options.cache).counters();
-  const std::vector<CompileResult> compiled = compile_all(from, emitted);
+  const std::vector<CompileResult> compiled =
+      compile_all(from, emitted, request.give_up.process_ends);
   if (is_told(from.options, Rung::passes)) tell_caches(from, program, compiled, disk_before);
   const double compile_ms = milliseconds_since(start);
   dump_compiled(from.dump, compiled);
@@ -220,13 +222,16 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
            .opaque = std::make_shared<OpaqueBinding>(program, program.kernels[i], from.functions)});
       continue;
     }
+    request.give_up.check();
     const TuneRequest tuning{.program = program,
                              .kernel = program.kernels[i],
                              .sources = emitted[i].sources,
                              .schedules = emitted[i].schedules,
                              .unit = *compiled[i].unit,
                              .symbols = request.symbols,
-                             .alignment = request.alignment};
+                             .alignment = request.alignment,
+                             .is_in_background = request.is_in_background,
+                             .give_up = request.give_up};
     tuned.push_back(choose_candidate(from.device, from.target, tuning, options));
     if (variant->is_stand_in)
       tuned.back().summary = "the default, while candidates are measured in the background";

@@ -42,7 +42,8 @@ struct EmittedVariant {
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request);
 CompileSettings compile_settings(const VariantSource& from);
 
-/// Throws UserError, CompileError or DriverError; then nothing has changed.
+/// Throws UserError, CompileError or DriverError, and GivenUp where the request says so; then
+/// nothing has changed.
 std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
 
 }  // namespace sinter

@@ -222,7 +222,8 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
 }
 
 const OpenedNvrtc& nvrtc() {
-  static const OpenedNvrtc opened = [] {
+  // Never destroyed: a thread may still compile while the process ends.
+  static const auto& opened = *new OpenedNvrtc([] {
     OpenedNvrtc first;
     for (const std::string& name : library_names()) {
       OpenedNvrtc candidate = open_nvrtc(name);
@@ -231,7 +232,7 @@ const OpenedNvrtc& nvrtc() {
     }
     first.why_not += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
     return first;
-  }();
+  }());
   return opened;
 }
 

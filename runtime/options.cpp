@@ -92,9 +92,10 @@ Options from_environment(Options options, bool is_asked) {
 }  // namespace
 
 std::span<const OptionInfo> option_table() {
-  static const std::vector<OptionInfo> table = [] {
+  // Never destroyed: a thread may still ask while the process ends.
+  static const auto& table = *[] {
     const Options defaults;
-    return std::vector<OptionInfo>{
+    return new std::vector<OptionInfo>{
 #define OPTION(FIELD, VARIABLE, HEED, VALUES, DOC)                                           \
   {.name = #FIELD,                                                                           \
    .variable = VARIABLE,                                                                     \

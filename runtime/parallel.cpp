@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
 
 namespace sinter {
@@ -12,8 +13,13 @@ void run_parallel(const std::vector<std::function<void()>>& jobs) {
     for (std::size_t i = next++; i < jobs.size(); i = next++) jobs[i]();
   };
   const std::size_t hardware = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t wanted = std::min(hardware, jobs.size());
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < std::min(hardware, jobs.size()); ++i) threads.emplace_back(work);
+  threads.reserve(wanted);
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back(work);
+  } catch (const std::exception&) {  // fewer threads take longer
+  }
   work();
   for (std::thread& thread : threads) thread.join();
 }

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/disk_cache/file.h"
+
 namespace sinter {
 namespace {
 
@@ -50,6 +52,8 @@ int start(std::span<const std::string> arguments, const std::string& folder, int
     pointers.push_back(const_cast<char*>(argument.c_str()));  // POSIX promises not to write them
   pointers.push_back(nullptr);
 
+  const std::vector<char*> variables = environment();
+
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
@@ -59,8 +63,8 @@ int start(std::span<const std::string> arguments, const std::string& folder, int
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = posix_spawn(&process, pointers[0], &actions, &attributes, pointers.data(),
-                                environment().data());
+  const int error =
+      posix_spawn(&process, pointers[0], &actions, &attributes, pointers.data(), variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -82,10 +86,9 @@ bool wait_for(pid_t process, Clock::time_point deadline, int& status) {
 ProcessResult run_process(std::span<const std::string> arguments, const std::string& folder,
                           std::chrono::milliseconds time_limit) {
   ProcessResult result;
-  const int output = memfd_create("output", MFD_CLOEXEC);
+  const File output(memfd_create("output", MFD_CLOEXEC));
   pid_t process = 0;
-  if (const int error = start(arguments, folder, output, process)) {
-    close(output);
+  if (const int error = start(arguments, folder, output.descriptor(), process)) {
     result.output = std::strerror(error);
     return result;
   }
@@ -96,8 +99,7 @@ ProcessResult run_process(std::span<const std::string> arguments, const std::str
     waitpid(process, &status, 0);
   }
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.output = read_all(output);
-  close(output);
+  result.output = read_all(output.descriptor());
   return result;
 }
 

@@ -27,10 +27,10 @@ constexpr std::uint64_t kCopiesVersion = ~std::uint64_t{0};
 constexpr std::uint64_t kNothingVersion = kCopiesVersion - 1;
 
 std::unique_ptr<EventState> make_event(DeviceState& device) {
-  CUevent event = nullptr;
-  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate",
-        kProfiling);
-  return std::make_unique<EventState>(device, event);
+  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
+  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
+        "cuEventCreate", kProfiling);
+  return event;
 }
 
 void copy_on_device(DeviceState& device, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,

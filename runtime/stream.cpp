@@ -19,12 +19,13 @@ void check_same_device(std::string_view what, const DeviceState& a, const Device
 }  // namespace
 
 StreamState::~StreamState() {
-  if (!is_owned) return;
+  if (!is_owned || !handle) return;
   const ReleaseContext current(device);
   log_failed_release(device.driver, device.driver.cuStreamDestroy(handle), "cuStreamDestroy");
 }
 
 EventState::~EventState() {
+  if (!handle) return;
   const ReleaseContext current(device);
   log_failed_release(device.driver, device.driver.cuEventDestroy(handle), "cuEventDestroy");
 }
@@ -32,18 +33,19 @@ EventState::~EventState() {
 Stream Device::stream() const {
   const CurrentContext current(*state_);
   const RelaxedCapture relaxed(state_->driver);
-  CUstream handle = nullptr;
-  check(state_->driver, state_->driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
+  // What the handle is put into is there first, so that nothing can fail between.
+  auto stream = std::make_shared<StreamState>(*state_, /*handle=*/nullptr, /*is_owned=*/true);
+  check(state_->driver, state_->driver.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING),
         "cuStreamCreate", state_->name);
-  return Stream(std::make_shared<StreamState>(*state_, handle, /*is_owned=*/true));
+  return Stream(std::move(stream));
 }
 
 Event Device::event() const {
   const CurrentContext current(*state_);
-  CUevent handle = nullptr;
-  check(state_->driver, state_->driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate",
-        state_->name);
-  return Event(std::make_shared<EventState>(*state_, handle));
+  auto event = std::make_shared<EventState>(*state_, /*handle=*/nullptr);
+  check(state_->driver, state_->driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
+        "cuEventCreate", state_->name);
+  return Event(std::move(event));
 }
 
 Stream Stream::wrap(void* handle, Device device) {

@@ -80,7 +80,7 @@ std::int64_t TuningData::bytes_per_set(const Request& request) {
 
 void TuningData::lay_out(const Request& request) {
   const std::int64_t misalignment = request.alignment >= 16 ? 0 : request.alignment;
-  llvm::DenseSet<int> written;
+  DenseSet<int> written;
   for (const Store& store : request.kernel.stores) written.insert(store.buffer);
   for (const int number : buffers_of(request.source)) {
     const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];

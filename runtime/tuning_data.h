@@ -11,7 +11,7 @@
 
 #include "codegen/source.h"
 #include "compiler/kernel.h"
-#include "ir/adt.h"
+#include "ir/dense_map.h"
 #include "ir/host_array.h"
 #include "runtime/device_state.h"
 
@@ -81,7 +81,7 @@ class TuningData {
   std::int64_t set_bytes_ = 0;
   int sets_ = 0;
   std::unique_ptr<DeviceMemory> memory_;
-  llvm::DenseMap<int, std::size_t> part_of_;  ///< buffer → place in parts_
+  DenseMap<int, std::size_t> part_of_;  ///< buffer → place in parts_
   /// Of each source with a table, for each set.
   mutable std::map<std::pair<const Source*, int>, std::unique_ptr<DeviceMemory>> tables_;
 };

@@ -13,14 +13,30 @@ namespace {
 /// What was measured further away says too little.
 constexpr double kFarthest = 4;
 
-bool is_enough(const TuningFact& fact, Tune effort) {
-  return effort != Tune::wide || fact.effort == Tune::wide;
+bool is_enough(const TuningFact& fact, const TuningQuestion& question) {
+  if (fact.was_disturbed && !question.is_in_background) return false;
+  return question.effort != Tune::wide || fact.effort == Tune::wide;
+}
+
+/// It takes part in every measurement, in which it is its own measure. So whoever says that it was
+/// dropped is wrong.
+bool is_of_default(const TuningFact& fact) {
+  return fact.median_us > 0 && fact.median_us == fact.reference_us;
+}
+
+/// Whether `fact` is to take the place of `old`.
+bool is_better(const TuningFact& fact, const TuningFact& old) {
+  if (fact.effort != old.effort) return fact.effort == Tune::wide;
+  // Launched in another way, it is another thing.
+  if (fact.blocks != old.blocks) return true;
+  if (fact.was_disturbed != old.was_disturbed) return old.was_disturbed;
+  return old.median_us == 0 && is_of_default(fact);
 }
 
 /// Null if nothing is known of candidate `i` that answers the question.
 const TuningFact* fact_of(const TuningQuestion& question, const TunedSize& known, std::size_t i) {
   const auto found = known.facts.find(question.candidates[i]);
-  if (found == known.facts.end() || !is_enough(found->second, question.effort)) return nullptr;
+  if (found == known.facts.end() || !is_enough(found->second, question)) return nullptr;
   return &found->second;
 }
 
@@ -66,11 +82,7 @@ void merge(KernelTunings& into, const KernelTunings& from) {
     }
     for (const auto& [candidate, fact] : size.facts) {
       const auto [place, is_new] = known->facts.emplace(candidate, fact);
-      const TuningFact& old = place->second;
-      const bool is_better = fact.effort == Tune::wide && old.effort != Tune::wide;
-      // Launched in another way, it is another thing.
-      if (!is_new && (is_better || (fact.effort >= old.effort && fact.blocks != old.blocks)))
-        place->second = fact;
+      if (!is_new && is_better(fact, place->second)) place->second = fact;
     }
   }
   if (into.sizes.size() > kMostTunedSizes)
@@ -143,7 +155,7 @@ const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& kn
 }
 
 TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
-                   const std::vector<bool>& measured) {
+                   const std::vector<bool>& measured, bool was_disturbed) {
   TunedSize size{.numbers = question.numbers, .sizes = cut(question.sizes), .facts = {}};
   if (result.candidates[0].median_us == 0) return size;  // nothing was measured
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
@@ -161,7 +173,8 @@ TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
                                           .effort = question.effort,
                                           .schedule = cut(candidate.schedule),
                                           .problem = cut(candidate.problem),
-                                          .differs = candidate.differs};
+                                          .differs = candidate.differs,
+                                          .was_disturbed = was_disturbed};
   }
   return size;
 }

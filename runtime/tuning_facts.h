@@ -31,6 +31,9 @@ struct TuningFact {
   std::string schedule;  ///< in words, for who reads a tuning file
   std::string problem;
   bool differs = false;  ///< its result was not the default's
+  /// The program launched kernels of its own meanwhile, so that these times are only good for who
+  /// would have to measure beside the program as well.
+  bool was_disturbed = false;
 
   friend bool operator==(const TuningFact&, const TuningFact&) = default;
 };
@@ -61,6 +64,7 @@ struct TuningQuestion {
   std::vector<std::string> candidates;  ///< what decides each
   std::vector<std::int64_t> blocks;
   Tune effort = Tune::quick;
+  bool is_in_background = false;  ///< so that times which were disturbed are an answer
   /// What is known without measuring: schedules, registers, and why some are not worth it.
   std::vector<CandidateReport> reports;
 };
@@ -71,7 +75,8 @@ inline constexpr std::size_t kMostTunedSizes = 32;
 /// Texts of facts are cut after so many bytes; no file has longer ones.
 inline constexpr std::size_t kLongestTuningText = 1000;
 
-/// Adds what `into` lacks, and what was measured with more effort.
+/// Adds what `into` lacks, and what was measured with more effort or, instead of beside something
+/// else, by itself.
 void merge(KernelTunings& into, const KernelTunings& from);
 
 /// The candidates that must be measured, the default among them; none if all is known.
@@ -86,6 +91,6 @@ const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& kn
 
 /// What a measurement of some candidates says; `measured` is what `tune` was asked for.
 TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
-                   const std::vector<bool>& measured);
+                   const std::vector<bool>& measured, bool was_disturbed = false);
 
 }  // namespace sinter

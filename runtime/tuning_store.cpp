@@ -61,9 +61,18 @@ TuningsByKernel TuningStore::all() const {
 void TuningStore::import(const TuningsByKernel& kernels) {
   const std::lock_guard lock(mutex_);
   for (const auto& [kernel, tunings] : kernels) {
-    KernelTunings merged = tunings;
-    merge(merged, known_[kernel].tunings);
-    known_[kernel].tunings = std::move(merged);
+    KernelTunings& known = known_[kernel].tunings;
+    KernelTunings merged;  // the oldest first, as which count those that were never asked for
+    for (const TunedSize& size : tunings.sizes)
+      if (!known.at(size.numbers)) merged.sizes.push_back(size);
+    for (TunedSize& size : known.sizes) {
+      const TunedSize* const imported = tunings.at(size.numbers);
+      KernelTunings both{.sizes = {imported ? *imported : size}};
+      merge(both, {.sizes = {std::move(size)}});
+      merged.sizes.push_back(std::move(both.sizes[0]));
+    }
+    merge(merged, {});  // within the bound
+    known = std::move(merged);
   }
 }
 

@@ -23,7 +23,9 @@ class TuningStore {
 
   /// All that this process has measured or looked up.
   TuningsByKernel all() const;
-  /// Adds facts for as long as the process lives; they count more than those that are known.
+  /// Adds facts for as long as the process lives; they count more than those that are known of the
+  /// same candidates. Where there are too many sizes, those that are known from here alone go
+  /// first.
   void import(const TuningsByKernel& kernels);
 
  private:

@@ -1,13 +1,14 @@
 #include "runtime/tuning_text.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include <optional>
+
+#include "runtime/json_tree.h"
 
 namespace sinter {
 
 namespace {
-
-using nlohmann::json;
 
 // Of a SHA-256, which tells kernels apart, and of half as much, which tells candidates of one
 // apart.
@@ -25,55 +26,55 @@ struct Meaningless {
 /// A value in the text, with the way to it.
 class Reader {
  public:
-  Reader(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
+  Reader(const JsonTree& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   [[noreturn]] void fail(std::string_view what) const {
     throw Meaningless{fmt::format("{}: {}", path_, what)};
   }
+  bool has(const char* key) const {
+    return value_.is(Kind::object) && value_.members.contains(key);
+  }
   Reader at(const char* key) const {
-    if (!value_.is_object() || !value_.contains(key)) fail(fmt::format("there is no {}", key));
-    return {value_.at(key), fmt::format("{} {}", path_, key)};
+    if (!has(key)) fail(fmt::format("there is no {}", key));
+    return {value_.members.at(key), fmt::format("{} {}", path_, key)};
   }
   std::string text() const {
-    if (!value_.is_string()) fail("not a text");
-    const auto& text = value_.get_ref<const std::string&>();
-    if (text.size() > kLongestTuningText)
+    if (!value_.is(Kind::text)) fail("not a text");
+    if (value_.text.size() > kLongestTuningText)
       fail(fmt::format("longer than {} bytes", kLongestTuningText));
-    for (const char c : text)
+    for (const char c : value_.text)
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) fail("has control characters");
-    return text;
+    return value_.text;
   }
   bool truth() const {
-    if (!value_.is_boolean()) fail("neither true nor false");
-    return value_.get<bool>();
+    if (!value_.is(Kind::truth)) fail("neither true nor false");
+    return value_.truth;
   }
   /// 0, or what may have been measured.
   double measure() const {
-    if (!value_.is_number()) fail("not a number");
-    const auto number = value_.get<double>();
+    if (!value_.is(Kind::whole) && !value_.is(Kind::real)) fail("not a number");
+    const double number = value_.real;
     if (number != 0 && !(number >= kLeast && number <= kMost))
       fail(fmt::format("{} was never measured", number));
     return number;
   }
   std::int64_t whole(std::int64_t low, std::int64_t high) const {
-    const bool is_whole = value_.is_number_integer() &&
-                          !(value_.is_number_unsigned() && value_.get<std::uint64_t>() > INT64_MAX);
-    if (!is_whole || value_.get<std::int64_t>() < low || value_.get<std::int64_t>() > high)
+    if (!value_.is(Kind::whole) || value_.whole < low || value_.whole > high)
       fail(fmt::format("not a whole number from {} to {}", low, high));
-    return value_.get<std::int64_t>();
+    return value_.whole;
   }
   template <class Take>
   void each_of_list(std::size_t most, Take take) const {
-    if (!value_.is_array()) fail("not a list");
-    if (value_.size() > most) fail(fmt::format("has more than {} elements", most));
-    for (std::size_t i = 0; i < value_.size(); ++i)
-      take(Reader(value_[i], fmt::format("{} {}", path_, i)));
+    if (!value_.is(Kind::list)) fail("not a list");
+    if (value_.list.size() > most) fail(fmt::format("has more than {} elements", most));
+    for (std::size_t i = 0; i < value_.list.size(); ++i)
+      take(Reader(value_.list[i], fmt::format("{} {}", path_, i)));
   }
   /// `take(key, value)`; members are called by so many hexadecimal digits.
   template <class Take>
   void each_of_object(std::size_t digits, Take take) const {
-    if (!value_.is_object()) fail("not an object");
-    for (const auto& [key, value] : value_.items()) {
+    if (!value_.is(Kind::object)) fail("not an object");
+    for (const auto& [key, value] : value_.members) {
       if (key.size() != digits || key.find_first_not_of("0123456789abcdef") != std::string::npos)
         fail(fmt::format("has a member that is not called by {} hexadecimal digits", digits));
       take(key, Reader(value, fmt::format("{} {}…", path_, key.substr(0, 8))));
@@ -81,23 +82,24 @@ class Reader {
   }
 
  private:
-  const json& value_;
+  using Kind = JsonTree::Kind;
+
+  const JsonTree& value_;
   std::string path_;
 };
 
-json to_json(const TuningFact& fact) {
-  return {{"median_us", fact.median_us},
-          {"lower_quartile_us", fact.lower_quartile_us},
-          {"upper_quartile_us", fact.upper_quartile_us},
-          {"gigabytes_per_second", fact.gigabytes_per_second},
-          {"reference_us", fact.reference_us},
-          {"blocks", fact.blocks},
-          {"rounds", fact.rounds},
-          {"launches", fact.launches},
-          {"wide", fact.effort == Tune::wide},
-          {"schedule", fact.schedule},
-          {"problem", fact.problem},
-          {"differs", fact.differs}};
+/// With its quotes; what devices are called may be in any encoding.
+std::string quoted(std::string_view text) { return json_quoted(text); }
+
+std::string to_json(const TuningFact& fact) {
+  return fmt::format(
+      R"({{"median_us": {}, "lower_quartile_us": {}, "upper_quartile_us": {},)"
+      R"( "gigabytes_per_second": {}, "reference_us": {}, "blocks": {}, "rounds": {},)"
+      R"( "launches": {}, "wide": {}, "schedule": {}, "problem": {}, "differs": {},)"
+      R"( "was_disturbed": {}}})",
+      fact.median_us, fact.lower_quartile_us, fact.upper_quartile_us, fact.gigabytes_per_second,
+      fact.reference_us, fact.blocks, fact.rounds, fact.launches, fact.effort == Tune::wide,
+      quoted(fact.schedule), quoted(fact.problem), fact.differs, fact.was_disturbed);
 }
 
 TuningFact read_fact(const Reader& from) {
@@ -114,6 +116,8 @@ TuningFact read_fact(const Reader& from) {
       .schedule = from.at("schedule").text(),
       .problem = from.at("problem").text(),
       .differs = from.at("differs").truth(),
+      // Older files say nothing of it.
+      .was_disturbed = from.has("was_disturbed") && from.at("was_disturbed").truth(),
   };
   if ((fact.median_us > 0) != fact.problem.empty())
     from.fail("a candidate has either a time or a problem");
@@ -124,10 +128,13 @@ TuningFact read_fact(const Reader& from) {
   return fact;
 }
 
-json to_json(const TunedSize& size) {
-  json facts = json::object();
-  for (const auto& [candidate, fact] : size.facts) facts[candidate] = to_json(fact);
-  return {{"numbers", size.numbers}, {"sizes", size.sizes}, {"candidates", std::move(facts)}};
+std::string to_json(const TunedSize& size) {
+  std::string text = fmt::format(R"(   {{"numbers": [{}], "sizes": {}, "candidates": {{)",
+                                 fmt::join(size.numbers, ", "), quoted(size.sizes));
+  for (const auto& [candidate, fact] : size.facts)
+    text +=
+        fmt::format("{}\n    \"{}\": {}", text.ends_with('{') ? "" : ",", candidate, to_json(fact));
+  return text + "\n   }}";
 }
 
 TunedSize read_size(const Reader& from) {
@@ -144,23 +151,22 @@ TunedSize read_size(const Reader& from) {
 }  // namespace
 
 std::string to_text(const StoredTunings& tunings) {
-  json kernels = json::object();
+  std::string text =
+      fmt::format("{{\n \"machine\": {},\n \"kernels\": {{", quoted(tunings.machine));
   for (const auto& [kernel, known] : tunings.kernels) {
-    json sizes = json::array();
-    for (const TunedSize& size : known.sizes) sizes.push_back(to_json(size));
-    kernels[kernel] = std::move(sizes);
+    text += fmt::format("{}\n  \"{}\": [", text.ends_with('{') ? "" : ",", kernel);
+    for (const TunedSize& size : known.sizes)
+      text += (text.ends_with('[') ? "\n" : ",\n") + to_json(size);
+    text += "\n  ]";
   }
-  // What a device is called may be in any encoding.
-  return json{{"machine", tunings.machine}, {"kernels", std::move(kernels)}}.dump(
-             /*indent=*/1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace) +
-         "\n";
+  return text + "\n }\n}\n";
 }
 
 ParsedTunings parse_tunings(std::string_view text) {
-  const json stored = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (stored.is_discarded()) return {.tunings = {}, .problem = "it is not JSON"};
+  const std::optional<JsonTree> stored = parse_json(text);
+  if (!stored) return {.tunings = {}, .problem = "it is not JSON"};
   try {
-    const Reader from(stored, "tunings");
+    const Reader from(*stored, "tunings");
     StoredTunings tunings{.machine = from.at("machine").text(), .kernels = {}};
     from.at("kernels").each_of_object(
         kKernelDigits, [&](const std::string& kernel, const Reader& sizes) {

@@ -15,10 +15,10 @@ std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
 constexpr std::string_view kTiming = "timing of candidates";
 
 std::unique_ptr<EventState> make_event(DeviceState& device) {
-  CUevent event = nullptr;
-  check(device.driver, device.driver.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate",
-        kTiming);
-  return std::make_unique<EventState>(device, event);
+  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
+  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
+        "cuEventCreate", kTiming);
+  return event;
 }
 
 }  // namespace

@@ -115,8 +115,12 @@ bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
     int error = write_whole_file(to, bytes, how);
     if (error == ENOENT) {  // the first of its folder, or somebody has cleared the cache
       if (!make_folder().empty()) return false;
-      mkdir(folder.c_str(), 0700);
-      error = write_whole_file(to, bytes, how);
+      if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+        error = errno;
+      } else {
+        sync_folder(entries_);
+        error = write_whole_file(to, bytes, how);
+      }
     }
     if (error != 0) fail("cannot be written", to, error);
     return error == 0;

@@ -13,6 +13,11 @@ namespace sinter {
 
 namespace {
 
+std::string folder_of(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  return end == std::string::npos ? "." : path.substr(0, end + 1);
+}
+
 /// A new file beside `path`, whose name ends up in `name`.
 int make_unfinished(const std::string& path, Readers readers, std::string& name) {
   if (readers == Readers::user) {
@@ -87,7 +92,13 @@ int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
   }
   if (durability == Durability::power && fsync(file.descriptor()) != 0) return give_up(errno);
   if (std::rename(unfinished.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (durability == Durability::power) sync_folder(folder_of(path));
   return 0;
+}
+
+void sync_folder(const std::string& path) {
+  const File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) fsync(folder.descriptor());
 }
 
 }  // namespace sinter

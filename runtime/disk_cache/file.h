@@ -38,7 +38,7 @@ FileContents read_whole_file(const std::string& path);
 
 enum class Durability {
   process,  ///< survives the process, however that ends
-  power,    ///< the contents survive the machine too, if the name does: waits for the disk
+  power,    ///< survives the machine too: waits for the disk, where the file system can
 };
 
 /// Whom a written file is for.
@@ -54,6 +54,10 @@ inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 /// 0 where it is done; EFBIG where it is larger than kLargestFile.
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
                      Durability durability, Readers readers = Readers::user);
+
+/// Has the disk keep the names in a folder. Some file systems have no such thing; then they are
+/// kept as well as these do.
+void sync_folder(const std::string& path);
 
 /// Ends the names of files that are still being written.
 inline constexpr std::string_view kUnfinished = ".tmp";

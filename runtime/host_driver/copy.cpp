@@ -4,6 +4,7 @@
 #include "runtime/host_driver/state.h"
 
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -103,7 +104,12 @@ CUresult submit_copy(CUDA_MEMCPY3D copy, CUstream stream) {
   const Point done = schedule().submit(state, {.run = [copy, staged] { return run_copy(copy); }});
   if (!must_wait) return CUDA_SUCCESS;
   update_counters([](Counters& counters) { ++counters.synchronizations; });
-  return run_until({done});
+  try {
+    return run_until({done});
+  } catch (const std::bad_alloc&) {  // the caller's memory may be gone when this has returned
+    schedule().drain();
+    throw;
+  }
 }
 
 CUresult submit_memset(const CUDA_MEMSET_NODE_PARAMS& memset, CUstream stream) {

@@ -70,9 +70,14 @@ SiteMap* AccessCounter::find(const Access& access) {
   const auto index = static_cast<std::size_t>(&allocation - allocations_.data());
 
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<SiteMap>& map = maps_[{index, access.site, access.is_store}];
-  if (!map) map = std::make_unique<SiteMap>(allocation, access.site, access.is_store);
-  return map.get();
+  const auto [place, is_new] = maps_.try_emplace({index, access.site, access.is_store});
+  try {
+    if (is_new) place->second = std::make_unique<SiteMap>(allocation, access.site, access.is_store);
+  } catch (...) {
+    maps_.erase(place);
+    throw;
+  }
+  return place->second.get();
 }
 
 std::uint64_t AccessCounter::count(bool stores) const {

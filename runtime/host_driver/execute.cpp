@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -42,6 +43,17 @@ struct Work {
   Failure failure;  // the first
 };
 
+Failure run_blocks(Worker& worker, const BlockWork& blocks, std::uint64_t first,
+                   std::uint64_t last) {
+  try {
+    return blocks.cluster > 1 && blocks.kernel->has_barrier
+               ? worker.clusters.run(blocks, first, last)
+               : worker.runner.run(blocks, first, last);
+  } catch (const std::bad_alloc&) {
+    return {cuda::CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};  // short enough to take none
+  }
+}
+
 void run_share(Worker& worker, Work& work) {
   BlockWork blocks = work.blocks;
   blocks.shared = worker.shared.part(blocks.shared_bytes);
@@ -53,9 +65,7 @@ void run_share(Worker& worker, Work& work) {
     if (taken >= chunks) return;
     const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
     const std::uint64_t last = std::min(first + work.chunk, work.count);
-    Failure failure = blocks.cluster > 1 && blocks.kernel->has_barrier
-                          ? worker.clusters.run(blocks, first, last)
-                          : worker.runner.run(blocks, first, last);
+    Failure failure = run_blocks(worker, blocks, first, last);
     const bool has_failed = failure.code != cuda::CUDA_SUCCESS;
     if (has_failed) {
       const std::lock_guard lock(work.mutex);
@@ -87,7 +97,8 @@ class Pool {
     wanted_ = count > 0 ? std::min(count, kMaxWorkers) : default_workers();
   }
 
-  /// Fails without running anything if the launch is cooperative and too large.
+  /// Fails without running anything if the launch is cooperative and too large. Throws
+  /// std::bad_alloc, or std::system_error, where there is no memory for the threads that it takes.
   void run(Work& work, const KernelLaunch& launch) {
     const std::lock_guard launching(launch_mutex_);
     work.failure = find_excess(launch);
@@ -95,9 +106,10 @@ class Pool {
     install_fault_handlers();
     const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
     std::unique_lock lock(mutex_);
-    while (started_ < wanted_) std::thread(&Pool::serve, this, started_++).detach();
+    start_workers(launch.is_cooperative ? wanted_.load() : 1);
     work_ = &work;
-    const std::uint64_t at_once = std::min<std::uint64_t>(wanted(), most_clusters(work.blocks));
+    const std::uint64_t at_once =
+        std::min<std::uint64_t>(std::min(wanted(), started_), most_clusters(work.blocks));
     helpers_ = static_cast<int>(std::min(at_once, chunks));
     busy_ = helpers_;
     ++generation_;
@@ -115,9 +127,20 @@ class Pool {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
   }
 
-  void serve(int index) {
+  /// Starts those that are wanted, or as many as there is memory for, if that is `least`.
+  void start_workers(int least) {
+    try {
+      while (started_ < wanted_) {
+        std::thread(&Pool::serve, this, started_, std::make_unique<Worker>()).detach();
+        ++started_;
+      }
+    } catch (const std::exception&) {
+      if (started_ < least) throw;
+    }
+  }
+
+  void serve(int index, const std::unique_ptr<Worker>& worker) {
     const FaultStacks stacks;
-    const auto worker = std::make_unique<Worker>();
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -42,6 +42,8 @@ StackPool::~StackPool() {
 
 bool StackPool::reserve(std::size_t count) {
   if (count <= stacks_.size()) return true;
+  mappings_.reserve(mappings_.size() + 1);
+  stacks_.reserve(count);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t stride = page + kStackBytes;
   const std::size_t bytes = stride * (count - stacks_.size());

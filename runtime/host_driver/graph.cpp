@@ -1,5 +1,7 @@
 #include "runtime/host_driver/graph.h"
 
+#include <new>
+
 namespace sinter::host {
 namespace {
 
@@ -65,6 +67,8 @@ std::vector<Place> append(FlatGraph& flat, const Nodes& nodes, const Works& work
 /// ready. Returns how many were reached before `visit` said no.
 std::size_t walk(const Nodes& nodes, auto pick, auto visit) {
   std::vector<std::size_t> waits, ready;
+  waits.reserve(nodes.size());
+  ready.reserve(nodes.size());  // from here on no more is taken
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     waits.push_back(nodes[i].waits);
     if (nodes[i].waits == 0) ready.push_back(i);
@@ -89,9 +93,16 @@ Failure run_nodes(const Nodes& given, const Works& given_works) {
   const Nodes& nodes = flat.nodes;
   const Works& works = flat.works;
   Failure failure;
+  bool has_begun = false;
   const auto pick = [](std::size_t count) { return schedule().random() % count; };
   walk(nodes, pick, [&](std::size_t node) {
-    failure = run_node(*works[node]);
+    try {
+      failure = run_node(*works[node]);
+    } catch (const std::bad_alloc&) {
+      if (!has_begun) throw;  // nothing was done yet
+      failure = {CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};
+    }
+    has_begun = true;
     return failure.code == CUDA_SUCCESS;
   });
   return failure;

@@ -3,6 +3,7 @@
 #include "runtime/host_driver/state.h"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -104,8 +105,9 @@ CUresult check_residence(const KernelLaunch& launch) {
   return excess.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(excess.code, std::move(excess.text));
 }
 
-Failure run_kernel(const KernelLaunch& launch) {
-  LaunchResult result = execute(launch, schedule().random());
+namespace {
+
+void count_launch(const KernelLaunch& launch, const LaunchResult& result) {
   update_counters([&](Counters& counters) {
     ++counters.kernels;
     counters.bytes_read += result.bytes_read;
@@ -120,6 +122,16 @@ Failure run_kernel(const KernelLaunch& launch) {
                                  .bytes_read = result.bytes_read,
                                  .bytes_written = result.bytes_written});
   });
+}
+
+}  // namespace
+
+Failure run_kernel(const KernelLaunch& launch) {
+  LaunchResult result = execute(launch, schedule().random());
+  try {
+    count_launch(launch, result);
+  } catch (const std::bad_alloc&) {  // the launch is done, whether or not it is in the list
+  }
   return std::move(result.failure);
 }
 

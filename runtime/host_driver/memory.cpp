@@ -4,8 +4,8 @@
 #include "sinter/error.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 
@@ -45,7 +45,9 @@ struct Table {
   std::map<std::uintptr_t, Entry> entries;  // by start
   // What is lent, by start; `entries` has what they make up together.
   std::multimap<std::uintptr_t, std::size_t> lent;
-  std::deque<Freed> quarantine;
+  // A ring with room for all, so that freeing takes no memory.
+  std::array<Freed, kMaxQuarantine> quarantine;
+  std::size_t oldest = 0, quarantined = 0;
   std::size_t quarantine_bytes = 0;
   MemoryUse use;
 };
@@ -109,18 +111,23 @@ void join_lent(Table& table, std::uintptr_t start, std::size_t bytes) {
       .start = start, .bytes = end - start, .kind = MemoryKind::lent};
 }
 
+void release_oldest(Table& table) {
+  const Mapping mapping = table.quarantine[table.oldest].mapping;
+  table.oldest = (table.oldest + 1) % kMaxQuarantine;
+  --table.quarantined;
+  table.quarantine_bytes -= mapping.page_bytes;
+  munmap(mapping.pages, mapping.page_bytes);
+}
+
 void quarantine(Table& table, const Entry& entry) {
   // Mapping it anew drops the pages but keeps the addresses from being used again.
   mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  table.quarantine.push_back({entry.allocation, entry.mapping});
+  if (table.quarantined == kMaxQuarantine) release_oldest(table);
+  table.quarantine[(table.oldest + table.quarantined++) % kMaxQuarantine] = {entry.allocation,
+                                                                             entry.mapping};
   table.quarantine_bytes += entry.mapping.page_bytes;
-  while (table.quarantine.size() > kMaxQuarantine || table.quarantine_bytes > kMaxQuarantineBytes) {
-    const Mapping oldest = table.quarantine.front().mapping;
-    table.quarantine.pop_front();
-    table.quarantine_bytes -= oldest.page_bytes;
-    munmap(oldest.pages, oldest.page_bytes);
-  }
+  while (table.quarantine_bytes > kMaxQuarantineBytes) release_oldest(table);
 }
 
 const char* kind_name(MemoryKind kind) {
@@ -165,9 +172,14 @@ std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int d
   const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  all.entries[start] = {
-      {.start = start, .bytes = bytes, .kind = kind, .device = device, .is_ready = is_ready},
-      mapping};
+  try {
+    all.entries[start] = {
+        {.start = start, .bytes = bytes, .kind = kind, .device = device, .is_ready = is_ready},
+        mapping};
+  } catch (...) {
+    munmap(mapping.pages, mapping.page_bytes);
+    throw;
+  }
   ++all.use.allocations;
   if (kind == MemoryKind::device) {
     all.use.live_bytes += bytes;
@@ -284,9 +296,11 @@ std::string describe_address(const void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  for (const Freed& freed : all.quarantine)
-    if (address >= freed.allocation.start && address < freed.allocation.end())
-      return describe_near(freed.allocation, address) + " that was freed";
+  for (std::size_t i = 0; i < all.quarantined; ++i) {
+    const Allocation& freed = all.quarantine[(all.oldest + i) % kMaxQuarantine].allocation;
+    if (address >= freed.start && address < freed.end())
+      return describe_near(freed, address) + " that was freed";
+  }
   // Else the allocation in whose guards it is.
   const Entry* nearest = nullptr;
   for (const auto& [start, entry] : all.entries) {

@@ -55,7 +55,7 @@ Failure release(CUdeviceptr pointer) {
 /// Frees at once, after all work: work that is queued may use the memory.
 CUresult free_now(CUdeviceptr pointer, MemoryKind kind, const char* kind_name) {
   if (!starts(pointer, kind) || !mark_freeing(pointer)) return not_allocated(pointer, kind_name);
-  run_all();
+  schedule().drain();
   const Failure failure = release(pointer);
   if (failure.code == CUDA_SUCCESS) return CUDA_SUCCESS;
   schedule().set_failure(failure);
@@ -182,7 +182,7 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 CUresult cuMemHostUnregister(void* pointer) {
   const auto start = reinterpret_cast<std::uintptr_t>(pointer);
   if (!starts(start, MemoryKind::registered)) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  run_all();
+  schedule().drain();
   unregister_memory(start);
   return CUDA_SUCCESS;
 }

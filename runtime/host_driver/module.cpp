@@ -127,7 +127,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  run_all();
+  schedule().drain();
   const auto state = modules().remove(module);
   if (!state) return fail(CUDA_ERROR_INVALID_HANDLE, "that module is not loaded (any more)");
   for (const auto& [name, function] : state->functions) functions().remove(function);
@@ -156,7 +156,14 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   function_state->module = state;
   function_state->device = state->device;
   function_state->kernel = kernel;
-  *function = state->functions[name] = functions().add(std::move(function_state));
+  // The module forgets its functions when it goes, so it knows of them before they are there.
+  const auto known = state->functions.try_emplace(name).first;
+  try {
+    *function = known->second = functions().add(std::move(function_state));
+  } catch (...) {
+    state->functions.erase(known);
+    throw;
+  }
   return CUDA_SUCCESS;
 }
 

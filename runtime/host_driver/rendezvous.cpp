@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <csignal>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -260,25 +261,30 @@ void BlockRunner::cluster_wait(device_abi::Block* block) {
 void* BlockRunner::cluster_map(device_abi::Block* block, const void* shared, unsigned rank) {
   auto& self = static_cast<BlockRunner&>(*block);
   const auto offset = static_cast<const unsigned char*>(shared) - self.shared;
-  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes))
-    self.fail(
-        CUDA_ERROR_ILLEGAL_ADDRESS,
-        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared));
-  if (rank >= self.cluster_size)
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {} of a cluster of {}", self.place(),
-                          rank, self.cluster_size));
+  if (offset < 0 || offset >= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) {
+    std::string text =
+        fmt::format("{}: maps {}, which is no shared memory of its block", self.place(), shared);
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
+  if (rank >= self.cluster_size) {
+    std::string text = fmt::format("{}: maps shared memory of block {} of a cluster of {}",
+                                   self.place(), rank, self.cluster_size);
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
   if (rank == self.cluster_rank || self.members_.empty()) return const_cast<void*>(shared);
   const BlockRunner& other = *self.members_[rank];
-  if (!self.has_met_cluster_)
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {}, which may not have started: meet at "
-                          "a barrier of the cluster first",
-                          self.place(), other.place_in_grid()));
-  if (other.has_returned())
-    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS,
-              fmt::format("{}: maps shared memory of block {}, which has returned", self.place(),
-                          other.place_in_grid()));
+  if (!self.has_met_cluster_) {
+    std::string text = fmt::format(
+        "{}: maps shared memory of block {}, which may not have started: meet at "
+        "a barrier of the cluster first",
+        self.place(), other.place_in_grid());
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
+  if (other.has_returned()) {
+    std::string text = fmt::format("{}: maps shared memory of block {}, which has returned",
+                                   self.place(), other.place_in_grid());
+    self.fail(CUDA_ERROR_ILLEGAL_ADDRESS, std::move(text));
+  }
   return other.shared + offset;
 }
 
@@ -301,7 +307,14 @@ void BlockRunner::touch(device_abi::Block* block, const void* address, unsigned 
   const auto offset = static_cast<const unsigned char*>(address) - self.shared;
   if (offset >= 0 && offset + bytes <= static_cast<std::ptrdiff_t>(self.work_.shared_bytes)) return;
   const Access access{reinterpret_cast<std::uintptr_t>(address), bytes, site, is_store};
-  const AccessFault fault = count_access(*self.work_.counter, *self.work_.sites, access);
+  AccessFault fault = AccessFault::none;
+  bool has_memory = true;
+  try {
+    fault = count_access(*self.work_.counter, *self.work_.sites, access);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;  // kernels cannot be unwound: the block is left from outside of this
+  }
+  if (!has_memory) self.fail(CUDA_ERROR_OUT_OF_MEMORY, "out of memory");
   if (fault == AccessFault::none) return;
   const bool is_outside = fault == AccessFault::outside;
   std::string text = fmt::format("{}, line {}: {} {} bytes at {}, which is {}", self.place(), site,

@@ -2,12 +2,26 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
 
 namespace sinter::host {
 namespace {
 
 // A queue longer than this is run down to half: the API allows a launch to wait.
 constexpr std::size_t kLongestQueue = 4096;
+
+constexpr const char* kNoMemory = "out of memory";  // short enough to take none
+
+/// One of those that are able, as `random` picks; null if there is none.
+template <class List>
+const typename List::value_type* pick(const List& list, std::mt19937_64& random, auto is_able) {
+  const auto able = static_cast<std::uint64_t>(std::ranges::count_if(list, is_able));
+  std::uint64_t before = able ? random() % able : 0;
+  for (const auto& one : list)
+    if (is_able(one) && before-- == 0) return &one;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -62,8 +76,11 @@ Point Schedule::submit(const std::shared_ptr<StreamState>& stream, Operation ope
   stream->queue.push_back(std::move(operation));
   const Point point{stream, ++stream->submitted};
   if (stream->queue.size() > kLongestQueue) {
-    const Needed needed = closure({{stream, stream->completed + kLongestQueue / 2}});
-    while (step(lock, needed)) {
+    try {
+      const Needed needed = closure({{stream, stream->completed + kLongestQueue / 2}});
+      while (step(lock, needed)) {
+      }
+    } catch (const std::bad_alloc&) {  // it is queued, and whoever waits for it will be told
     }
   }
   return point;
@@ -86,6 +103,21 @@ std::vector<Point> Schedule::ends(int device) {
   std::vector<Point> points = ends();
   std::erase_if(points, [&](const Point& point) { return point.stream->device != device; });
   return points;
+}
+
+void Schedule::drain() noexcept {
+  Lock lock(mutex_);
+  for (const auto& stream : streams_) stream->wanted = stream->submitted;
+  const auto is_done = [](const auto& stream) { return stream->completed >= stream->wanted; };
+  while (!std::ranges::all_of(streams_, is_done)) {
+    const auto able = pick(streams_, random_, [&](const auto& stream) {
+      return !is_done(stream) && can_run(*stream);
+    });
+    if (const std::shared_ptr<StreamState> stream = able ? *able : nullptr)
+      run_one(lock, *stream, WithoutMemory::fails);
+    else
+      progress_.wait(lock);
+  }
 }
 
 void Schedule::run_until(const std::vector<Point>& points) {
@@ -142,7 +174,7 @@ Schedule::Needed Schedule::closure(const std::vector<Point>& points) {
     auto found = std::ranges::find(needed, point.stream, &Point::stream);
     if (found == needed.end())
       found = needed.insert(needed.end(), {point.stream, stream.completed});
-    // The queue holds the last serials; before them come those completed and the one at work.
+    // The queue holds the last serials; before them come those completed.
     const std::uint64_t queued_from = stream.submitted - stream.queue.size() + 1;
     for (std::uint64_t serial = std::max(found->serial + 1, queued_from); serial <= point.serial;
          ++serial) {
@@ -156,43 +188,52 @@ Schedule::Needed Schedule::closure(const std::vector<Point>& points) {
 
 /// The stream whose next work is to run: one that is needed, or, every other time, any that can.
 std::shared_ptr<StreamState> Schedule::choose(const Needed& needed) {
-  std::vector<std::shared_ptr<StreamState>> able;
   const bool any = random_() & 1;
-  if (any) {
-    for (const auto& stream : streams_)
-      if (can_run(*stream)) able.push_back(stream);
-  }
-  if (able.empty()) {
-    for (const Point& point : needed)
-      if (!is_reached(point) && can_run(*point.stream)) able.push_back(point.stream);
-  }
-  return able.empty() ? nullptr : able[random_() % able.size()];
+  if (any)
+    if (const auto* const able =
+            pick(streams_, random_,
+                 [](const std::shared_ptr<StreamState>& one) { return can_run(*one); }))
+      return *able;
+  const Point* const able = pick(needed, random_, [](const Point& point) {
+    return !is_reached(point) && can_run(*point.stream);
+  });
+  return able ? able->stream : nullptr;
 }
 
-void Schedule::run_one(Lock& lock, StreamState& stream) {
-  const Operation operation = std::move(stream.queue.front());
-  stream.queue.pop_front();
+/// The work stays in its queue while it runs, and where there is no memory for it.
+void Schedule::run_one(Lock& lock, StreamState& stream, WithoutMemory how) {
+  const Operation& operation = stream.queue.front();
   stream.is_running = true;
   const bool is_failed = failure_.code != cuda::CUDA_SUCCESS;
 
   lock.unlock();
   const auto start = std::chrono::steady_clock::now();
-  Failure failure = is_failed ? Failure() : operation.run();
+  Failure failure;
+  std::exception_ptr no_memory;
+  try {
+    if (!is_failed) failure = operation.run();
+  } catch (...) {
+    no_memory = std::current_exception();
+  }
   const auto spent = std::chrono::steady_clock::now() - start;
   lock.lock();
 
+  stream.is_running = false;
+  progress_.notify_all();
+  if (no_memory && how == WithoutMemory::throws) std::rethrow_exception(no_memory);
+  if (no_memory) failure = {cuda::CUDA_ERROR_OUT_OF_MEMORY, kNoMemory};
   clock_ += spent;
   if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
-  stream.is_running = false;
   ++stream.completed;
-  progress_.notify_all();
+  const Operation done = std::move(stream.queue.front());
+  stream.queue.pop_front();
 }
 
 /// Runs one piece of work, or waits for one that another thread runs; false if nothing is needed.
 bool Schedule::step(Lock& lock, const Needed& needed) {
   if (std::ranges::all_of(needed, is_reached)) return false;
   if (const std::shared_ptr<StreamState> stream = choose(needed))
-    run_one(lock, *stream);
+    run_one(lock, *stream, WithoutMemory::throws);
   else
     progress_.wait(lock);
   return true;

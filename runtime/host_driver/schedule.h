@@ -26,6 +26,7 @@ struct Point {
 };
 
 /// One piece of work. It runs once everything before it in its stream and all of `waits` is done.
+/// It throws std::bad_alloc if there is no memory to begin, and nothing once it has begun.
 struct Operation {
   std::function<Failure()> run;
   std::vector<Point> waits;
@@ -37,8 +38,9 @@ struct StreamState {
   int device = 0;
   int priority = 0;
   std::uint64_t submitted = 0, completed = 0;
-  std::deque<Operation> queue;            // those not started, oldest first
-  bool is_running = false;                // the oldest unfinished one is at work
+  std::uint64_t wanted = 0;               // by who drains
+  std::deque<Operation> queue;            // those not done, oldest first
+  bool is_running = false;                // the oldest of them is at work
   std::shared_ptr<CaptureState> capture;  // that it records into; none: it runs (capture.h)
   std::vector<std::size_t> captured;      // nodes of it that the next one comes behind
   std::vector<cuda::CUgraphNode> told;    // the same, as the last who asked was told
@@ -65,8 +67,12 @@ class Schedule {
   std::vector<Point> ends();
   std::vector<Point> ends(int device);
 
-  /// Runs work until all the points are reached.
+  /// Runs work until all the points are reached. Throws std::bad_alloc where there is no memory for
+  /// some of it, which then is still to be done.
   void run_until(const std::vector<Point>& points);
+  /// Runs all that is queued now, for who gives something back: takes no memory but what the work
+  /// takes, and work that finds none has failed.
+  void drain() noexcept;
   /// Whether the point is reached; if not, runs one piece of work, so that polling comes to an end.
   bool poll(const Point& point);
   /// The first failure of any work since the last clear_failure(). Work after it does not run.
@@ -86,7 +92,8 @@ class Schedule {
   static bool can_run(const StreamState& stream);
   static Needed closure(const std::vector<Point>& points);
   std::shared_ptr<StreamState> choose(const Needed& needed);
-  void run_one(Lock& lock, StreamState& stream);
+  enum class WithoutMemory { throws, fails };
+  void run_one(Lock& lock, StreamState& stream, WithoutMemory how);
   bool step(Lock& lock, const Needed& needed);
 
   std::mutex mutex_;

@@ -23,6 +23,8 @@ namespace entry {
 
 /// Returns `code`, with words for last_error().
 CUresult fail(CUresult code, std::string text);
+/// The same for words that are there already: without memory to keep them it fails without any.
+CUresult fail(CUresult code, const char* text) noexcept;
 /// Runs work until the points are reached; the device's failure, if it has one by then.
 CUresult run_until(const std::vector<Point>& points);
 /// Runs everything that is queued.

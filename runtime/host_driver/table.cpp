@@ -134,6 +134,8 @@ CUresult begin(Call call) {
   return failure.code == CUDA_SUCCESS ? CUDA_SUCCESS : fail(failure.code, failure.text);
 }
 
+constexpr const char* kNoMemory = "the host is out of memory";
+
 template <Call kCall, auto kImplementation>
 struct Entry;
 template <Call kCall, class... Parameters, CUresult (*kImplementation)(Parameters...)>
@@ -143,7 +145,7 @@ struct Entry<kCall, kImplementation> {
       if (const CUresult result = begin(kCall); result != CUDA_SUCCESS) return result;
       return kImplementation(parameters...);
     } catch (const std::bad_alloc&) {
-      return fail(CUDA_ERROR_OUT_OF_MEMORY, "the host is out of memory");
+      return fail(CUDA_ERROR_OUT_OF_MEMORY, kNoMemory);
     } catch (const std::exception& error) {
       return fail(CUDA_ERROR_UNKNOWN, error.what());
     }
@@ -173,6 +175,15 @@ const Driver& host_driver() {
 
 CUresult fail(CUresult code, std::string text) {
   error_text = std::move(text);
+  return code;
+}
+
+CUresult fail(CUresult code, const char* text) noexcept {
+  try {
+    error_text = text;
+  } catch (const std::bad_alloc&) {
+    error_text.clear();
+  }
   return code;
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,10 @@ class TunedKernel : public ::testing::Test {
     emitted.schedules.push_back(emitted.schedules[0]);
   }
 
-  TuneResult tune_it(Tune effort = Tune::quick) { return tune_on(*device.state(), effort); }
-  TuneResult tune_on(DeviceState& state, Tune effort) {
+  TuneResult tune_it(Tune effort = Tune::quick, const GiveUp& give_up = {}) {
+    return tune_on(*device.state(), effort, give_up);
+  }
+  TuneResult tune_on(DeviceState& state, Tune effort, const GiveUp& give_up = {}) {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     const CompiledUnitPointer unit = device.state()->compile_service->compile(units, {})[0].unit;
     return tune(state,
@@ -68,7 +71,8 @@ class TunedKernel : public ::testing::Test {
                  .sources = emitted.sources,
                  .schedules = emitted.schedules,
                  .unit = *unit,
-                 .symbols = symbols},
+                 .symbols = symbols,
+                 .give_up = give_up},
                 effort);
   }
 
@@ -150,6 +154,25 @@ TEST_F(TunedKernel, DropsACandidateThatComputesSomethingElse) {
 TEST_F(TunedKernel, DropsACandidateThatLeavesElementsOut) {
   add_candidate("store", "if (threadIdx.x != 3) store");
   EXPECT_THAT(tune_it().candidates.back().problem, HasSubstr("its result differs"));
+}
+
+/// Before each candidate, and before each measurement.
+TEST_F(TunedKernel, IsGivenUpBetweenSteps) {
+  add_candidate("}", "  // the same work under another name\n}");
+  const auto candidates = static_cast<int>(emitted.sources.size());
+  tune_it();  // what is compiled is compiled
+  const auto launches_until = [&](int last_look) {
+    int looks = 0;
+    const std::uint64_t before = host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx");
+    EXPECT_THROW(tune_it(Tune::quick, {.is_unwanted = [&] { return ++looks == last_look; }}),
+                 GivenUp);
+    return host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx") - before;
+  };
+  for (int look = 1; look <= 2 * candidates; ++look)
+    EXPECT_EQ(launches_until(look), static_cast<std::uint64_t>(look - 1));
+  std::stop_source end;
+  end.request_stop();
+  EXPECT_THROW(tune_it(Tune::quick, {.process_ends = end.get_token()}), GivenUp);
 }
 
 TEST_F(TunedKernel, TakesTheDefaultWithoutMeasuringWhereItIsOff) {

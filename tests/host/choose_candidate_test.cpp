@@ -5,13 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 #include "compiler/plan.h"
 #include "runtime/compile_service.h"
 #include "runtime/compiler_identity.h"
+#include "runtime/counting.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/make_variant.h"
 #include "runtime/tuning_file.h"
@@ -79,7 +82,8 @@ class ChooseCandidateTest : public ::testing::Test {
             .sources = emitted.sources,
             .schedules = emitted.schedules,
             .unit = *unit,
-            .symbols = symbols};
+            .symbols = symbols,
+            .is_in_background = is_in_background};
   }
   static std::string table(const TuneResult& result) {
     Report report;
@@ -97,7 +101,41 @@ class ChooseCandidateTest : public ::testing::Test {
   CompiledUnitPointer unit;
   Options options{.cache = {.directory = folder.path() + "/cache"}};
   std::uint64_t measured = 0;  ///< candidates, at the last choice
+  bool is_in_background = false;
 };
+
+/// What was measured beside the program's own launches is measured again by who need not.
+TEST_F(ChooseCandidateTest, TimesOfABusyDeviceAnswerInTheBackgroundAlone) {
+  is_in_background = true;
+  {
+    std::atomic<bool> is_over = false;
+    std::thread program([&] {
+      while (!is_over) count(Count::kernel_launches);
+    });
+    choose_it();
+    is_over = true;
+    program.join();
+  }
+  EXPECT_EQ(measured, 3U);
+  start_process();
+  choose_it();
+  EXPECT_EQ(measured, 0U);
+  is_in_background = false;
+  choose_it();
+  EXPECT_EQ(measured, 3U);
+  start_process();
+  choose_it();
+  EXPECT_EQ(measured, 0U) << "the better times took the place of the others";
+}
+
+TEST_F(ChooseCandidateTest, TimesOfADeviceAtRestAnswerForAll) {
+  is_in_background = true;
+  choose_it();
+  EXPECT_EQ(measured, 3U);
+  is_in_background = false;
+  choose_it();
+  EXPECT_EQ(measured, 0U);
+}
 
 TEST_F(ChooseCandidateTest, NothingIsMeasuredTwice) {
   const TuneResult first = choose_it();

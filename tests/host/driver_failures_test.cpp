@@ -3,6 +3,8 @@
 #include "runtime/host_driver/host_driver.h"
 #include "sinter/sinter.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <set>
 #include <string>
@@ -119,7 +121,12 @@ void DriverCalls::make_fail(const std::string& call) {
   live(is_new);
   const auto made = host::calls(call);
   if (made == 0) return;  // ReachWhatAProgramCalls tells which are called
-  for (const auto n : std::set<unsigned long>{1, (made + 1) / 2, made}) {
+  // Compiling anew takes a while: there, of many, the first, some between and the last.
+  const unsigned long step = is_new ? std::max(made / 4, 1UL) : 1;
+  std::set<unsigned long> places = {made};
+  for (unsigned long n = 1; n < made; n += step) places.insert(n);
+  int errors = 0;
+  for (const auto n : places) {
     host::inject_fault(call, static_cast<int>(n), cuda::CUDA_ERROR_UNKNOWN);
     std::string message;
     try {
@@ -128,6 +135,7 @@ void DriverCalls::make_fail(const std::string& call) {
       message = error.what();
     }
     host::clear_faults();
+    errors += !message.empty();
     if (message.empty()) {
       EXPECT_TRUE(kReleases.contains(call)) << call << " " << n << " failed without an error";
     } else {
@@ -136,6 +144,8 @@ void DriverCalls::make_fail(const std::string& call) {
     }
     EXPECT_THAT(live(is_new), ElementsAre(kRows, 3)) << "after call " << n;
   }
+  std::printf("%s: %lu calls, %zu made to fail, %d errors that name it\n", call.c_str(), made,
+              places.size(), errors);
 }
 
 TEST_P(DriverCalls, FailWithCallCodeAndContext) {

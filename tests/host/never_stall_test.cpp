@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "runtime/background.h"
@@ -147,6 +148,27 @@ TEST_F(NeverStall, NothingIsMadeForWhatIsGone) {
   go_on();
   Background::of_process().wait();
   EXPECT_EQ(counters().plans, plans);
+}
+
+/// The last handle goes while the background is at it: nothing is measured any more.
+TEST_F(NeverStall, WhatNobodyIsLeftToRunIsGivenUp) {
+  const std::thread::id here = std::this_thread::get_id();
+  std::optional<Executable> executable;
+  std::optional<Context> context;
+  const auto drop = [&](std::string_view) {
+    if (std::this_thread::get_id() == here) return;
+    context.reset();
+    executable.reset();
+  };
+  executable = compile(softmax_of_rows(0.0625), device,
+                       {.tune = Tune::quick, .log = drop, .debug = 3, .never_stall = true});
+  context = executable->context();
+  run(*context, rows(50));
+  const std::int64_t tunings = counters().tunings;
+  go_on();
+  Background::of_process().wait();
+  EXPECT_FALSE(executable);
+  EXPECT_EQ(counters().tunings, tunings);
 }
 
 TEST_F(NeverStall, PrepareWaits) {

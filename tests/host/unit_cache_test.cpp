@@ -261,6 +261,13 @@ graph norm(x: f32[37, 96]) {
     return static_cast<int>(
         std::count(std::istreambuf_iterator<char>(log), std::istreambuf_iterator<char>(), '\n'));
   }
+  int kernel_compilations() const {
+    std::ifstream log(folder.path() + "/log");
+    int kernels = 0;
+    for (std::string line; std::getline(log, line);)
+      kernels += line.find("kernels.cpp") != std::string::npos;
+    return kernels;
+  }
   static constexpr const char* kRun = "sinter run norm.sinter --device host --json";
 
   test::ScratchFolder folder;
@@ -290,11 +297,23 @@ TEST_F(CachedCommandTest, TwoProcessesAtOnceCompileOnce) {
   const test::CommandResult both =
       run(std::string(kRun) + " >one & " + kRun + " >two; wait; cmp one two");
   EXPECT_EQ(both.exit_code, 0) << both.output;
-  std::ifstream log(folder.path() + "/log");
-  int kernels = 0;
-  for (std::string line; std::getline(log, line);)
-    kernels += line.find("kernels.cpp") != std::string::npos;
-  EXPECT_EQ(kernels, 1);
+  EXPECT_EQ(kernel_compilations(), 1);
+}
+
+/// The second process looks before the first has stored anything, waits for its lock, and looks
+/// again. The compiler waits until somebody lets it go on.
+TEST_F(CachedCommandTest, LooksAgainWhenItHasWaitedForAnother) {
+  std::ofstream(folder.path() + "/cxx")
+      << "#!/bin/sh\necho \"$*\" >>" << folder.path() << "/log\n"
+      << "case \"$*\" in *kernels.cpp*)\n"
+      << "  for i in $(seq 1000); do [ -e " << folder.path() << "/go ] || sleep 0.02; done;;\n"
+      << "esac\nexec c++ \"$@\"\n";
+  const test::CommandResult both = run(
+      std::string(kRun) +
+      " >one &\nfor i in $(seq 1000); do grep -qs kernels.cpp log && break; sleep 0.02; done\n" +
+      kRun + " >two & sleep 1; touch go; wait; cmp one two");
+  EXPECT_EQ(both.exit_code, 0) << both.output;
+  EXPECT_EQ(kernel_compilations(), 1);
 }
 
 TEST_F(CachedCommandTest, SaysWhatIsWrongWithItsSettings) {

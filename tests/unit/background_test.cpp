@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace sinter {
@@ -57,6 +59,39 @@ TEST(Background, EndsWithWhatItIsDoing) {
     go_on.set_value();
   }
   EXPECT_EQ(done % 100, 1);
+}
+
+TEST(Background, AsksWhatIsUnderWayToStop) {
+  std::promise<void> has_begun;
+  bool was_asked = false;
+  {
+    Background background;
+    background.add([&, stop = background.stop_token()] {
+      has_begun.set_value();
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (!stop.stop_requested() && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+      was_asked = stop.stop_requested();
+    });
+    has_begun.get_future().wait();
+  }
+  EXPECT_TRUE(was_asked);
+}
+
+TEST(Background, EndsWhileOthersAddToIt) {
+  for (int i = 0; i < 20; ++i) {
+    std::thread other;
+    {
+      Background background;
+      std::promise<void> has_added;
+      other = std::thread([&] {
+        for (int j = 0; j < 10; ++j) background.add([] {});
+        has_added.set_value();
+      });
+      has_added.get_future().wait();
+    }
+    other.join();
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,12 +16,25 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "runtime/disk_cache/cache_directory.h"
 #include "runtime/disk_cache/cache_lock.h"
 #include "runtime/disk_cache/cache_sweep.h"
 #include "tests/support/scratch_folder.h"
+
+/// Folders that were synced, by device and number.
+static std::set<std::pair<dev_t, ino_t>> synced_folders;
+
+/// In place of the C library's: notes of which folders it was asked for.
+extern "C" int fsync(int file) {
+  struct stat status = {};
+  if (fstat(file, &status) == 0 && S_ISDIR(status.st_mode))
+    synced_folders.emplace(status.st_dev, status.st_ino);
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace sinter {
 namespace {
@@ -189,6 +203,37 @@ TEST_F(DiskCacheTest, SurvivesAFullDisk) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path()))
     EXPECT_FALSE(entry.path().string().ends_with(kUnfinished)) << entry.path();
+}
+
+/// Root may write anywhere, so that a user without rights tries it.
+TEST_F(DiskCacheTest, SurvivesAFolderThatIsMadeReadOnly) {
+  constexpr uid_t kSomebody = 12345;
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder.path().c_str(), kSomebody, kSomebody), 0);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(kSomebody) != 0) _exit(100);
+    DiskCache cache(options());
+    int wrong = cache.store(name, bytes("contents")) ? 0 : 1;
+    const auto allow = [&](fs::perms perms) {
+      fs::permissions(options().directory + "/1", perms);
+      for (const fs::directory_entry& entry : fs::directory_iterator(options().directory + "/1"))
+        if (entry.is_directory()) fs::permissions(entry.path(), perms);
+    };
+    allow(fs::perms::owner_read | fs::perms::owner_exec);
+    const CacheName other = name_of("another key");
+    wrong += cache.find(name) == bytes("contents") ? 0 : 2;
+    wrong += cache.store(other, bytes("other")) ? 4 : 0;
+    wrong += cache.counters().last_failure.ends_with("Permission denied") ? 0 : 8;
+    allow(fs::perms::owner_all);
+    wrong += cache.store(other, bytes("other")) && cache.find(other) == bytes("other") ? 0 : 16;
+    _exit(wrong);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 /// 10,000 entries that were cut, flipped or exchanged: none of them is ever taken for contents.
@@ -417,6 +462,21 @@ TEST_F(DiskCacheTest, SurvivesKilledWriters) {
   EXPECT_GT(kills, 50);
   std::printf("%d writers killed, %d entries of %lld found, %d lost, %d damaged\n", kills, kEntries,
               static_cast<long long>(cache.counters().hits), lost, damaged);
+}
+
+/// A file is no longer there after the lights went out if nobody has its folder written.
+TEST_F(DiskCacheTest, HasFoldersWrittenWithTheirEntries) {
+  DiskCache cache(options());
+  synced_folders.clear();
+  ASSERT_TRUE(cache.store(name, bytes("contents")));
+  const auto is_synced = [](const fs::path& folder) {
+    struct stat status = {};
+    EXPECT_EQ(stat(folder.c_str(), &status), 0) << folder;
+    return synced_folders.contains({status.st_dev, status.st_ino});
+  };
+  const fs::path entry = cache.path_of(name, "entry");
+  EXPECT_TRUE(is_synced(entry.parent_path()));
+  EXPECT_TRUE(is_synced(entry.parent_path().parent_path()));
 }
 
 /// What would not be read is not written.

@@ -166,6 +166,38 @@ TEST(TuningFacts, MergeToWhatEitherKnew) {
   EXPECT_EQ(into.sizes.back().numbers[0], 40);
 }
 
+TEST(TuningFacts, ThatWereDisturbedAnswerInTheBackgroundAlone) {
+  TuningFact disturbed = fact(90);
+  disturbed.was_disturbed = true;
+  const TunedSize known = size({{"a", fact(100)}, {"b", disturbed}});
+  TuningQuestion asked = question("ab");
+  EXPECT_THAT(unknown(asked, &known), ElementsAre(true, true));
+  EXPECT_THAT(nearest(asked, {.sizes = {known}}), IsNull());
+  EXPECT_EQ(decide(asked, known).chosen, 0);
+  asked.is_in_background = true;
+  EXPECT_THAT(unknown(asked, &known), ElementsAre(false, false));
+  EXPECT_THAT(nearest(asked, {.sizes = {known}}), NotNull());
+  EXPECT_EQ(decide(asked, known).chosen, 1);
+}
+
+TEST(TuningFacts, ThatWereDisturbedMakeWayForThoseThatWereNot) {
+  TuningFact disturbed = fact(90);
+  disturbed.was_disturbed = true;
+  KernelTunings into{.sizes = {size({{"a", disturbed}, {"b", fact(80)}})}};
+  merge(into, {.sizes = {size({{"a", fact(50)}, {"b", disturbed}})}});
+  EXPECT_EQ(into.sizes[0], size({{"a", fact(50)}, {"b", fact(80)}}));
+}
+
+/// A file may say what it likes: the default is there whenever something is measured.
+TEST(TuningFacts, ADefaultThatWasDroppedIsOneThatIsMeasured) {
+  const TuningFact dropped{.blocks = 7, .rounds = 1, .launches = 1, .problem = "it differs"};
+  KernelTunings into{.sizes = {size({{"a", dropped}, {"b", dropped}})}};
+  EXPECT_THAT(unknown(question("ab"), &into.sizes[0]), ElementsAre(true, true));
+  merge(into, {.sizes = {size({{"a", fact(100, 100)}, {"b", fact(80, 100)}})}});
+  EXPECT_EQ(into.sizes[0], size({{"a", fact(100, 100)}, {"b", dropped}}));
+  EXPECT_THAT(unknown(question("ab"), &into.sizes[0]), ElementsAre(false, false));
+}
+
 TEST(TuningFacts, AreWhatWasMeasured) {
   const TuningQuestion asked = question("abcd");
   TuneResult result{.candidates = asked.reports, .rounds = 5, .launches = 10};
@@ -178,6 +210,10 @@ TEST(TuningFacts, AreWhatWasMeasured) {
   EXPECT_EQ(facts.facts.at("a").reference_us, 100);
   EXPECT_EQ(facts.facts.at("b").problem, "it differs");
   EXPECT_EQ(facts.facts.at("c").median_us, 80);
+  EXPECT_FALSE(facts.facts.at("c").was_disturbed);
+  EXPECT_TRUE(facts_of(asked, result, {true, true, true, true}, /*was_disturbed=*/true)
+                  .facts.at("c")
+                  .was_disturbed);
   EXPECT_EQ(facts.facts.at("c").reference_us, 100);
   EXPECT_EQ(facts.facts.at("c").schedule, "schedule c");
   result.candidates[2].schedule = std::string(5000, 'x');

@@ -82,6 +82,23 @@ TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
   EXPECT_EQ(problem_of(with_checksum("{")), "means nothing (it is not JSON): export it again");
 }
 
+/// Files of before there was such a thing say nothing of it.
+TEST(TuningFile, MayLeaveOutWhetherAFactWasDisturbed) {
+  StoredTunings disturbed = sample();
+  disturbed.kernels.at(kernel(2)).sizes[0].facts.at(candidate(12)).was_disturbed = true;
+  std::string text = to_text(disturbed);
+  EXPECT_EQ(parse_tunings(text).tunings, disturbed);
+  for (const std::string value : {"true", "false"}) {
+    const std::string member = ",\n      \"was_disturbed\": " + value;
+    for (std::size_t at = text.find("\"was_disturbed\": " + value); at != text.npos;
+         at = text.find("\"was_disturbed\": " + value)) {
+      const std::size_t begin = text.rfind(',', at);
+      text.erase(begin, text.find(value, at) + value.size() - begin);
+    }
+  }
+  EXPECT_EQ(parse_tunings(text).tunings, sample());
+}
+
 TEST(TuningFile, SaysWhichPartMeansNothing) {
   const std::string text = to_text(sample());
   const auto problem_with = [&](const std::string& from, const std::string& to) {
@@ -194,6 +211,27 @@ TEST_F(TuningStoreTest, ImportedFactsCountMore) {
   store.import({{kernel(1), {.sizes = {size(1, {{candidate(10), fact(5)}})}}}});
   EXPECT_EQ(store.find(kernel(1), disk).sizes,
             std::vector{size(1, {{candidate(10), fact(5)}, {candidate(11), fact(1)}})});
+}
+
+/// What was measured or looked up here is in use here.
+TEST_F(TuningStoreTest, ImportedSizesAreTheFirstToGo) {
+  DiskCache disk({.mode = CacheMode::off});
+  TuningStore store;
+  for (std::int64_t n = 1; n <= 30; ++n)
+    store.put(kernel(1), size(n, {{candidate(10), fact(1)}}), disk);
+  KernelTunings imported;
+  for (const std::int64_t n : {1, 101, 102, 103})
+    imported.sizes.push_back(size(n, {{candidate(10), fact(5)}}));
+  store.import({{kernel(1), imported}});
+  const KernelTunings known = store.find(kernel(1), disk);
+  EXPECT_EQ(known.sizes.size(), kMostTunedSizes);
+  for (std::int64_t n = 1; n <= 30; ++n) {
+    const TunedSize* const at_size = known.at(std::vector<std::int64_t>{n, 0});
+    ASSERT_TRUE(at_size) << n;
+    EXPECT_EQ(at_size->facts.at(candidate(10)).median_us, n == 1 ? 5 : 1);
+  }
+  EXPECT_FALSE(known.at(std::vector<std::int64_t>{101, 0}));
+  EXPECT_TRUE(known.at(std::vector<std::int64_t>{103, 0}));
 }
 
 TEST_F(TuningStoreTest, DamagedEntriesAreNotThere) {

@@ -1,0 +1,293 @@
+// Each allocation of a program's life made to fail: an error that says so, or none, reaches the
+// caller, nothing leaks, nothing hangs, and what comes next is as if nothing had been.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/background.h"
+#include "runtime/device_state.h"
+#include "runtime/host_driver/host_driver.h"
+#include "sinter/sinter.h"
+#include "sinter/text.h"
+#include "tests/memory/failing_new.h"
+#include "tests/support/scratch_folder.h"
+
+namespace sinter::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kRows = 16;
+constexpr std::int64_t kColumns = 64;
+constexpr int kTimes = 4;
+constexpr unsigned kMostSeconds = 60;  // of one life, before it is said to hang
+
+/// A compiler that remembers: thousands of lives ask it for the same few kernels.
+void remember_compiled(const std::string& folder) {
+  const std::string path = folder + "/c++";
+  std::ofstream(path) << "#!/bin/sh\n"
+                         "[ -f kernels.cpp ] || exec c++ \"$@\"\n"
+                         "known=$(dirname \"$0\")/$({ echo \"$@\"; cat kernels.cpp; } | "
+                         "sha256sum | cut -c1-64)\n"
+                         "[ -f $known ] || { c++ \"$@\" && mv kernels.so $known.$$ && "
+                         "mv $known.$$ $known; } || exit 1\n"
+                         "cp $known kernels.so\n";
+  fs::permissions(path, fs::perms::owner_all);
+  setenv("SINTER_HOST_CXX", path.c_str(), 1);
+}
+
+Graph record() {
+  Graph graph("life");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows, kColumns});
+  const Tensor steps = graph.input("steps", f32, {});
+  const Tensor s = softmax(x);
+  graph.output("total", sum(s));
+  graph.output("columns", sum(s * 2.0, {0}));
+  graph.update(steps, steps + 1.0);
+  return graph;
+}
+
+/// What a life computes, its bits.
+using Bits = std::vector<float>;
+
+/// Binds fresh arrays, runs or replays twice with what was bound first and another array.
+Bits use(const Executable& executable, bool as_graph) {
+  const Device device = executable.device();
+  const Stream stream = device.stream();
+  Context context = executable.context();
+  const Array x = device.empty(f32, {kRows, kColumns});
+  const Array other = device.empty(f32, {kRows, kColumns});
+  const Array steps = device.empty(f32, {});
+  const Array total = device.empty(f32, {});
+  const Array columns = device.empty(f32, {kColumns});
+  std::vector<float> values(kRows * kColumns);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 37 % 101) / 50;
+  device.upload(x, values, stream);
+  device.upload(steps, Bits{0}, stream);
+  device.copy(x, other, stream);
+  for (const Array& each : {x, other}) {
+    const std::vector<Binding> inputs = {{"x", each}, {"steps", steps}};
+    const std::vector<Binding> outputs = {{"total", total}, {"columns", columns}};
+    as_graph ? context.replay(stream, inputs, outputs) : context.run(stream, inputs, outputs);
+  }
+  Bits bits = device.download<float>(columns, stream);
+  for (const Array& each : {total, steps}) bits.push_back(device.download<float>(each, stream)[0]);
+  return bits;
+}
+
+/// What is under way there refers to the device.
+struct AwaitBackground {
+  ~AwaitBackground() { Background::of_process().wait(); }
+};
+
+class OutOfMemory : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new ScratchFolder;
+    remember_compiled(folder->path());
+    unsetenv("SINTER_CACHE");
+  }
+  static void TearDownTestSuite() { delete folder; }
+  void TearDown() override { alarm(0); }
+
+  static Options options(CacheMode mode = CacheMode::read_write, Tune tune = Tune::off) {
+    return {.tune = tune,
+            .cache = {.mode = mode, .directory = folder->path() + "/cache"},
+            .optimize_host = false};
+  }
+  /// On a device of its own, with nothing in memory.
+  static Bits compile_and_run(const Options& how) {
+    DeviceState device(host::host_driver(), 0);
+    const AwaitBackground before_it_goes;
+    return use(compile(record(), Device(&device), how), /*as_graph=*/false);
+  }
+
+  /// How often, and with which errors, a life ended.
+  struct Counts {
+    int lives = 0, errors = 0, survived = 0, device_failures = 0;
+  };
+  /// One life in which allocation `n` fails, and the next one.
+  static void live_without(const std::function<Bits()>& live, std::int64_t n, Failing how,
+                           const Bits& expected, Counts& counts);
+  static void live_through(const char* name, const std::function<Bits()>& live, std::int64_t every,
+                           int samples);
+
+  static inline ScratchFolder* folder = nullptr;
+};
+
+/// The device may be at work when memory is gone: then, as after a fault, it refuses all that
+/// comes.
+bool has_device_failed() {
+  try {
+    host_device().synchronize();
+    return false;
+  } catch (const DriverError&) {
+    return true;
+  }
+}
+
+/// "" where the error says what is wrong.
+std::string why_wrong(const std::function<Bits()>& live, const Bits& expected, bool& has_thrown) {
+  has_thrown = true;
+  try {
+    const Bits bits = live();
+    has_thrown = false;
+    const bool is_same = bits.size() == expected.size() &&
+                         std::memcmp(bits.data(), expected.data(), 4 * bits.size()) == 0;
+    return is_same ? "" : "other bits, and no error";
+  } catch (const std::bad_alloc&) {
+    return "";
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    return text.find("OUT_OF_MEMORY") != text.npos ? "" : "an error of another kind: " + text;
+  }
+}
+
+void OutOfMemory::live_without(const std::function<Bits()>& live, std::int64_t n, Failing how,
+                               const Bits& expected, Counts& counts) {
+  alarm(kMostSeconds);
+  LiveMemory grown{};
+  // What grows now and then is a table of the process; what grows each time has leaked.
+  for (int time = 0; time < kTimes; ++time) {
+    const LiveMemory before = live_memory();
+    bool has_thrown = false;
+    fail_allocation(n, how);
+    const std::string wrong = why_wrong(live, expected, has_thrown);
+    const bool has_failed = stop_failing().has_failed;
+    ASSERT_EQ(wrong, "") << "allocation " << n;
+    ++counts.lives;
+    counts.errors += has_thrown;
+    counts.survived += has_failed && !has_thrown;
+    counts.device_failures += has_device_failed();
+    host::clear_error();
+    ASSERT_EQ(live(), expected) << "in the life after that of allocation " << n;
+    host::reset_counters();
+    const LiveMemory after = live_memory();
+    if (after.blocks <= before.blocks) return;
+    grown = {after.blocks - before.blocks, after.bytes - before.bytes};
+  }
+  ADD_FAILURE() << "allocation " << n << ": " << grown.blocks << " blocks of " << grown.bytes
+                << " bytes leak";
+}
+
+/// Lets each of the first `every` allocations fail, and `samples` of those that follow; and, for
+/// some of them, all that come after as well.
+void OutOfMemory::live_through(const char* name, const std::function<Bits()>& live,
+                               std::int64_t every, int samples) {
+  const Bits expected = live();
+  ASSERT_EQ(live(), expected);
+  host::reset_counters();
+  fail_allocation(INT64_MAX);
+  ASSERT_EQ(live(), expected);
+  const std::int64_t all = stop_failing().allocations;
+  std::set<std::int64_t> numbers;
+  for (std::int64_t n = 1; n <= std::min(all, every); ++n) numbers.insert(n);
+  std::mt19937_64 random(11);
+  for (int i = 0; all > every && i < samples; ++i)
+    numbers.insert(every + 1 +
+                   static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(all - every)));
+  Counts once, from_then_on;
+  for (const std::int64_t n : numbers) {
+    live_without(live, n, Failing::once, expected, once);
+    if (HasFatalFailure()) return;
+    if (n % 5 != 0) continue;
+    live_without(live, n, Failing::from_then_on, expected, from_then_on);
+    if (HasFatalFailure()) return;
+  }
+  for (const auto& [how, counts] :
+       {std::pair{"one fails", once}, {"all fail from one on", from_then_on}})
+    std::printf(
+        "%s: %lld allocations, %s: %d lives, %d errors, %d went on without, "
+        "%d device failures\n",
+        name, static_cast<long long>(all), how, counts.lives, counts.errors, counts.survived,
+        counts.device_failures);
+}
+
+TEST_F(OutOfMemory, AsAGraphIsRecorded) {
+  live_through(
+      "record", [] { return Bits{static_cast<float>(print(record()).size())}; }, 2000, 0);
+}
+
+TEST_F(OutOfMemory, AsCachedKernelsAreFound) {
+  live_through(
+      "compile", [] { return compile_and_run(options()); }, 3000, 500);
+}
+
+TEST_F(OutOfMemory, AsKernelsAreCompiled) {
+  live_through(
+      "compile without a cache", [] { return compile_and_run(options(CacheMode::off)); }, 0, 150);
+}
+
+TEST_F(OutOfMemory, AsCandidatesAreMeasured) {
+  compile_and_run(options(CacheMode::read_write, Tune::quick));  // so that all are compiled
+  live_through(
+      "tune", [] { return compile_and_run(options(CacheMode::read_only, Tune::wide)); }, 0, 100);
+}
+
+TEST_F(OutOfMemory, InTheBackground) {
+  Options soon = options(CacheMode::read_write, Tune::quick);
+  soon.never_stall = true;
+  live_through(
+      "background", [&] { return compile_and_run(soon); }, 0, 300);
+}
+
+TEST_F(OutOfMemory, AsAProgramRuns) {
+  DeviceState device(host::host_driver(), 0);
+  const Executable executable = compile(record(), Device(&device), options());
+  live_through(
+      "run", [&] { return use(executable, /*as_graph=*/false); }, 2000, 500);
+  live_through(
+      "replay", [&] { return use(executable, /*as_graph=*/true); }, 2000, 500);
+}
+
+TEST_F(OutOfMemory, AsAProgramIsProfiled) {
+  DeviceState device(host::host_driver(), 0);
+  const Executable executable = compile(record(), Device(&device), options());
+  live_through(
+      "profile",
+      [&] {
+        const Device on(&device);
+        const Array x = on.empty(f32, {kRows, kColumns});
+        const Array steps = on.empty(f32, {});
+        const Array total = on.empty(f32, {});
+        const Array columns = on.empty(f32, {kColumns});
+        Context context = executable.context();
+        const Profile profile =
+            sinter::profile(context, {{"x", x}, {"steps", steps}},
+                            {{"total", total}, {"columns", columns}}, {.repeats = 1});
+        return Bits{static_cast<float>(profile.kernels.size())};
+      },
+      1000, 300);
+}
+
+TEST_F(OutOfMemory, AsAProgramIsSavedAndLoaded) {
+  DeviceState device(host::host_driver(), 0);
+  const Executable executable = compile(record(), Device(&device), options());
+  executable.prepare({{"rows", kRows}});
+  const std::string file = folder->path() + "/life.sinterx";
+  live_through(
+      "save",
+      [&] {
+        executable.save(file);
+        return Bits{static_cast<float>(fs::file_size(file))};
+      },
+      0, 150);
+  live_through(
+      "load", [&] { return use(load(file, Device(&device)), /*as_graph=*/false); }, 1500, 500);
+}
+
+}  // namespace
+}  // namespace sinter::test
