@@ -77,7 +77,7 @@ class Tuner {
   void run(Tune tune) {
     TuningData::Request data_request{.program = request_.program,
                                      .kernel = request_.kernel,
-                                     .source = request_.sources[0],
+                                     .sources = request_.sources,
                                      .symbols = request_.symbols,
                                      .alignment = request_.alignment};
     for (const Source& source : request_.sources) {

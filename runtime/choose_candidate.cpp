@@ -18,6 +18,7 @@
 #include "runtime/static_filter.h"
 #include "runtime/trace.h"
 #include "runtime/tuning_store.h"
+#include "sinter/error.h"
 
 namespace sinter {
 
@@ -82,14 +83,25 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
   }
 }
 
+/// What the oracle says of the default; that it could not be asked is no reason to fail.
+Judgement judgement_of(DeviceState& device, const TuneRequest& request) {
+  try {
+    return judge_default(device, request);
+  } catch (const UserError& error) {  // sizes without a meaning
+    return {.why_not = error.what()};
+  } catch (const InternalError& error) {
+    return {.why_not = error.what()};
+  }
+}
+
 /// The default is what all others are compared with. That it computes something else than its graph
 /// says must be seen as well.
 void judge(DeviceState& device, const TuneRequest& request, const Options& options) {
-  const Judgement judgement = judge_default(device, request);
+  const Judgement judgement = judgement_of(device, request);
   const std::string& name = request.kernel.name;
   if (!judgement.passes)
-    tell_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, or a "
-                                   "custom op that is not what its oracle says",
+    tell_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, "
+                                   "please report it",
                                    name, judgement.says));
   else
     tell(options, Rung::schedules, [&] {

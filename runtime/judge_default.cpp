@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ constexpr std::int64_t kMostElements = 1 << 18;
 /// Where a class has such sizes: rows of several blocks, and some left over.
 constexpr std::int64_t kSeveral = 7;
 /// Sizes beyond it are not searched for: they would hardly be small.
-constexpr std::int64_t kLargestSize = 1 << 12;
+constexpr std::int64_t kLargestSize = 1 << 10;
 
 std::vector<std::int64_t> numbers(std::span<const Extent> extents,
                                   std::span<const std::int64_t> symbols) {
@@ -35,8 +36,26 @@ std::vector<std::int64_t> numbers(std::span<const Extent> extents,
   return result;
 }
 
-/// Small sizes that keep to all guards, one symbol after the other: the first from several on, else
-/// the largest below.
+/// True if all guards hold and there is as much as one of everything that there is at the sizes
+/// `given`: no guard says that extents are not negative.
+bool are_sizes(const Program& program, std::span<const std::int64_t> symbols,
+               std::span<const std::int64_t> given) {
+  const auto is_extent = [&](Extent extent) {
+    const std::int64_t size = evaluate(extent, symbols);
+    return size > 0 || (size == 0 && evaluate(extent, given) == 0);
+  };
+  try {
+    return holds(program, symbols) &&
+           std::ranges::all_of(program.graph->data().nodes, [&](const Node* node) {
+             return std::ranges::all_of(node->shape, is_extent);
+           });
+  } catch (const UserError&) {  // a division by what is 0, say
+    return false;
+  }
+}
+
+/// Small sizes of the class, one symbol after the other: the first from several on, else the
+/// largest below.
 std::vector<std::int64_t> small_sizes(const Program& program,
                                       std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> sizes(symbols.begin(), symbols.end());
@@ -44,11 +63,11 @@ std::vector<std::int64_t> small_sizes(const Program& program,
     const std::int64_t given = size;
     const auto fits = [&](std::int64_t tried) {
       size = tried;
-      return holds(program, sizes);
+      return are_sizes(program, sizes, symbols);
     };
+    if (given <= kSeveral) continue;
     const auto from_several = std::views::iota(kSeveral, std::min(given, kLargestSize));
     const auto below = std::views::iota(std::int64_t{1}, kSeveral) | std::views::reverse;
-    if (given <= kSeveral) continue;
     if (!std::ranges::any_of(from_several, fits) && !std::ranges::any_of(below, fits)) size = given;
   }
   return sizes;
@@ -62,9 +81,7 @@ class Excerpt {
       : program_(program),
         data_(data),
         symbols_(symbols),
-        inside_(kernel.nodes.begin(), kernel.nodes.end()) {
-    graph_.data().customs = program.graph->data().customs;
-  }
+        inside_(kernel.nodes.begin(), kernel.nodes.end()) {}
 
   /// `node` in the excerpt; nullptr if it is made of what the kernel does not have.
   const Node* of(const Node* node) {
@@ -158,22 +175,26 @@ std::string sizes_text(const Program& program, std::span<const std::int64_t> sym
 class Judge {
  public:
   Judge(DeviceState& device, const TuneRequest& request)
-      : device_(device),
-        request_(request),
-        source_(request.sources[0]),
-        symbols_(small_sizes(request.program, request.symbols)) {}
+      : device_(device), request_(request), source_(request.sources[0]) {}
 
   Judgement run() {
     Judgement result;
     if (request_.program.numerics != Numerics{})
       return not_judged("it may round in other ways than the oracle");
-    if (element_count_of_results() > kMostElements) return too_large();
+    // Their oracles are functions of the caller's, who does not expect them to be called now.
+    if (std::ranges::any_of(request_.kernel.nodes,
+                            [](const Node* node) { return node->op == Op::custom; }))
+      return not_judged("it has custom ops");
+    if (shares_memory()) return not_judged("it reads or writes an array and parts of it");
+    request_.give_up.check();
+    symbols_ = small_sizes(request_.program, request_.symbols);
+    if (elements_touched() > kMostElements) return too_large();
     const CurrentContext current(device_);
     const Stream stream = Device(&device_).stream();
     TuningData data(device_,
                     {.program = request_.program,
                      .kernel = request_.kernel,
-                     .source = source_,
+                     .sources = request_.sources.first(1),
                      .symbols = symbols_,
                      .alignment = request_.alignment,
                      .workspace_bytes = evaluate(source_.workspace_bytes, symbols_),
@@ -182,6 +203,8 @@ class Judge {
     Excerpt excerpt(request_.program, request_.kernel, data, symbols_);
     std::vector<const Node*> wanted;
     for (const Store& store : request_.kernel.stores) {
+      if (!data.has(store.buffer)) continue;  // kept on the SM
+      stores_.push_back(store);
       wanted.push_back(excerpt.of(store.node));
       if (excerpt.elements() > kMostElements) return too_large();
       if (!wanted.back()) return not_judged("it reads what is made of other values on the way");
@@ -192,12 +215,9 @@ class Judge {
         .function = function,
         .grid = launched_blocks(source_, resident_blocks(device_, source_, function), symbols_)};
     if (kernel.grid == 0) return not_judged("there is nothing to launch");
-    std::vector<Expected> expected;
-    try {
-      expected = interpret_nodes(excerpt.graph(), excerpt.inputs(), {}, wanted);
-    } catch (const UserError& error) {  // the graph has no meaning for these sizes
-      return not_judged(error.what());
-    }
+    request_.give_up.check();
+    const std::vector<Expected> expected =
+        interpret_nodes(excerpt.graph(), excerpt.inputs(), {}, wanted);
     launch_once(device_, kernel, data, /*set=*/0, stream.state()->handle);
     compare(data, expected, result);
     return result;
@@ -210,18 +230,29 @@ class Judge {
         fmt::format("it has more than {} elements at any size of its class", kMostElements));
   }
 
-  std::int64_t element_count_of_results() const {
-    std::int64_t count = 0;
-    for (const Store& store : request_.kernel.stores)
-      count += element_count(numbers(store.node->shape, symbols_));
+  /// Of all arrays and scratch memory.
+  std::int64_t elements_touched() const {
+    std::int64_t count = evaluate(source_.workspace_bytes, symbols_) / 4;
+    for (const int buffer : buffers_of(source_))
+      count += elements_of(request_.program.buffers[static_cast<std::size_t>(buffer)], symbols_);
     return count;
+  }
+
+  /// True if what is one array for the kernel is several here, each with numbers of its own.
+  bool shares_memory() const {
+    std::set<int> wholes;
+    for (const int number : buffers_of(source_)) {
+      const int whole = request_.program.buffers[static_cast<std::size_t>(number)].whole;
+      if (!wholes.insert(whole >= 0 ? whole : number).second) return true;
+    }
+    return false;
   }
 
   void compare(TuningData& data, std::span<const Expected> expected, Judgement& result) {
     double worst = 0;
     std::int64_t elements = 0, undecided = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      const Store& store = request_.kernel.stores[i];
+      const Store& store = stores_[i];
       const CheckResult checked = check(expected[i], data.array(store.buffer));
       worst = std::max(worst, checked.worst);
       elements += checked.elements;
@@ -241,6 +272,7 @@ class Judge {
   const TuneRequest& request_;
   const Source& source_;
   std::vector<std::int64_t> symbols_;
+  std::vector<Store> stores_;  ///< that are compared
 };
 
 }  // namespace

@@ -65,12 +65,26 @@ bool equal_elements(DType dtype, const std::byte* a, const std::byte* b, std::si
   return true;
 }
 
+/// What any candidate touches, each once.
+std::vector<int> buffers_of_all(std::span<const Source> sources) {
+  std::vector<int> buffers;
+  for (const Source& source : sources)
+    for (const int buffer : buffers_of(source))
+      if (std::ranges::find(buffers, buffer) == buffers.end()) buffers.push_back(buffer);
+  return buffers;
+}
+
+bool touches(const Source& source, int buffer) {
+  const std::vector<int> buffers = buffers_of(source);
+  return std::ranges::find(buffers, buffer) != buffers.end();
+}
+
 }  // namespace
 
 std::int64_t TuningData::bytes_per_set(const Request& request) {
   std::int64_t bytes = aligned(request.workspace_bytes) +
                        aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
-  for (const int number : buffers_of(request.source)) {
+  for (const int number : buffers_of_all(request.sources)) {
     const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
     // One unit more, for pointers that are less aligned on purpose.
     bytes += aligned(bytes_of(buffer, request.symbols)) + kPartAlignment;
@@ -82,7 +96,7 @@ void TuningData::lay_out(const Request& request) {
   const std::int64_t misalignment = request.alignment >= 16 ? 0 : request.alignment;
   DenseSet<int> written;
   for (const Store& store : request.kernel.stores) written.insert(store.buffer);
-  for (const int number : buffers_of(request.source)) {
+  for (const int number : buffers_of_all(request.sources)) {
     const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
     part_of_[number] = parts_.size();
     parts_.push_back({.buffer = number,
@@ -90,6 +104,10 @@ void TuningData::lay_out(const Request& request) {
                       .offset = set_bytes_ + misalignment,
                       .bytes = bytes_of(buffer, symbols_),
                       .is_written = written.contains(number)});
+    parts_.back().is_compared =
+        parts_.back().is_written && std::ranges::all_of(request.sources, [&](const Source& source) {
+          return touches(source, number);
+        });
     set_bytes_ += aligned(parts_.back().bytes) + kPartAlignment;
   }
   workspace_offset_ = set_bytes_;
@@ -168,7 +186,7 @@ std::uint64_t TuningData::value(const Argument& argument, int set) const {
   switch (argument.kind) {
     case Argument::Kind::buffer: {
       const auto part = part_of_.find(argument.index);
-      ensure(part != part_of_.end(), "the candidates of a kernel touch the same buffers");
+      ensure(part != part_of_.end(), "a candidate touches what no other one was said to");
       return address(parts_[part->second], set);
     }
     case Argument::Kind::scalar: return scalar(argument.index);
@@ -223,7 +241,7 @@ void TuningData::read(const Part& part, int set, std::byte* to) const {
 std::vector<std::byte> TuningData::results(int set) {
   std::vector<std::byte> bytes;
   for (const Part& part : parts_) {
-    if (!part.is_written || part.bytes == 0) continue;
+    if (!part.is_compared || part.bytes == 0) continue;
     const std::size_t start = bytes.size();
     bytes.resize(start + static_cast<std::size_t>(part.bytes));
     read(part, set, bytes.data() + start);
@@ -232,7 +250,9 @@ std::vector<std::byte> TuningData::results(int set) {
 }
 
 HostArray TuningData::array(int buffer) const {
-  const Part& part = parts_[part_of_.lookup(buffer)];
+  const auto place = part_of_.find(buffer);
+  ensure(place != part_of_.end(), "no candidate touches this buffer");
+  const Part& part = parts_[place->second];
   const Buffer& known = program_.buffers[static_cast<std::size_t>(buffer)];
   std::vector<std::int64_t> shape, strides;
   for (const Extent extent : known.node->shape) shape.push_back(evaluate(extent, symbols_));
@@ -254,7 +274,7 @@ HostArray TuningData::number(int input) const {
 bool TuningData::equal(std::span<const std::byte> a, std::span<const std::byte> b) const {
   std::size_t start = 0;
   for (const Part& part : parts_) {
-    if (!part.is_written) continue;
+    if (!part.is_compared) continue;
     const auto bytes = static_cast<std::size_t>(part.bytes);
     if (!equal_elements(part.dtype, a.data() + start, b.data() + start, bytes)) return false;
     start += bytes;

@@ -24,7 +24,7 @@ class TuningData {
   struct Request {
     const Program& program;
     const Kernel& kernel;
-    const Source& source;  ///< any candidate: they take the same buffers
+    std::span<const Source> sources;  ///< candidates; some keep an inner array on the SM
     std::span<const std::int64_t> symbols;
     std::int64_t alignment = 16;
     std::int64_t workspace_bytes = 0;
@@ -60,6 +60,7 @@ class TuningData {
     std::int64_t offset = 0;  ///< in a set
     std::int64_t bytes = 0;
     bool is_written = false;
+    bool is_compared = false;  ///< written by every candidate
   };
 
   void lay_out(const Request& request);

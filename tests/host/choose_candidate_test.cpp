@@ -27,6 +27,7 @@ namespace sinter {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::Field;
 using ::testing::Gt;
@@ -243,6 +244,15 @@ TEST_F(ChooseCandidateTest, WhatDiffersIsDroppedAndToldOfInEveryProcess) {
   EXPECT_TRUE(result.candidates[3].differs);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], lines[1]);
+}
+
+TEST_F(ChooseCandidateTest, AWrongDefaultIsToldOfWithoutALadder) {
+  add_candidate("2.0f", "2.1f");
+  std::swap(emitted.sources.front(), emitted.sources.back());
+  std::vector<std::string> lines;
+  options.log = [&](std::string_view line) { lines.emplace_back(line); };
+  choose_it();
+  EXPECT_THAT(lines, Contains(HasSubstr("its result is wrong at n = 7: y: 7 of 7 elements")));
 }
 
 TEST_F(ChooseCandidateTest, WhatIsHopelessIsNotMeasured) {

@@ -31,10 +31,14 @@ constexpr const char* kSymbols[] = {
 };
 
 /// Calls that, some of the time, only give something back or put it as it was: nobody can do
-/// anything about their failure, so it is told on standard error at most.
-const std::set<std::string> kReleases = {
-    "cuMemFree",      "cuEventDestroy",  "cuStreamDestroy", "cuGraphExecDestroy", "cuGraphDestroy",
-    "cuModuleUnload", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuStreamSynchronize"};
+/// anything about their failure, so it is told on standard error at most. Who cannot ask, or
+/// exchange the mode of, a capture goes on as if there were none.
+const std::set<std::string> kReleases = {"cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode",
+                                         "cuMemFree",           "cuEventDestroy",
+                                         "cuStreamDestroy",     "cuGraphExecDestroy",
+                                         "cuGraphDestroy",      "cuModuleUnload",
+                                         "cuCtxGetCurrent",     "cuCtxSetCurrent",
+                                         "cuStreamSynchronize"};
 
 /// Compiles, runs, replays, copies and times a program of three kernels; if `is_new`, one that was
 /// never compiled before, and which is tuned.

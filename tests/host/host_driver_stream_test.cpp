@@ -19,7 +19,7 @@ class HostDriverStreamTest : public HostDriverTest {
 
 TEST_F(HostDriverStreamTest, RunsNothingBeforeSomebodyWaits) {
   const CUstream stream = new_stream();
-  const CUdeviceptr x = upload(std::vector{1.0f});
+  const CUdeviceptr x = upload(std::vector{1.0f}, stream);
   float* const result = pinned<float>(1);
   *result = 0.0f;
   ASSERT_EQ(launch(increment(), {.stream = stream}, x, x, 1), CUDA_SUCCESS);

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "runtime/compile_service.h"
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/nvrtc.h"
+#include "runtime/saved/archive.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
@@ -65,12 +65,18 @@ class UnitCacheNvrtc : public ::testing::Test {
         name.hash[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
       DiskCache disk(settings.cache);
       const auto contents = disk.find(name);
-      const std::string text(reinterpret_cast<const char*>(contents->data()), contents->size());
-      nlohmann::json memory = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-      if (!memory.is_object() || memory.value("path", "").find("nvrtc") == std::string::npos)
+      std::string path, stamp, identity;
+      try {
+        Reader reader(*contents);
+        reader(path, stamp, identity);
+        reader.finish();
+      } catch (const Damage&) {  // an entry of another kind
         continue;
-      memory["identity"] = "another compiler";
-      disk.store(name, bytes_of(memory.dump()));
+      }
+      if (path.find("nvrtc") == std::string::npos) continue;
+      Writer writer;
+      writer(path, stamp, std::string("another compiler"));
+      disk.store(name, writer.take());
       return true;
     }
     return false;
