@@ -9,6 +9,7 @@
 #include "runtime/background.h"
 #include "sinter/profile.h"
 #include "tests/host/captured_fixture.h"
+#include "tests/host/saved_fixture.h"
 #include "tests/support/errors.h"
 
 namespace sinter::test {
@@ -280,6 +281,22 @@ TEST_F(CapturedBeside, OtherThreadsGoOnBesideAGlobalCapture) {
     }).join();
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
+}
+
+/// Its kernel is cooperative, so the device is asked how many blocks of it have room.
+TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
+  const ScratchFolder folder;
+  const std::string path = folder.path() + "/joined.sinterx";
+  const Executable saved = compile(
+      parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/joined_results.sinter")), device, options);
+  saved.prepare({{"n", 1024}});
+  saved.save(path);
+  const std::uint64_t asked = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  const UserGraph captured(stream, kGlobal, [&] {
+    load(path, device);
+    EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  });
+  EXPECT_GT(host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor"), asked);
 }
 
 /// Threads that each have a stream of one capture.

@@ -402,6 +402,7 @@ TEST_F(HostDriverCaptureTest, GraphsKeepUserObjects) {
   driver.cuGraphCreate(&outer, 0);
   // The handle has gone with the caller's last reference, though not what it named.
   EXPECT_EQ(driver.cuGraphRetainUserObject(outer, object, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(host::last_error(), HasSubstr("that user object does not exist (any more)"));
   EXPECT_EQ(driver.cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(destroyed, 1);
   CUgraphNode child = nullptr;
