@@ -18,7 +18,8 @@ namespace {
 struct CapturedRun : ReleasedLater {
   CapturedRun(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
               std::shared_ptr<HostWorks> works, std::vector<Array> arrays)
-      : works(std::move(works)),
+      : ReleasedLater(executable.device.driver),
+        works(std::move(works)),
         arrays(std::move(arrays)),
         launches(std::move(variant), executable.interface),
         graph(executable.device) {}
@@ -74,45 +75,6 @@ void equip(CapturedRun& run, const Bound& bound, DeviceState& device, std::strin
   check(driver, driver.cuStreamSynchronize(stream), "cuStreamSynchronize", context);
 }
 
-/// Called by the driver with the last of the caller's graphs, where nothing may be asked of it.
-void let_go(void* run) { release_later(static_cast<CapturedRun*>(run)); }
-
-/// Hands `run` to the graph that `stream` captures, and makes `nodes` the next node of it.
-void insert(std::unique_ptr<CapturedRun> run, CUgraph nodes, const StreamState& stream,
-            const std::string& name) {
-  const Driver& driver = stream.device.driver;
-  const auto context = [&] { return fmt::format("a captured run of {}", name); };
-  // Recording calls of the user's may have spoiled the capture.
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUgraph graph = nullptr;
-  const CUgraphNode* before = nullptr;
-  std::size_t count = 0;
-  check(driver,
-        driver.cuStreamGetCaptureInfo(stream.handle, &status, /*id=*/nullptr, &graph, &before,
-                                      &count),
-        "cuStreamGetCaptureInfo", context);
-  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw_invalid_capture(name);
-  CUuserObject object = nullptr;
-  check(driver,
-        driver.cuUserObjectCreate(&object, run.get(), &let_go, /*references=*/1,
-                                  CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "cuUserObjectCreate", context);
-  run.release();
-  const CUresult retained =
-      driver.cuGraphRetainUserObject(graph, object, /*count=*/1, CU_GRAPH_USER_OBJECT_MOVE);
-  if (retained != CUDA_SUCCESS)
-    log_failed_release(driver, driver.cuUserObjectRelease(object, /*count=*/1),
-                       "cuUserObjectRelease");
-  check(driver, retained, "cuGraphRetainUserObject", context);
-  CUgraphNode node = nullptr;
-  check(driver, driver.cuGraphAddChildGraphNode(&node, graph, before, count, nodes),
-        "cuGraphAddChildGraphNode", context);
-  check(driver,
-        driver.cuStreamUpdateCaptureDependencies(stream.handle, &node, 1,
-                                                 CU_STREAM_SET_CAPTURE_DEPENDENCIES),
-        "cuStreamUpdateCaptureDependencies", context);
-}
-
 }  // namespace
 
 void ContextState::capture(const StreamState& stream, const Bound& bound,
@@ -131,7 +93,13 @@ void ContextState::capture(const StreamState& stream, const Bound& bound,
   const CUgraph nodes = run->graph.draw(run->launches, *host_works);
   if (!nodes) return;
   const std::size_t launches = run->launches.launches().size();
-  insert(std::move(run), nodes, stream, name);
+  {
+    const std::string what = fmt::format("a captured run of {}", name);
+    // Recording calls of the user's may have spoiled the capture.
+    CapturedGraph graph(what, stream);
+    graph.keep(std::move(run));
+    graph.append(nodes);
+  }
   tell(executable->options, Rung::launches, [&] {
     return fmt::format("capture {}: {} kernels as one node of the graph that is captured", name,
                        launches);

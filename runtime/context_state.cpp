@@ -83,13 +83,15 @@ std::vector<Array> copies_of(const auto& arrays) {
 /// What a context leaves whose last run nobody can wait for yet, since its stream is being
 /// captured.
 struct Unfinished : ReleasedLater {
+  using ReleasedLater::ReleasedLater;
+
   std::shared_ptr<StreamState> stream;
   std::shared_ptr<HostWorks> works;
   std::vector<std::unique_ptr<Lane>> lanes;
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
 
-  bool may_go() const noexcept override {
+  bool may_go(const DeviceState* /*idle*/) const noexcept override {
     const Driver& driver = stream->device.driver;
     const ReleaseContext current(stream->device);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -112,7 +114,7 @@ InUse::InUse(std::atomic<bool>& flag, const Interface& interface) : flag_(flag) 
 ContextState::ContextState(std::shared_ptr<ExecutableState> given)
     : executable(std::move(given)),
       matcher_(executable->interface),
-      unfinished_(std::make_unique<Unfinished>()) {}
+      unfinished_(std::make_unique<Unfinished>(executable->device.driver)) {}
 
 ContextState::~ContextState() {
   if (!stream_) return;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
 
 #include "ir/walk.h"
 #include "runtime/counting.h"
@@ -63,10 +64,39 @@ class CopyNote {
   TraceSpan span_;
 };
 
-void copy_to_host(const ArrayData& array, void* to, const Stream& stream) {
+/// What a copy touches, in a CUDA Graph of the caller's.
+struct CopiedArrays : ReleasedLater {
+  using ReleasedLater::ReleasedLater;
+
+  std::vector<Array> arrays;
+};
+
+/// While it lives, what is put on `stream` is a copy of `arrays`: a graph that this is captured
+/// into holds them, and no other thread changes it.
+class Copying {
+ public:
+  Copying(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays) {
+    const StreamState& state = *stream.state();
+    if (!is_captured(what, state)) [[likely]]
+      return;
+    auto kept = std::make_unique<CopiedArrays>(state.device.driver);
+    for (const Array* array : arrays) kept->arrays.push_back(*array);
+    graph_.emplace(what, state);
+    graph_->keep(std::move(kept));
+  }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  std::optional<CapturedGraph> graph_;
+};
+
+void copy_to_host(const Array& from, void* to, const Stream& stream) {
+  const ArrayData& array = from.data();
   const Driver& driver = array.device->driver;
   const CurrentContext current(*array.device);
   const RelaxedCapture relaxed(driver);
+  const Copying copying("Device::download", stream, {&from});
   const CopyNote note("download", array);
   check(driver,
         driver.cuMemcpyDtoHAsync(to, array.pointer, static_cast<std::size_t>(array.bytes),
@@ -94,6 +124,7 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
   const RelaxedCapture relaxed(state_->driver);
+  const Copying copying("Device::upload", stream, {&to});
   const CopyNote note("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
   check(state_->driver,
@@ -110,10 +141,10 @@ void Device::download(const Array& from, void* to, const Stream& stream) const {
   const ArrayData& array = from.data();
   check_device("Device::download", array, *state_, stream);
   if (array.bytes == 0) return;
-  if (array.is_row_major) return copy_to_host(array, to, stream);
+  if (array.is_row_major) return copy_to_host(from, to, stream);
   check_can_download(stream);
   std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
-  copy_to_host(array, memory.data(), stream);
+  copy_to_host(from, memory.data(), stream);
   stream.synchronize();
   gather(array, memory.data(), static_cast<std::byte*>(to));
 }
@@ -130,6 +161,7 @@ void Device::copy(const Array& from, const Array& to, const Stream& stream) cons
   check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
   if (from.bytes() == 0) return;
   const CurrentContext current(*state_);
+  const Copying copying("Device::copy", stream, {&from, &to});
   const CopyNote note("copy", from.data());
   const auto bytes = static_cast<std::size_t>(from.bytes());
   check(state_->driver,

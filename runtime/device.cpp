@@ -169,10 +169,12 @@ int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
   release_what_may_go();
+  PutOff put_off;  // what uses it is on its way by now
   const CurrentContext current(*state_);
   const RelaxedCapture relaxed(state_->driver);
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
         [&] { return state_->name + kOfEarlierWork; });
+  put_off.release(state_);
 }
 
 Device default_device() { return cuda_devices().size() == 0 ? host_device() : cuda_device(0); }

@@ -87,6 +87,9 @@ struct EventState {
 
   DeviceState& device;
   CUevent handle;
+  /// Recorded last by an Event on a stream that was being captured: there is no point in time that
+  /// could be waited for, and a driver that is asked for it makes an error of the capture.
+  std::atomic<bool> is_captured = false;
 };
 
 /// Device memory that we allocated; freed with the last Array in it.

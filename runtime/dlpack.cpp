@@ -188,8 +188,8 @@ Array import(const dlpack::Tensor& tensor, bool is_read_only, std::optional<Devi
                                     strides_of(tensor, dtype, shape));
   data->pointer = pointer_of(tensor, *data);
   data->is_read_only = is_read_only;
-  data->foreign = std::make_shared<ForeignMemory>(*device.state(), data->pointer, data->bytes,
-                                                  tensor.device, std::move(owner));
+  data->foreign =
+      share_foreign(*device.state(), data->pointer, data->bytes, tensor.device, std::move(owner));
   return array_of(data);
 }
 

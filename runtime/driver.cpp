@@ -20,6 +20,10 @@ namespace {
 
 /// What to do about an error that comes of a stream capture.
 std::string_view advice_on_capture(CUresult result) {
+  constexpr auto kLossyQuery = static_cast<CUresult>(911);  // known to newer headers alone
+  if (result == kLossyQuery)
+    return "; the stream waits for a part of a kernel alone (programmatic dependent launch): put "
+           "an empty kernel, or the wait for an ordinary event, before this";
   switch (result) {
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
       return "; a stream is being captured: do this before the capture begins or after it ends";

@@ -4,18 +4,40 @@
 
 namespace sinter {
 
+namespace {
+
+void let_go(ForeignMemory* memory) noexcept {
+  if (memory->bytes > 0) {
+    if (is_releasing()) return release_later(memory);
+    const ReleaseContext current(memory->device);
+    const Driver& driver = memory->device.driver;
+    log_failed_release(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+  delete memory;
+}
+
+}  // namespace
+
 ForeignMemory::ForeignMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes,
                              dlpack::Device place, ManagedTensorOwner owner)
-    : device(device), pointer(pointer), bytes(bytes), place(place), owner(std::move(owner)) {
+    : ReleasedLater(device.driver),
+      device(device),
+      pointer(pointer),
+      bytes(bytes),
+      place(place),
+      owner(std::move(owner)) {
   if (device.is_host && bytes > 0)
     is_lent = host::lend_memory(pointer, static_cast<std::size_t>(bytes));
 }
 
 ForeignMemory::~ForeignMemory() {
-  if (bytes == 0) return;
-  const ReleaseContext current(device);
-  log_failed_release(device.driver, device.driver.cuCtxSynchronize(), "cuCtxSynchronize");
   if (is_lent) host::take_back_memory(pointer, static_cast<std::size_t>(bytes));
+}
+
+std::shared_ptr<const ForeignMemory> share_foreign(DeviceState& device, CUdeviceptr pointer,
+                                                   std::int64_t bytes, dlpack::Device place,
+                                                   ManagedTensorOwner owner) {
+  return {new ForeignMemory(device, pointer, bytes, place, std::move(owner)), &let_go};
 }
 
 }  // namespace sinter

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/device_state.h"
+#include "runtime/release_later.h"
 #include "sinter/dlpack.h"
 
 namespace sinter {
@@ -11,14 +12,15 @@ namespace sinter {
 /// A managed tensor of DLPack, with how to call its deleter; null if that may not be called.
 using ManagedTensorOwner = std::unique_ptr<void, void (*)(void*)>;
 
-/// On the host device, the memory counts as the device's for as long as this lives.
-struct ForeignMemory {
+/// On the host device, the memory counts as the device's for as long as this lives. To be let go
+/// when the device has been waited for, as freeing memory of ours does.
+struct ForeignMemory : ReleasedLater {
   ForeignMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes, dlpack::Device place,
                 ManagedTensorOwner owner);
-  /// Waits for the device, as freeing memory of ours does, and lets the deleter run.
-  ~ForeignMemory();
-  ForeignMemory(const ForeignMemory&) = delete;
-  ForeignMemory& operator=(const ForeignMemory&) = delete;
+  /// Lets the deleter run.
+  ~ForeignMemory() override;
+
+  bool may_go(const DeviceState* idle) const noexcept override { return idle == &device; }
 
   DeviceState& device;
   CUdeviceptr pointer;
@@ -27,5 +29,12 @@ struct ForeignMemory {
   bool is_lent = false;
   ManagedTensorOwner owner;
 };
+
+/// The same, for Arrays to share: with the last of them the device is waited for and the deleter
+/// runs. Where that is one of what is released later, a capture may be under way that waiting would
+/// spoil: the memory then goes when somebody waits for the device.
+std::shared_ptr<const ForeignMemory> share_foreign(DeviceState& device, CUdeviceptr pointer,
+                                                   std::int64_t bytes, dlpack::Device place,
+                                                   ManagedTensorOwner owner);
 
 }  // namespace sinter

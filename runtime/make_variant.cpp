@@ -219,7 +219,8 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
           {.source = emitted[i].sources[0],
            .schedule = emitted[i].schedules[0],
            .unit = nullptr,
-           .opaque = std::make_shared<OpaqueBinding>(program, program.kernels[i], from.functions)});
+           .opaque = std::make_shared<OpaqueBinding>(program, program.kernels[i], from.functions,
+                                                     from.device.driver)});
       continue;
     }
     request.give_up.check();

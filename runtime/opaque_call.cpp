@@ -9,6 +9,7 @@
 #include "compiler/opaque_calls.h"
 #include "ir/element.h"
 #include "ir/extent.h"
+#include "runtime/kept_context.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -28,22 +29,6 @@ int buffer_of_result(const Kernel& kernel, std::size_t number) {
       kernel.stores, [&](const Store& one) { return result_number(*one.node) == number; });
   return store == kernel.stores.end() ? -1 : store->buffer;
 }
-
-/// Puts the device's context back, which a function of the user's may leave changed.
-class KeptContext {
- public:
-  explicit KeptContext(const DeviceState& device) : device_(device) {}
-  ~KeptContext() {
-    CUcontext left = nullptr;
-    if (device_.driver.cuCtxGetCurrent(&left) == CUDA_SUCCESS && left != device_.context)
-      device_.driver.cuCtxSetCurrent(device_.context);
-  }
-  KeptContext(const KeptContext&) = delete;
-  KeptContext& operator=(const KeptContext&) = delete;
-
- private:
-  const DeviceState& device_;
-};
 
 Literal number_of(DType dtype, std::uint64_t bits) {
   const auto* const place = reinterpret_cast<const std::byte*>(&bits);
@@ -95,7 +80,8 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
 }
 
 OpaqueBinding::OpaqueBinding(const Program& program, const Kernel& kernel,
-                             const OpaqueFunctions& functions) {
+                             const OpaqueFunctions& functions, const Driver& driver)
+    : driver_(driver) {
   const Node& call = *kernel.nodes.front();
   name_ = function_of(call);
   function_ = functions.at(name_);
@@ -146,6 +132,7 @@ std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbol
   if (!function_->workspace) return 0;
   const OpaqueArrays known = arrays(symbols);
   std::int64_t bytes = 0;
+  const KeptContext kept(driver_);
   try {
     bytes = function_->workspace(sizes(known));
   } catch (const std::exception& error) {
@@ -256,7 +243,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
     works.enqueue(device, stream, binding_, std::move(work), pieces);
   };
   int result = 0;
-  const KeptContext kept(device);
+  const KeptContext kept(device.driver);
   try {
     result = binding_.function().enqueue(call);
   } catch (const std::exception& error) {

@@ -37,7 +37,8 @@ struct OpaqueArrays {
 /// One call of a program. Immutable but for what is found out about it; shared by threads.
 class OpaqueBinding {
  public:
-  OpaqueBinding(const Program& program, const Kernel& kernel, const OpaqueFunctions& functions);
+  OpaqueBinding(const Program& program, const Kernel& kernel, const OpaqueFunctions& functions,
+                const Driver& driver);
 
   const OpaqueFunction& function() const { return *function_; }
   /// `opaque gemm`
@@ -65,6 +66,7 @@ class OpaqueBinding {
     bool is_number = false;
   };
 
+  const Driver& driver_;
   std::shared_ptr<const OpaqueFunction> function_;
   std::string name_;
   std::string called_;

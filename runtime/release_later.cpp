@@ -3,6 +3,8 @@
 #include <atomic>
 #include <utility>
 
+#include "runtime/kept_context.h"
+
 namespace sinter {
 
 namespace {
@@ -12,6 +14,8 @@ std::atomic<ReleasedLater*>& list() {
   static std::atomic<ReleasedLater*> first = nullptr;
   return first;
 }
+
+thread_local bool is_this_thread_releasing = false;
 
 }  // namespace
 
@@ -25,14 +29,29 @@ void release_later(ReleasedLater* one) noexcept {
 void release_what_may_go() noexcept {
   if (!list().load(std::memory_order_relaxed)) [[likely]]
     return;
-  ReleasedLater* first = list().exchange(nullptr, std::memory_order_acquire);
-  while (first) {
-    ReleasedLater* const one = std::exchange(first, first->next_);
-    if (one->may_go())
-      delete one;
-    else
+  PutOff().release(/*idle=*/nullptr);
+}
+
+bool is_releasing() noexcept { return is_this_thread_releasing; }
+
+PutOff::PutOff() noexcept : first_(list().exchange(nullptr, std::memory_order_acquire)) {}
+
+PutOff::~PutOff() {
+  while (first_) release_later(std::exchange(first_, first_->next_));
+}
+
+void PutOff::release(const DeviceState* idle) noexcept {
+  const bool was_releasing = std::exchange(is_this_thread_releasing, true);
+  while (first_) {
+    ReleasedLater* const one = std::exchange(first_, first_->next_);
+    if (!one->may_go(idle)) {
       release_later(one);
+      continue;
+    }
+    const KeptContext kept(one->driver_);  // functions of others may be called
+    delete one;
   }
+  is_this_thread_releasing = was_releasing;
 }
 
 }  // namespace sinter

@@ -180,7 +180,8 @@ CUgraph ReplayGraph::draw(LaunchSet& launches, HostWorks& works) {
             "it cannot be part of the capture of a stream: {}; end the capture before the run and "
             "begin another one behind it",
             launch.call->binding().why_not_captured()));
-  } while (!try_build(launches, works));
+    // A call may have turned out to be such a one on another thread meanwhile.
+  } while (!try_build(launches, works) || parts_.size() > 1);
   return parts_.front().graph;
 }
 

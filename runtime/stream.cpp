@@ -16,6 +16,16 @@ void check_same_device(std::string_view what, const DeviceState& a, const Device
                                 what, in_words(a), in_words(b)));
 }
 
+/// Throws if the event was recorded in a capture.
+void check_has_time(std::string_view what, const EventState& event) {
+  if (event.is_captured)
+    throw UserError(
+        fmt::format("{}: the event was recorded on a stream that was being captured, so what it "
+                    "marks does not run before the CUDA Graph is launched; wait for the stream "
+                    "that this is launched on, or record the event outside of the capture",
+                    what));
+}
+
 }  // namespace
 
 StreamState::~StreamState() {
@@ -78,11 +88,14 @@ void Event::record(const Stream& stream) const {
                     stream.state()->device);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
+  const bool is_in_capture = is_captured("Event::record", *stream.state());
   check(driver, driver.cuEventRecord(state_->handle, stream.state()->handle), "cuEventRecord",
         [&] { return "a stream of " + state_->device.name; });
+  state_->is_captured = is_in_capture;
 }
 
 void Event::synchronize() const {
+  check_has_time("Event::synchronize", *state_);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
   const RelaxedCapture relaxed(driver);
@@ -91,6 +104,7 @@ void Event::synchronize() const {
 }
 
 bool Event::is_done() const {
+  check_has_time("Event::is_done", *state_);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
   const RelaxedCapture relaxed(driver);

@@ -1,9 +1,12 @@
 // Streams that the caller captures.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "runtime/device_state.h"
+#include "runtime/release_later.h"
 
 namespace sinter {
 
@@ -15,6 +18,30 @@ inline bool is_captured(std::string_view what, const StreamState& stream);
 void check_can_wait(std::string_view what, const StreamState& stream);
 
 [[noreturn]] void throw_invalid_capture(std::string_view what);
+
+/// The graph that a stream captures, for changes by hand, and what the stream has captured last.
+/// Several streams may capture one graph, each used by a thread of its own, and drivers leave it to
+/// the callers to order changes of a graph: one thread at a time has one of these.
+class CapturedGraph {
+ public:
+  /// Throws UserError, starting with `what`, where the stream is not being captured any more.
+  CapturedGraph(std::string_view what, const StreamState& stream);
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
+
+  /// Gives `kept` away when the graph, and what is made from it, cannot be launched any more.
+  void keep(std::unique_ptr<ReleasedLater> kept);
+  /// Makes what `nodes` consists of the next node.
+  void append(CUgraph nodes);
+
+ private:
+  const std::lock_guard<std::mutex> lock_;
+  const std::string_view what_;
+  const StreamState& stream_;
+  CUgraph graph_ = nullptr;
+  const CUgraphNode* before_ = nullptr;
+  std::size_t count_ = 0;
+};
 
 inline bool is_captured(std::string_view what, const StreamState& stream) {
   const Driver& driver = stream.device.driver;

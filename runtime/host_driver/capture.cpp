@@ -121,6 +121,13 @@ CUresult refuse_in_capture(const std::shared_ptr<StreamState>& stream, const cha
   return stream->capture ? invalidate(*stream->capture, call) : CUDA_SUCCESS;
 }
 
+CUresult refuse_captured(const CapturedPoint& point, const char* call) {
+  if (!point.capture) return CUDA_SUCCESS;
+  const std::lock_guard lock(mutex());
+  if (point.capture->graph) invalidate(*point.capture, call);
+  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture, which does not run");
+}
+
 CUresult refuse_in_captures_of(int device, const char* call) {
   return refuse(call, [&](const CaptureState& capture) {
     return std::ranges::any_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {

@@ -34,6 +34,8 @@ CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work);
 /// Ends in an error, and makes an error of the capture, where `stream` records one: `call` must be
 /// answered now, but what is recorded has not run. Success else.
 CUresult refuse_in_capture(const std::shared_ptr<StreamState>& stream, const char* call);
+/// The same where what `point` marks is asked for: CUDA_ERROR_CAPTURED_EVENT.
+CUresult refuse_captured(const CapturedPoint& point, const char* call);
 /// The same of all streams of a device.
 CUresult refuse_in_captures_of(int device, const char* call);
 /// The same of captures that forbid this thread what is no work of a stream, as memory is: its own,

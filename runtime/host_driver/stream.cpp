@@ -44,11 +44,6 @@ CapturedPoint captured_point(EventState& event) {
   return event.captured;
 }
 
-CUresult refuse_captured(EventState& event) {
-  if (!captured_point(event).capture) return CUDA_SUCCESS;
-  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture, which does not run");
-}
-
 void count_synchronization() {
   update_counters([](Counters& counters) { ++counters.synchronizations; });
 }
@@ -190,7 +185,9 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUresult cuEventSynchronize(CUevent event) {
   const auto state = events().find(event);
   if (!state) return invalid_event();
-  if (const CUresult result = refuse_captured(*state); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = refuse_captured(captured_point(*state), "cuEventSynchronize");
+      result != CUDA_SUCCESS)
+    return result;
   count_synchronization();
   const Point point = recorded_point(*state);
   return point.stream ? run_until({point}) : CUDA_SUCCESS;
@@ -199,7 +196,9 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuEventQuery(CUevent event) {
   const auto state = events().find(event);
   if (!state) return invalid_event();
-  if (const CUresult result = refuse_captured(*state); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = refuse_captured(captured_point(*state), "cuEventQuery");
+      result != CUDA_SUCCESS)
+    return result;
   const Point point = recorded_point(*state);
   return point.stream ? poll(point) : CUDA_SUCCESS;
 }

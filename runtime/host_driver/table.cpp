@@ -51,7 +51,8 @@ constexpr Call kAllowedAfterFailure[] = {
 };
 
 // Calls that stream captures forbid where neither the thread's mode nor theirs is relaxed: what
-// they do is no work of a stream, or waits for some.
+// they do is no work of a stream, or waits for some. Functions may be loaded by the first call that
+// asks for one.
 constexpr Call kUnsafeInCapture[] = {
     Call::cuDevicePrimaryCtxRetain,
     Call::cuDevicePrimaryCtxRelease,
@@ -71,6 +72,11 @@ constexpr Call kUnsafeInCapture[] = {
     Call::cuModuleLoadData,
     Call::cuModuleLoadDataEx,
     Call::cuModuleUnload,
+    Call::cuModuleGetFunction,
+    Call::cuFuncSetAttribute,
+    Call::cuFuncGetAttribute,
+    Call::cuOccupancyMaxActiveBlocksPerMultiprocessor,
+    Call::cuOccupancyMaxActiveClusters,
     Call::cuGraphInstantiateWithFlags,
     Call::cuGraphExecDestroy,
     Call::cuGraphUpload,

@@ -10,8 +10,7 @@ namespace {
 
 struct UserObjectState {
   std::mutex mutex;
-  std::weak_ptr<const UserObject> object;
-  UserObjects held;  // the caller's own references
+  UserObjects held;  // the caller's own references; with the last of them the handle goes
 };
 
 Handles<CUuserObject, UserObjectState>& user_objects() {
@@ -29,12 +28,18 @@ CUresult no_such_object() {
 }
 
 /// Takes `count` of the caller's references; none if there are not so many.
-UserObjects take(UserObjectState& state, unsigned count) {
+UserObjects take(CUuserObject object, UserObjectState& state, unsigned count) {
   UserObjects taken;
+  const std::lock_guard lock(state.mutex);
   if (state.held.size() < count) return taken;
   taken.assign(state.held.end() - count, state.held.end());
   state.held.resize(state.held.size() - count);
+  if (state.held.empty()) user_objects().remove(object);
   return taken;
+}
+
+CUresult fewer_references() {
+  return fail(CUDA_ERROR_INVALID_VALUE, "fewer references to the user object are the caller's");
 }
 
 }  // namespace
@@ -51,7 +56,6 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destro
   auto state = std::make_shared<UserObjectState>();
   state->held.reserve(references);
   const auto made = std::make_shared<const UserObject>(pointer, destroy);
-  state->object = made;
   state->held.assign(references, made);
   *object = user_objects().add(std::move(state));
   return CUDA_SUCCESS;
@@ -59,33 +63,29 @@ CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destro
 
 CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
   const auto state = user_objects().find(object);
-  if (!state || state->object.expired()) return no_such_object();
+  if (!state) return no_such_object();
   if (const CUresult result = check_count(count); result != CUDA_SUCCESS) return result;
-  UserObjects released;  // its destructor runs outside of the lock
-  const std::lock_guard lock(state->mutex);
-  released = take(*state, count);
-  if (released.empty())
-    return fail(CUDA_ERROR_INVALID_VALUE, "fewer references to the user object are the caller's");
-  return CUDA_SUCCESS;
+  return take(object, *state, count).empty() ? fewer_references() : CUDA_SUCCESS;
 }
 
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
                                  unsigned flags) {
   const auto state = user_objects().find(object);
-  const std::shared_ptr<const UserObject> kept = state ? state->object.lock() : nullptr;
-  if (!kept) return no_such_object();
+  if (!state) return no_such_object();
   const auto graph_state = find_graph(graph);
   if (!graph_state) return fail(CUDA_ERROR_INVALID_VALUE, "that graph does not exist (any more)");
   if (const CUresult result = check_count(count); result != CUDA_SUCCESS) return result;
   if ((flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0)
     return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("retain flags {}", flags));
+  UserObjects kept;
   if (flags == CU_GRAPH_USER_OBJECT_MOVE) {
-    const std::lock_guard lock(state->mutex);
-    if (take(*state, count).empty())
-      return fail(CUDA_ERROR_INVALID_VALUE, "fewer references to the user object are the caller's");
+    kept = take(object, *state, count);
+  } else if (const std::lock_guard lock(state->mutex); !state->held.empty()) {
+    kept.assign(count, state->held.front());
   }
+  if (kept.empty()) return fewer_references();
   const std::lock_guard lock(graph_state->mutex);
-  graph_state->user_objects.insert(graph_state->user_objects.end(), count, kept);
+  graph_state->user_objects.insert(graph_state->user_objects.end(), kept.begin(), kept.end());
   return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/background.h"
 #include "sinter/profile.h"
 #include "tests/host/captured_fixture.h"
+#include "tests/host/saved_fixture.h"
 #include "tests/support/errors.h"
 
 namespace sinter::test {
@@ -141,10 +142,15 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
               "profile twice" + why);
     const Event inside = device.event();
     inside.record(stream);
-    EXPECT_THAT(error_of<DriverError>([&] { inside.synchronize(); }),
-                HasSubstr("; the event was recorded in a capture, which runs nothing: wait for the "
-                          "stream that its CUDA Graph is launched on"));
-    EXPECT_THAT(error_of<DriverError>([&] { (void)inside.is_done(); }), HasSubstr("in a capture"));
+    const std::string no_time =
+        ": the event was recorded on a stream that was being captured, so what it marks does not "
+        "run before the CUDA Graph is launched; wait for the stream that this is launched on, or "
+        "record the event outside of the capture";
+    EXPECT_EQ(error_of([&] { inside.synchronize(); }), "Event::synchronize" + no_time);
+    EXPECT_EQ(error_of([&] { (void)inside.is_done(); }), "Event::is_done" + no_time);
+    inside.record(device.stream());
+    inside.synchronize();
+    EXPECT_TRUE(inside.is_done());
     EXPECT_THAT(error_of<DriverError>([&] { stream.wait(outside); }),
                 HasSubstr("wait for other work before the capture begins"));
     outside.synchronize();  // what was recorded elsewhere may be waited for
@@ -273,6 +279,77 @@ TEST_F(CapturedBeside, OtherThreadsGoOnBesideAGlobalCapture) {
       event.synchronize();
       EXPECT_TRUE(event.is_done());
     }).join();
+    EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  });
+}
+
+/// Its kernel is cooperative, so the device is asked how many blocks of it have room.
+TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
+  const ScratchFolder folder;
+  const std::string path = folder.path() + "/joined.sinterx";
+  const Executable saved = compile(
+      parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/joined_results.sinter")), device, options);
+  saved.prepare({{"n", 1024}});
+  saved.save(path);
+  const std::uint64_t asked = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  const UserGraph captured(stream, kGlobal, [&] {
+    load(path, device);
+    EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  });
+  EXPECT_GT(host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor"), asked);
+}
+
+/// Threads that each have a stream of one capture.
+TEST_F(CapturedBeside, ThreadsRecordIntoOneCapture) {
+  constexpr std::size_t kThreads = 2, kRuns = 40;
+  const Executable executable =
+      compile(parse("graph more(x: f32[n]) {\n  y = add x, 1.0\n  return y\n}\n"), device, options);
+  const Array zeros = upload({0, 0, 0});
+  std::vector<Array> arrays(kThreads, device.empty(f32, {3}));
+  arrays[1] = device.empty(f32, {3});
+  const Event fork = device.event();
+  const UserGraph captured(stream, CU_STREAM_CAPTURE_MODE_RELAXED, [&] {
+    fork.record(stream);
+    std::vector<std::thread> threads;
+    std::vector<Event> joins;
+    for (const Array& array : arrays) {
+      const Event join = joins.emplace_back(device.event());
+      threads.emplace_back([&, join] {
+        Context context = executable.context();
+        const Stream own = device.stream();
+        own.wait(fork);
+        device.copy(zeros, array, own);
+        const Array other = device.empty(f32, {3});
+        for (std::size_t i = 0; i < kRuns; ++i) {
+          context.run(own, {{"x", array}}, {{"y", other}});
+          context.run(own, {{"x", other}}, {{"y", array}});
+        }
+        join.record(own);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Event& join : joins) stream.wait(join);
+  });
+  EXPECT_EQ(captured.nodes(), kThreads * (1 + 2 * kRuns));
+  captured.launch(stream);
+  for (const Array& array : arrays) EXPECT_THAT(download(array), Each(2.0F * kRuns));
+}
+
+/// Drivers do not tell edges that are more than an order.
+TEST_F(CapturedBeside, EarlyEventsAreErrorsThatSayWhatToDo) {
+  const Executable executable = compile(
+      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  Context context = executable.context();
+  const Array x = upload({1, 2, 3});
+  const Array y = device.empty(f32, {3});
+  const UserGraph captured(stream, kGlobal, [&] {
+    host::inject_fault("cuStreamGetCaptureInfo", 1, static_cast<CUresult>(911));
+    EXPECT_THAT(error_of<DriverError>([&] {
+                  context.run(stream, {{"x", x}}, {{"y", y}});
+                }),
+                HasSubstr("; the stream waits for a part of a kernel alone (programmatic dependent "
+                          "launch): put an empty kernel, or the wait for an ordinary event, before "
+                          "this"));
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
 }

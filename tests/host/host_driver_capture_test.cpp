@@ -123,8 +123,6 @@ TEST_F(HostDriverCaptureTest, FollowsEventsToOtherStreamsAndBack) {
   EXPECT_EQ(status(other_), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   copy(y_, x_, other_);
   driver.cuEventRecord(join, other_);
-  EXPECT_EQ(driver.cuEventSynchronize(join), CUDA_ERROR_CAPTURED_EVENT);
-  EXPECT_EQ(driver.cuEventQuery(join), CUDA_ERROR_CAPTURED_EVENT);
   driver.cuStreamWaitEvent(stream_, join, 0);
   fill(x_, 9, stream_);
   const CUgraphExec exec = instantiate(end(stream_));
@@ -169,6 +167,15 @@ TEST_F(HostDriverCaptureTest, WaitingInvalidatesIt) {
     CUdeviceptr pointer = 0;
     return driver.cuMemAllocAsync(&pointer, 16, stream_);
   });
+  for (const auto ask : {driver.cuEventSynchronize, driver.cuEventQuery}) {
+    const CUevent event = new_event();
+    begin(stream_);
+    driver.cuEventRecord(event, stream_);
+    EXPECT_EQ(ask(event), CUDA_ERROR_CAPTURED_EVENT);
+    EXPECT_EQ(status(stream_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    end(stream_, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_EQ(ask(event), CUDA_ERROR_CAPTURED_EVENT);
+  }
   // Other streams go on meanwhile.
   begin(stream_);
   fill(y_, 4, other_);
@@ -393,6 +400,11 @@ TEST_F(HostDriverCaptureTest, GraphsKeepUserObjects) {
             CUDA_ERROR_INVALID_VALUE);  // it is no longer the caller's
   CUgraph outer = nullptr;
   driver.cuGraphCreate(&outer, 0);
+  // The handle has gone with the caller's last reference, though not what it named.
+  EXPECT_EQ(driver.cuGraphRetainUserObject(outer, object, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(host::last_error(), HasSubstr("that user object does not exist (any more)"));
+  EXPECT_EQ(driver.cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(destroyed, 1);
   CUgraphNode child = nullptr;
   driver.cuGraphAddChildGraphNode(&child, outer, nullptr, 0, inner);
   driver.cuGraphDestroy(inner);

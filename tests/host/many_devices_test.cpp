@@ -272,6 +272,23 @@ TEST_F(ManyDevices, CallsMayChangeTheContext) {
   EXPECT_EQ(current, nullptr);
 }
 
+TEST_F(ManyDevices, AskingForWorkSpaceMayChangeTheContext) {
+  const Driver& driver = host::host_driver();
+  int asked = 0;
+  OpaqueFunction plus{.enqueue = [](const OpaqueCall&) { return 0; }};
+  plus.workspace = [&](const OpaqueSizes&) {
+    ++asked;
+    driver.cuCtxSetCurrent(there.device.state()->context);
+    return 16;
+  };
+  const Registered registered("plus", plus);
+  compile(parse(kAdd), here.device, options).prepare({{"n", 3}});
+  EXPECT_GT(asked, 0);
+  CUcontext current = nullptr;
+  driver.cuCtxGetCurrent(&current);
+  EXPECT_EQ(current, nullptr);
+}
+
 // ---- Whose context is current afterwards ----
 
 /// How often each call of the driver was made.

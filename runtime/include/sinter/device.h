@@ -48,7 +48,8 @@ class Device {
 
   /// Copies host memory of `to.bytes()` bytes to a row-major array, in the order of `stream`.
   /// Asynchronous if the host memory is pinned; it must then stay untouched until the copy is done.
-  /// On a stream that is being captured it is read whenever the caller's CUDA Graph is launched.
+  /// On a stream that is being captured it is read whenever the caller's CUDA Graph is launched,
+  /// which holds the array, but not the host memory.
   void upload(const Array& to, const void* from, const Stream& stream) const;
   /// The same from a range whose size in bytes is that of the array.
   template <std::ranges::contiguous_range Range>
@@ -124,9 +125,11 @@ class Event {
  public:
   /// Marks the end of what is on `stream` now.
   void record(const Stream& stream) const;
-  /// Waits for the recorded point; returns at once if nothing was recorded.
+  /// Waits for the recorded point; returns at once if nothing was recorded. Throws UserError if
+  /// that was on a stream that was being captured.
   void synchronize() const;
-  /// True if the recorded point has been passed, or nothing was recorded.
+  /// True if the recorded point has been passed, or nothing was recorded. Throws as synchronize
+  /// does.
   bool is_done() const;
   /// The milliseconds from `start`'s point to this one; both must be done.
   float elapsed_since(const Event& start) const;
