@@ -110,9 +110,11 @@ TEST_F(ChooseCandidateTest, TimesOfABusyDeviceAnswerInTheBackgroundAlone) {
   is_in_background = true;
   {
     std::atomic<bool> is_over = false;
+    const std::int64_t before = counted(Count::kernel_launches);
     std::thread program([&] {
       while (!is_over) count(Count::kernel_launches);
     });
+    while (counted(Count::kernel_launches) == before) std::this_thread::yield();
     choose_it();
     is_over = true;
     program.join();
