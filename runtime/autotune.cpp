@@ -180,6 +180,14 @@ class Tuner {
 
 }  // namespace
 
+std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols) {
+  std::vector<std::string> sizes;
+  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
+    sizes.push_back(
+        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
 int choose(std::span<const CandidateReport> candidates) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < candidates.size(); ++i)

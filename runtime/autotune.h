@@ -45,6 +45,9 @@ struct TuneResult {
 /// GivenUp, between two launches, where the request says so.
 TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
 
+/// The sizes in words, `rows = 2048, columns = 64`; empty for a program of fixed sizes.
+std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols);
+
 /// The winner by measured times: the lowest median, if that is 2 % below the default's and their
 /// quartiles do not overlap; else the default. Candidates with a problem take no part.
 int choose(std::span<const CandidateReport> candidates);

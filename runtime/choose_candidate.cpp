@@ -63,11 +63,8 @@ std::vector<std::int64_t> numbers_of(const TuneRequest& request) {
 }
 
 std::string sizes_text(const TuneRequest& request) {
-  std::vector<std::string> sizes;
-  for (const ExtentAtom* symbol : request.program.graph->data().extents->symbols())
-    sizes.push_back(fmt::format("{} = {}", symbol->name,
-                                request.symbols[static_cast<std::size_t>(symbol->id)]));
-  return sizes.empty() ? "other sizes" : fmt::format("{}", fmt::join(sizes, ", "));
+  const std::string text = symbols_text(request.program, request.symbols);
+  return text.empty() ? "other sizes" : text;
 }
 
 /// A candidate that computes something else is a bug that must be seen, log or no log.

@@ -163,18 +163,10 @@ class Excerpt {
   std::int64_t elements_ = 0;
 };
 
-/// Of a program of fixed sizes, that there are no others.
-std::string sizes_text(const Program& program, std::span<const std::int64_t> symbols) {
-  std::vector<std::string> sizes;
-  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
-    sizes.push_back(
-        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
-  return sizes.empty() ? "its sizes" : fmt::format("{}", fmt::join(sizes, ", "));
-}
-
-class Judge {
+/// The default schedule of one kernel at small sizes.
+class SmallDefault {
  public:
-  Judge(DeviceState& device, const TuneRequest& request)
+  SmallDefault(DeviceState& device, const TuneRequest& request)
       : device_(device), request_(request), source_(request.sources[0]) {}
 
   Judgement run() {
@@ -259,13 +251,19 @@ class Judge {
       undecided += checked.undecided;
       if (checked.passes()) continue;
       result.passes = false;
-      result.says = fmt::format("at {}: {}", sizes_text(request_.program, symbols_),
+      result.says = fmt::format("at {}: {}", sizes_text(),
                                 describe(request_.program.names().of(store.node), checked));
       return;
     }
     result.says = fmt::format(
         "at {} {} elements are within the oracle's bounds, worst error/bound {:.2g}, {} undecided",
-        sizes_text(request_.program, symbols_), elements, worst, undecided);
+        sizes_text(), elements, worst, undecided);
+  }
+
+  /// Of a program of fixed sizes, that there are no others.
+  std::string sizes_text() const {
+    const std::string text = symbols_text(request_.program, symbols_);
+    return text.empty() ? "its sizes" : text;
   }
 
   DeviceState& device_;
@@ -278,7 +276,7 @@ class Judge {
 }  // namespace
 
 Judgement judge_default(DeviceState& device, const TuneRequest& request) {
-  return Judge(device, request).run();
+  return SmallDefault(device, request).run();
 }
 
 }  // namespace sinter

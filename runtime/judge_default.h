@@ -1,5 +1,5 @@
 // The default schedule of a kernel, judged by the oracle: all other candidates are held against it
-// bit by bit, and so are its tuned successors.
+// bit by bit.
 #pragma once
 
 #include <string>
