@@ -118,8 +118,7 @@ TEST_F(CapturedBeside, FunctionsThatWaitAreErrors) {
 
 /// What has to wait for the stream says so, and leaves the capture alone.
 TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
-  const Executable executable = compile(
-      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
   const Array y = device.empty(f32, {3});
@@ -164,8 +163,7 @@ TEST_F(CapturedBeside, WaitingIsAnErrorThatSpoilsNothing) {
 
 /// Device::synchronize cannot know of the capture: the driver's error says what to do.
 TEST_F(CapturedBeside, AfterTheCaptureIsSpoiledTheNextRunWorks) {
-  const Executable executable = compile(
-      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
   const Array y = device.empty(f32, {3});
@@ -337,8 +335,7 @@ TEST_F(CapturedBeside, ThreadsRecordIntoOneCapture) {
 
 /// Drivers do not tell edges that are more than an order.
 TEST_F(CapturedBeside, EarlyEventsAreErrorsThatSayWhatToDo) {
-  const Executable executable = compile(
-      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
   const Array y = device.empty(f32, {3});

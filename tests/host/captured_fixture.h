@@ -1,12 +1,18 @@
 // What tests of runs in a stream capture of the user's share.
 #pragma once
 
+#include "sinter/text.h"
 #include "tests/host/opaque_fixture.h"
 #include "tests/support/stream_capture.h"
 
 namespace sinter::test {
 
 inline constexpr auto kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+/// One kernel: y = 2 x.
+inline Graph twice() {
+  return parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
+}
 
 class CapturedRun : public Adder {
  protected:

@@ -26,9 +26,7 @@ class CapturedHeld : public CapturedRun {
     graph.emplace(stream, kGlobal, [&] { context.run(stream, {{"x", x}}, {{"y", y}}); });
   }
 
-  Context context =
-      compile(parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options)
-          .context();
+  Context context = compile(twice(), device, options).context();
   const Array y = device.empty(f32, {3});
   std::vector<float> values = {1, 2, 3};
   std::atomic<int> deleted = 0;

@@ -205,8 +205,7 @@ TEST_F(CapturedRun, BranchesDoNotShareMemory) {
 }
 
 TEST_F(CapturedRun, IsOrderedWithWhatIsCapturedBesideIt) {
-  const Executable executable = compile(
-      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
   const Array y = device.empty(f32, {3});
@@ -230,8 +229,7 @@ TEST_F(CapturedRun, IsOrderedWithWhatIsCapturedBesideIt) {
 }
 
 TEST_F(CapturedRun, MakesItsOutputs) {
-  const Executable executable = compile(
-      parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n"), device, options);
+  const Executable executable = compile(twice(), device, options);
   Context context = executable.context();
   const Array x = upload({1, 2, 3});
   std::optional<Outputs> outputs;
