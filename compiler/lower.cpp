@@ -209,18 +209,23 @@ class Lowering {
 
 }  // namespace
 
-std::vector<Guard> lower(GraphData& graph, const Facts& facts) {
-  ensure(facts.symbols.size() >= graph.extents->symbols().size(),
+Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const Facts& facts) {
+  ensure(facts.symbols.size() >= recorded.data().extents->symbols().size(),
          "a symbol has no value to plan for");
   Notes notes;
-  rewrite(graph, [&](const Node* node) {
+  Graph lowered = clone_rewritten(recorded, needed, [&](GraphData& graph, const Node* node) {
     if (!is_reduction(node->op) && !is_scan(node->op)) return node;
     return Lowering(graph, facts, notes, *node).run();
   });
+  GraphData& graph = lowered.data();
   for (const auto& [node, label] : notes.labels)
     if (graph.label(node).empty()) graph.set_label(node, label);
   add_up_short_sums(graph);
-  return std::move(notes.guards);
+  return {.graph = std::move(lowered), .guards = std::move(notes.guards)};
+}
+
+Lowered lower(const Graph& recorded, const Facts& facts) {
+  return lower(recorded, reachable(recorded.data()), facts);
 }
 
 }  // namespace sinter

@@ -36,9 +36,9 @@ void check_has_result(const GraphData& graph) {
 }
 
 /// Without inputs and numbers.
-int count_ops(const GraphData& graph) {
+int count_ops(std::span<const Node* const> nodes) {
   return static_cast<int>(
-      std::ranges::count_if(graph.nodes, [](const Node* node) { return !is_source(node->op); }));
+      std::ranges::count_if(nodes, [](const Node* node) { return !is_source(node->op); }));
 }
 
 /// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
@@ -60,13 +60,18 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   PlanOptions fusion = options;
   fusion.fuse = options.fuse && !passes.is_skipped("fuse");
 
-  Graph graph = clone(recorded);
-  const int recorded_ops = count_ops(graph.data());
-  for (std::size_t i = 0; i < options.left_out.size(); ++i)
-    graph.data().outputs[i].is_left_out = options.left_out[i];
+  Graph graph(recorded.name());
   std::vector<Guard> guards;
-  passes.run("lower", graph, [&] { guards = lower(graph.data(), facts); });
-  shed(graph, passes);
+  int recorded_ops = 0;
+  passes.run("lower", graph, [&] {
+    const std::vector<const Node*> needed = reachable(recorded.data());
+    recorded_ops = count_ops(needed);
+    Lowered lowered = lower(recorded, needed, facts);
+    graph = std::move(lowered.graph);
+    guards = std::move(lowered.guards);
+    for (std::size_t i = 0; i < options.left_out.size(); ++i)
+      graph.data().outputs[i].is_left_out = options.left_out[i];
+  });
   bool is_folded = false;
   passes.run("fold", graph, [&] { is_folded = fold(graph.data()); });
   if (is_folded) shed(graph, passes);
@@ -74,10 +79,9 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
 
   Program program;
   passes.run("fuse", program, [&] {
-    // The copy leaves behind what simplifying has put out of use.
     const std::vector<const Node*> nodes = reachable(graph.data());
     if (graph.data().nodes.size() > nodes.size()) {
-      graph = compact(graph, nodes);
+      graph.data().keep_only(nodes);
       passes.go_on_with(graph.data());
     }
     Slabs::release();  // what was put out of use makes room for groups

@@ -13,6 +13,10 @@ namespace sinter {
 /// A copy of `graph` without the nodes that nothing needs. Inputs (all of them), outputs, updates,
 /// labels and locations are kept. Nothing is shared: other threads may use the original.
 Graph clone(const Graph& graph);
+/// The same, with each node replaced as `rewrite` does, of those in `needed` (`reachable`).
+/// `replace` is given the copy and a node of it.
+Graph clone_rewritten(const Graph& graph, std::span<const Node* const> needed,
+                      const std::function<const Node*(GraphData& copy, const Node* node)>& replace);
 /// The nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph);
 

@@ -13,6 +13,15 @@ namespace sinter {
 
 namespace {
 
+bool is_short(const Node& node) {
+  if (node.op != Op::sum || reduced_axes(node).size() != 1) return false;
+  const Node* operand = node.operand(0);
+  const std::int64_t axis = reduced_axes(node)[0];
+  const Extent extent = operand->shape[static_cast<std::size_t>(axis)];
+  return axis + 1 < operand->rank() && extent.is_number() && extent.number() > 1 &&
+         extent.number() <= static_cast<std::int64_t>(kChunk);
+}
+
 class ShortSums {
  public:
   explicit ShortSums(GraphData& graph) : graph_(graph), uses_(graph.nodes.size()) {
@@ -23,12 +32,7 @@ class ShortSums {
   }
 
   bool is_one(const Node& node) const {
-    if (node.op != Op::sum || reduced_axes(node).size() != 1) return false;
-    const Node* operand = node.operand(0);
-    const std::int64_t axis = reduced_axes(node)[0];
-    const Extent extent = operand->shape[static_cast<std::size_t>(axis)];
-    return axis + 1 < operand->rank() && extent.is_number() && extent.number() > 1 &&
-           extent.number() <= static_cast<std::int64_t>(kChunk) && is_for_one_alone(operand);
+    return is_short(node) && is_for_one_alone(node.operand(0));
   }
 
   const Node* additions(const Node& node) const {
@@ -61,6 +65,7 @@ class ShortSums {
 }  // namespace
 
 void add_up_short_sums(GraphData& graph) {
+  if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_short(*node); })) return;
   const ShortSums sums(graph);
   rewrite(graph,
           [&](const Node* node) { return sums.is_one(*node) ? sums.additions(*node) : node; });

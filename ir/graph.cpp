@@ -103,6 +103,36 @@ const Node* GraphData::copy(const Node& node, const NodeDraft& draft, Location l
   return settle(node.hash, draft, location);
 }
 
+const Node* GraphData::copy_once(const Node& node, const NodeDraft& draft, Location location) {
+  if (const Node* known = find(draft, node.hash)) return known;
+  return settle(node.hash, draft, location);
+}
+
+void GraphData::keep_only(std::span<const Node* const> kept) {
+  std::vector<std::uint32_t> numbers(nodes.size(), IdTable::kNone);  // by id
+  std::uint32_t count = 0;
+  for (const InputInfo& input : inputs) numbers[input.node->id] = count++;
+  for (const Node* node : kept)
+    if (numbers[node->id] == IdTable::kNone) numbers[node->id] = count++;
+  std::vector<const Node*> left(count);
+  std::vector<Location> locations(count);
+  std::vector<const char*> labels(labels_.empty() ? 0 : count);
+  for (const Node* node : nodes) {
+    const std::uint32_t number = numbers[node->id];
+    if (number == IdTable::kNone) continue;
+    left[number] = node;
+    locations[number] = locations_[node->id];
+    if (node->id < labels_.size()) labels[number] = labels_[node->id];
+  }
+  unique_.renumber(numbers);
+  for (std::uint32_t number = 0; number < count; ++number)
+    const_cast<Node*>(left[number])->id = number;  // NOLINT: ours, made in `settle`
+  nodes = std::move(left);
+  locations_ = std::move(locations);
+  labels_ = std::move(labels);
+  needed_ = count == kept.size() ? count : 0;
+}
+
 bool GraphData::is_unique(const Node& node) const {
   const NodeDraft content{.op = node.op,
                           .dtype = node.dtype,

@@ -12,6 +12,8 @@ namespace sinter {
 /// item but those of its hash, and growing at none at all.
 class IdTable {
  public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
   /// The id that was added with `hash` and for which `is_wanted(id)` holds.
   std::optional<std::uint32_t> find(std::uint64_t hash, auto is_wanted) const {
     if (places_.empty()) return std::nullopt;
@@ -27,6 +29,17 @@ class IdTable {
     put({.hash = static_cast<std::uint32_t>(hash), .id = id});
     ++count_;
   }
+  /// Gives each id the number that it has in `numbers`, and forgets those whose number is `kNone`.
+  void renumber(const std::vector<std::uint32_t>& numbers) {
+    std::vector<Place> before(places_.size());
+    before.swap(places_);
+    count_ = 0;
+    for (const Place& place : before) {
+      if (place.id == kNone || numbers[place.id] == kNone) continue;
+      put({.hash = place.hash, .id = numbers[place.id]});
+      ++count_;
+    }
+  }
   /// Makes place for so many ids in all.
   void reserve(std::size_t count) {
     std::size_t size = 16;
@@ -35,7 +48,6 @@ class IdTable {
   }
 
  private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Place {
     std::uint32_t hash = 0;
     std::uint32_t id = kNone;

@@ -30,7 +30,8 @@ struct Attribute {
   std::string_view text = {};
 };
 
-/// One op applied. Never changes; equal nodes of a graph are the same node.
+/// One op applied. Never changes, save for its id where a graph is rid of others
+/// (`GraphData::keep_only`); equal nodes of a graph are the same node.
 struct Node {
   std::uint64_t hash = 0;
   Op op = Op::input;
@@ -114,6 +115,8 @@ struct GraphData {
   /// `node`, of another graph, written with operands and extents of this one as `draft`, which must
   /// not be here yet.
   const Node* copy(const Node& node, const NodeDraft& draft, Location location);
+  /// The same, where it may be here; hashes of equal nodes are equal in all graphs.
+  const Node* copy_once(const Node& node, const NodeDraft& draft, Location location);
   /// True if `node` is the one that `make` gives for its content.
   bool is_unique(const Node& node) const;
   /// Makes place for so many nodes in all.
@@ -124,6 +127,9 @@ struct GraphData {
   /// They do now; once outputs or updates become other nodes, `forget_needed` is to be called.
   void set_all_needed() { needed_ = nodes.size(); }
   void forget_needed() { needed_ = 0; }
+  /// Leaves `kept`, which outputs and updates need, behind the inputs, all of which stay: they get
+  /// new ids, and what is not among them is no longer a node of this graph.
+  void keep_only(std::span<const Node* const> kept);
 
   bool has_input(const std::string& called) {
     return input_names_.contains(inputs, &InputInfo::name, called);

@@ -13,16 +13,15 @@ namespace {
 
 std::string lowered(std::string_view inputs, std::string_view statements,
                     std::vector<std::int64_t> symbols = {}) {
-  return rewritten(graph_text(inputs, statements),
-                   [&](GraphData& graph) { lower(graph, {.symbols = symbols}); });
+  return statements_of(
+      lower(parse(graph_text(inputs, statements)), {.symbols = std::move(symbols)}).graph);
 }
 
 std::vector<std::string> guards(std::string_view inputs, std::string_view statements,
                                 std::vector<std::int64_t> symbols) {
   const Graph recorded = parse(graph_text(inputs, statements));
-  Graph graph = clone(recorded);
   std::vector<std::string> result;
-  for (const Guard& guard : lower(graph.data(), {.symbols = symbols}))
+  for (const Guard& guard : lower(recorded, {.symbols = std::move(symbols)}).guards)
     result.push_back(to_string(guard));
   return result;
 }
@@ -33,11 +32,42 @@ TEST(LowerTest, LeavesOneLevelOfFloatsAsItIs) {
             "  return y\n");
 }
 
-TEST(LowerTest, KeepsPointersWhereNothingIsToDo) {
-  Graph graph = parse(graph_text("x: f32[8, 64]", "y = max x {axes = [1]}; z = exp y; return z"));
-  const Node* before = graph.data().outputs[0].node;
-  lower(graph.data(), {});
-  EXPECT_EQ(graph.data().outputs[0].node, before);
+TEST(LowerTest, MakesNothingElseWhereNothingIsToDo) {
+  const Graph graph =
+      parse(graph_text("x: f32[8, 64]", "y = max x {axes = [1]}; z = exp y; return z"));
+  const Graph lowered = lower(graph, {}).graph;
+  EXPECT_EQ(print(lowered), print(graph));
+  EXPECT_TRUE(lowered.data().is_all_needed());
+}
+
+TEST(LowerTest, WhatStaysComesBeforeWhatIsLowered) {
+  EXPECT_EQ(lowered("x: f32[8, 64], z: f32[8]",
+                    "m = mean x {axes = [1]}; e = exp z; y = add m, e; return y"),
+            "  e = exp z\n"
+            "  m_sum = sum x {axes = [1], keep = false}\n"
+            "  size = size {extent = 64, dtype = f32}\n"
+            "  m = div m_sum, size\n"
+            "  y = add m, e\n"
+            "  return y\n");
+}
+
+TEST(LowerTest, LeavesTheRecordedGraphAlone) {
+  const Graph graph = parse(graph_text("x: f32[8, 64]", "y = mean x {axes = [1]}; return y"));
+  const std::string text = print(graph);
+  const std::size_t nodes = graph.data().nodes.size();
+  EXPECT_NE(print(lower(graph, {}).graph), text);
+  EXPECT_EQ(print(graph), text);
+  EXPECT_EQ(graph.data().nodes.size(), nodes);
+}
+
+TEST(LowerTest, WhatIsRecordedLaterMayBeWhatAMeanIsMadeOf) {
+  EXPECT_EQ(lowered("x: f32[8, 64]",
+                    "m = mean x {axes = [1]}; s = sum x {axes = [1]}; y = sub m, s; return y"),
+            "  s = sum x {axes = [1], keep = false}\n"
+            "  size = size {extent = 64, dtype = f32}\n"
+            "  m = div s, size\n"
+            "  y = sub m, s\n"
+            "  return y\n");
 }
 
 TEST(LowerTest, SumsHalvesInF32AndRoundsOnce) {
@@ -296,8 +326,9 @@ TEST(LowerTest, ReductionOfANumberIsTheNumber) {
 }
 
 TEST(LowerTest, PlacesOfRecordedOpsStay) {
-  Graph graph = parse("graph g(x: f16[8, 64]) {\n  m = mean x\n  return m\n}", "model.sinter");
-  lower(graph.data(), {});
+  const Graph recorded =
+      parse("graph g(x: f16[8, 64]) {\n  m = mean x\n  return m\n}", "model.sinter");
+  const Graph graph = lower(recorded, {}).graph;
   for (const Node* node : reachable(graph.data()))
     EXPECT_EQ(graph.data().place(node),
               node->op == Op::input ? "model.sinter:1" : "model.sinter:2");
@@ -336,8 +367,7 @@ class LowerMeaningTest : public testing::TestWithParam<Meaning> {};
 TEST_P(LowerMeaningTest, IsKept) {
   const Meaning& meaning = GetParam();
   const Graph recorded = parse(graph_text(meaning.inputs, meaning.statements));
-  Graph graph = clone(recorded);
-  lower(graph.data(), {.symbols = meaning.symbols});
+  const Graph graph = lower(recorded, {.symbols = meaning.symbols}).graph;
   EXPECT_EQ(first_difference(recorded, graph, meaning.symbols), "");
 }
 

@@ -62,6 +62,44 @@ TEST(CloneTest, HasSymbolsOfItsOwn) {
     EXPECT_EQ(evaluate(copied, std::array{size, std::int64_t{7}}), (size + 31) / 32 * 7);
 }
 
+TEST(KeepOnlyTest, WhatIsKeptIsFoundUnderItsNewNumber) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f32, {8});
+  const Tensor y = graph.input("y", f32, {8});
+  const Tensor unused = exp(x).label("unused");
+  const Tensor sum = (x + y).label("total");
+  graph.output("z", neg(sum));
+  GraphData& data = graph.data();
+  const std::string place = data.place(sum.node());
+  const std::string text = print(graph);
+  data.keep_only(reachable(data));
+  EXPECT_EQ(data.nodes.size(), 4U);
+  EXPECT_EQ(sum.node()->id, 2U);
+  EXPECT_EQ(data.label(sum.node()), "total");
+  EXPECT_EQ(data.place(sum.node()), place);
+  EXPECT_EQ((x + y).node(), sum.node());
+  EXPECT_TRUE(data.is_all_needed());
+  EXPECT_EQ(print(graph), text);
+  EXPECT_NO_THROW(verify(graph));
+  // What was left out is made anew where it is asked for.
+  EXPECT_NE(exp(x).node(), unused.node());
+  EXPECT_EQ(exp(x).node()->id, 4U);
+}
+
+TEST(KeepOnlyTest, InputsStayAndComeFirst) {
+  Graph graph("g");
+  const Tensor x = graph.input("x", f32, {8});
+  const Tensor y = exp(x);
+  const Tensor late = graph.input("late", f32, {8});
+  graph.output("y", y);
+  GraphData& data = graph.data();
+  data.keep_only(reachable(data));
+  EXPECT_EQ(late.node()->id, 1U);
+  EXPECT_EQ(y.node()->id, 2U);
+  EXPECT_FALSE(data.is_all_needed());
+  EXPECT_NO_THROW(verify(graph));
+}
+
 TEST(CompactTest, SharesTheSymbols) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");

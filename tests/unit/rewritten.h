@@ -20,15 +20,19 @@ inline std::string graph_text(std::string_view inputs, std::string_view statemen
   return text;
 }
 
-/// The statements of a graph after `pass`.
-inline std::string rewritten(const std::string& text, const std::function<void(GraphData&)>& pass) {
-  const Graph recorded = parse(text);
-  Graph graph = clone(recorded);
-  pass(graph.data());
+/// The statements of a graph that is as it must be.
+inline std::string statements_of(const Graph& graph) {
   verify(graph);
   const std::string result = print(graph);
   const std::size_t begin = result.find(") {\n") + 4;
   return result.substr(begin, result.rfind('}') - begin);
+}
+
+/// The statements of a graph after `pass`.
+inline std::string rewritten(const std::string& text, const std::function<void(GraphData&)>& pass) {
+  Graph graph = clone(parse(text));
+  pass(graph.data());
+  return statements_of(graph);
 }
 
 }  // namespace sinter

@@ -13,8 +13,8 @@
 //   r = rsqrt eps : f32[rows, 1]
 //   n = mul h, r : f32[rows, 4096]
 //   p = mul gw, n : f32[rows, 4096]
-//   sum_12 = sum p {axes = [1], keep = true} : f32[rows, 1]
-//   m = mul sum_12, 0.00024414062 : f32[rows, 1]
+//   m_sum = sum p {axes = [1], keep = true} : f32[rows, 1]
+//   m = mul m_sum, 0.00024414062 : f32[rows, 1]
 //   t = mul n, m : f32[rows, 4096]
 //   u = sub gw, t : f32[rows, 4096]
 //   v = mul u, r : f32[rows, 4096]
@@ -90,7 +90,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
             const float ms = ms_sum * 0.00024414062f;
             const float eps = ms + 1.e-06f;
             const float r = rsqrtf(eps);
-            RowReduction<Sum<float>, Shape, 1> sum_12_tree;
+            RowReduction<Sum<float>, Shape, 1> m_sum_tree;
 #pragma unroll
             for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
@@ -104,13 +104,13 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
                 const float n = h * r;
                 const float p = gw * n;
                 const float q = gf * n;
-                sum_12_tree.add(tile, k, p, 0);
+                m_sum_tree.add(tile, k, p, 0);
                 dw_tree.add(8 * tile + k, q, 0);
               }
             }
-            sum_12_tree.finish_part(0, exchange);
-            const float sum_12 = sum_12_tree.finish(exchange).result();
-            const float m = sum_12 * 0.00024414062f;
+            m_sum_tree.finish_part(0, exchange);
+            const float m_sum = m_sum_tree.finish(exchange).result();
+            const float m = m_sum * 0.00024414062f;
 #pragma unroll
             for (int tile = 0; tile < 4; ++tile) {
               const int column = 4 * Shape::chunk(tile);
