@@ -41,12 +41,16 @@ int count_ops(std::span<const Node* const> nodes) {
       std::ranges::count_if(nodes, [](const Node* node) { return !is_source(node->op); }));
 }
 
-/// Leaves behind what rewriting has put out of use, once that is every third node: each pass that
-/// changes something early in a long program makes all that follows from it anew.
+/// Leaves behind what rewriting has put out of use: each pass that changes something early in a long
+/// program makes all that follows from it anew. Where that is every third node, a copy gives their
+/// memory back.
 void shed(Graph& graph, Passes& passes) {
   const std::vector<const Node*> nodes = reachable(graph.data());
-  if (graph.data().nodes.size() * 2 <= nodes.size() * 3) return;
-  graph = compact(graph, nodes);
+  if (graph.data().nodes.size() == nodes.size()) return;
+  if (graph.data().nodes.size() * 2 > nodes.size() * 3)
+    graph = compact(graph, nodes);
+  else
+    graph.data().keep_only(nodes);
   passes.go_on_with(graph.data());
 }
 
@@ -79,11 +83,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
 
   Program program;
   passes.run("fuse", program, [&] {
-    const std::vector<const Node*> nodes = reachable(graph.data());
-    if (graph.data().nodes.size() > nodes.size()) {
-      graph.data().keep_only(nodes);
-      passes.go_on_with(graph.data());
-    }
+    shed(graph, passes);
     Slabs::release();  // what was put out of use makes room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
