@@ -36,7 +36,7 @@ void await(const DeviceState& device, const std::vector<UsePoint>& points) {
 }  // namespace
 
 void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& stream) {
-  if (last_.load(std::memory_order_relaxed) == stream->id) return;
+  if (last_.load(std::memory_order_acquire) == stream->id) return;
   if (is_of_each_thread(*stream)) return let_out(device);
   const std::lock_guard lock(mutex_);
   if (std::ranges::find(began_, stream->id) == began_.end()) {
@@ -55,7 +55,7 @@ void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& s
     began_.push_back(stream->id);
     if (stream->is_owned) streams_.push_back(stream);
   }
-  last_.store(stream->id, std::memory_order_relaxed);
+  last_.store(stream->id, std::memory_order_release);
 }
 
 void MemoryUse::end(DeviceState& device, const StreamState& stream) noexcept {
