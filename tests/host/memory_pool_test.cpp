@@ -256,6 +256,19 @@ TEST_F(MemoryPool, IsRightInManyThreads) {
     });
 }
 
+TEST_F(MemoryPool, IsOfOneDevice) {
+  const Device second = host_device(1);
+  second.state()->memory_pool->keep_at_most(1 << 20);
+  CUdeviceptr was = 0;
+  {
+    const Array theirs = second.empty(f32, {kCount});
+    was = place(theirs);
+  }
+  EXPECT_NE(place(array()), was);
+  EXPECT_EQ(place(second.empty(f32, {kCount})), was);
+  second.state()->memory_pool->keep_at_most(0);
+}
+
 TEST_F(MemoryPool, KeepsNoMoreThanIsAllowed) {
   pool().keep_at_most(2 * kBytes);
   { const Array a = array(), b = array(), c = array(); }
@@ -280,7 +293,11 @@ TEST_F(MemoryPool, TakesTheLimitFromTheOptions) {
 TEST_F(MemoryPool, GivesIdleMemoryBackBeforeItSaysThatThereIsNone) {
   const std::uint64_t live = host::counters().live_bytes;
   host::configure({.memory_bytes = live + 10000});
-  { const Array small = array(), another = array(); }
+  {
+    const PinnedArray ones = pinned(1);
+    const Array small = array(), another = array();
+    device.upload(small, ones, stream);  // which is yet to be done
+  }
   const Array large = device.empty(f32, {2000});
   EXPECT_EQ(pool().idle_bytes(), 0);
   EXPECT_THAT(
