@@ -9,11 +9,12 @@
 namespace sinter {
 
 std::int64_t block_bytes(std::int64_t bytes) {
-  constexpr std::int64_t kSmallest = 512;  // what drivers align memory to
+  constexpr std::int64_t kLeastStep = 512;     // what drivers align memory to
+  constexpr std::int64_t kMostStep = 2 << 20;  // what they give large memory in
   constexpr std::int64_t kLargest = std::int64_t{1} << 60;
   if (bytes > kLargest) return bytes;  // no driver has so much, and a multiple could overflow
   const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
-  return round_up(bytes, std::max(kSmallest, power / 8));
+  return round_up(bytes, std::clamp(power / 8, kLeastStep, kMostStep));
 }
 
 IdleBlocks::Node IdleBlocks::make_node() {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 
 #include "runtime/counting.h"
@@ -69,10 +68,10 @@ IdleBlocks::Node MemoryPool::take_ended(std::int64_t bytes) {
   for (IdleBlocks::Node& one : asked)
     if (one && !ended && has_ended(one.mapped())) ended = std::move(one);
   const std::lock_guard lock(mutex_);
-  for (IdleBlocks::Node& one : std::views::reverse(asked)) {
-    if (!one) continue;
-    count_idle(one.mapped().bytes);
-    idle_.put_back(std::move(one));
+  for (auto one = asked.rbegin(); one != asked.rend(); ++one) {
+    if (!*one) continue;
+    count_idle(one->mapped().bytes);
+    idle_.put_back(std::move(*one));
   }
   return ended;
 }

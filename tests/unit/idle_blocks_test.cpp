@@ -18,13 +18,17 @@ IdleBlocks::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
 
 constexpr auto kAny = [](const MemoryBlock&) { return true; };
 
-TEST(BlockBytes, AreMultiplesOf512AndEighthsOfPowersOfTwo) {
+TEST(BlockBytes, AreEighthsOfPowersOfTwo) {
   EXPECT_EQ(block_bytes(1), 512);
   EXPECT_EQ(block_bytes(512), 512);
   EXPECT_EQ(block_bytes(513), 1024);
   EXPECT_EQ(block_bytes(4097), 4608);
   EXPECT_EQ(block_bytes(1 << 20), 1 << 20);
   EXPECT_EQ(block_bytes((1 << 20) + 1), (1 << 20) + (1 << 17));
+}
+
+TEST(BlockBytes, WasteLittleOfWhatIsLarge) {
+  EXPECT_EQ(block_bytes((std::int64_t{100} << 30) + 1), (std::int64_t{100} << 30) + (2 << 20));
 }
 
 TEST(BlockBytes, WasteAtMostAnEighth) {
