@@ -198,6 +198,26 @@ void count_per_node(benchmark::State& state, std::int64_t nodes) {
       static_cast<double>(nodes) / static_cast<double>(state.iterations());
 }
 
+/// An Array that the pool has memory for, used on a stream, and dropped.
+void make_and_drop_an_array(benchmark::State& state) {
+  Chain chain(1);
+  chain.device_state.memory_pool->keep_at_most(std::int64_t{1} << 30);
+  const float number = 0;
+  for (auto _ : state) chain.device.upload(chain.device.empty(f32, {}), &number, chain.stream);
+  ensure(chain.device_state.memory_pool->idle_bytes() == 512, "it is one piece of memory");
+}
+BENCHMARK(make_and_drop_an_array);
+
+/// A run that makes its output, which is dropped.
+void run_with_fresh_outputs(benchmark::State& state) {
+  Chain chain(1);
+  chain.device_state.memory_pool->keep_at_most(std::int64_t{1} << 30);
+  const Array x = chain.array();
+  for (auto _ : state)
+    benchmark::DoNotOptimize(chain.context.run(chain.stream, {{"x", x}, {"scale", 0.5F}}));
+}
+BENCHMARK(run_with_fresh_outputs);
+
 /// A graph of 100 nodes, one of which gets another pointer with every call.
 void patch_one_node_of_100(benchmark::State& state) {
   Chain chain(100);

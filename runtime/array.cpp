@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/counting.h"
 #include "runtime/device_state.h"
 #include "runtime/release_later.h"
 #include "sinter/error.h"
@@ -108,30 +107,19 @@ std::string type_text(const ArrayData& array) {
   return fmt::format("{}{}", name(array.dtype), to_string(array.shape));
 }
 
-DeviceMemory::DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what)
-    : device(device), bytes(bytes) {
-  if (bytes == 0) return;  // the driver has no pointer to nothing
-  const CurrentContext current(device);
-  const RelaxedCapture relaxed(device.driver);
-  check(device.driver, device.driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes)),
-        "cuMemAlloc", [&] { return fmt::format("{} ({} bytes)", what, bytes); });
-  count_memory(bytes);
-}
-
-DeviceMemory::~DeviceMemory() {
-  if (!pointer) return;
-  count_memory(-bytes);
-  const ReleaseContext current(device);
-  log_failed_release(device.driver, device.driver.cuMemFree(pointer), "cuMemFree");
-}
-
 Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
+  return empty_array(*state_, dtype, shape, strides, /*stream=*/0);
+}
+
+Array empty_array(DeviceState& device, DType dtype, Sizes shape, Sizes strides,
+                  std::uint64_t stream) {
   release_what_may_go();
-  auto data = make_array_data("Device::empty", state_, /*pointer=*/0, dtype, shape, strides);
+  auto data = make_array_data("Device::empty", &device, /*pointer=*/0, dtype, shape, strides);
   const std::string what = type_text(*data);
-  data->memory = std::make_shared<DeviceMemory>(*state_, data->bytes, what);
+  data->memory =
+      std::make_shared<DeviceMemory>(device, data->bytes, what, Pooled{.stream = stream});
   data->pointer = data->memory->pointer;
-  return Array(std::move(data));
+  return array_of(std::move(data));
 }
 
 Array Array::wrap(void* pointer, DType dtype, Sizes shape, Device device, Sizes strides) {
@@ -168,7 +156,10 @@ std::int64_t Array::elements() const { return data_->elements; }
 std::int64_t Array::bytes() const { return data_->bytes; }
 bool Array::is_read_only() const { return data_->is_read_only; }
 bool Array::is_row_major() const { return data_->is_row_major; }
-void* Array::pointer() const { return reinterpret_cast<void*>(data_->pointer); }
+void* Array::pointer() const {
+  if (data_->memory) data_->memory->let_out();
+  return reinterpret_cast<void*>(data_->pointer);
+}
 Device Array::device() const { return Device(data_->device); }
 
 }  // namespace sinter

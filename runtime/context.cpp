@@ -5,6 +5,7 @@
 
 #include "ir/extent.h"
 #include "runtime/context_state.h"
+#include "runtime/stream_capture.h"
 #include "sinter/error.h"
 #include "sinter/executable.h"
 
@@ -28,19 +29,28 @@ Array view_of(const Slot& slot, const Array& base, std::span<const std::int64_t>
   return base.view(offset, slot.dtype, shape, numbers(slot.view->strides, symbols));
 }
 
+/// StreamState::id where the outputs are used there first; 0 where that is not known.
+std::uint64_t first_user(const ExecutableState& executable, const StreamState& stream) {
+  if (!executable.device.memory_pool->keeps() || &stream.device != &executable.device) return 0;
+  const CurrentContext current(executable.device);
+  // What is captured runs who knows when and where.
+  return is_captured(executable.interface.name, stream) ? 0 : stream.id;
+}
+
 /// Fresh arrays for every output that is no view, given the sizes; nothing for those that are.
 std::vector<std::optional<Array>> make_outputs(const ExecutableState& executable,
-                                               std::span<const std::int64_t> symbols) {
+                                               std::span<const std::int64_t> symbols,
+                                               const StreamState& stream) {
   const Interface& interface = executable.interface;
+  const std::uint64_t user = first_user(executable, stream);
   std::vector<std::optional<Array>> arrays;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < interface.slots.size();
        ++i) {
     const Slot& slot = interface.slots[i];
     arrays.emplace_back();
     if (!slot.view)
-      arrays.back() =
-          Device(&executable.device)
-              .empty(slot.dtype, numbers(slot.shape, symbols), numbers(slot.strides, symbols));
+      arrays.back() = empty_array(executable.device, slot.dtype, numbers(slot.shape, symbols),
+                                  numbers(slot.strides, symbols), user);
   }
   return arrays;
 }
@@ -77,7 +87,7 @@ Outputs Context::run(const Stream& stream, BindingList inputs) {
   const std::vector<std::int64_t> symbols =
       symbols_of_inputs(interface, executable.device, matched);
   executable.check_sizes(symbols);
-  const std::vector<std::optional<Array>> made = make_outputs(executable, symbols);
+  const std::vector<std::optional<Array>> made = make_outputs(executable, symbols, *stream.state());
   const auto first = static_cast<std::size_t>(interface.input_count);
   std::vector<Binding> outputs;
   for (std::size_t i = 0; i < made.size(); ++i)

@@ -64,17 +64,15 @@ void launch_all(const ExecutableState& executable, Lane& lane, HostWorks& works,
   }
 }
 
-std::unique_ptr<EventState> make_event(DeviceState& device, std::string_view context) {
-  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
-  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DISABLE_TIMING),
-        "cuEventCreate", context);
-  return event;
-}
-
+/// Copies for a graph that is captured, which no stream that used the memory before is ordered
+/// with.
 std::vector<Array> copies_of(const auto& arrays) {
   std::vector<Array> copies;
-  for (const auto& array : arrays)
-    if (array) copies.push_back(*array);
+  for (const auto& array : arrays) {
+    if (!array) continue;
+    if (const DeviceMemory* memory = array->data().memory.get()) memory->await_former();
+    copies.push_back(*array);
+  }
   return copies;
 }
 
@@ -155,6 +153,7 @@ void ContextState::run_named(const std::shared_ptr<StreamState>& stream, Binding
   const CurrentContext current(executable->device);
   if (is_captured(*stream)) [[unlikely]]
     return capture(*stream, bound_, copies_of(matched.handles));
+  use_arrays(stream, bound_.version, matched.handles);
   run(stream, bound_, as_graph);
 }
 
@@ -166,7 +165,17 @@ void ContextState::run_prepared(const std::shared_ptr<StreamState>& stream,
   const CurrentContext current(executable->device);
   if (is_captured(*stream)) [[unlikely]]
     return capture(*stream, bindings.bound, copies_of(bindings.arrays));
+  use_arrays(stream, bindings.bound.version, bindings.arrays);
   run(stream, bindings.bound, as_graph);
+}
+
+inline void ContextState::use_arrays(const std::shared_ptr<StreamState>& stream,
+                                     std::uint64_t version, const auto& arrays) {
+  if (used_version_ == version && used_stream_ == stream->id) [[likely]]
+    return;
+  use_arrays_slowly(stream, arrays);
+  used_version_ = version;
+  used_stream_ = stream->id;
 }
 
 void ContextState::check_bindings(const BindingsState& bindings) const {
@@ -211,8 +220,8 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
   follow_last_run(stream);
   if (lane.launches.has_calls()) [[unlikely]]
     host_works->throw_if_failed();
-  fill_in(lane, bound, stream->handle);
   try {
+    fill_in(lane, bound, stream->handle);
     if (as_graph) {
       lane.graph.bring_up_to_date(lane.launches, *host_works);
       lane.graph.launch(lane.launches, stream->handle, *host_works);
@@ -226,7 +235,7 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
     }
   } catch (...) {
     // A function of the user's may fail at any time: what was launched before it is on its way.
-    if (lane.launches.has_calls()) finish_failed_run(lane);
+    if (lane.launches.has_calls() || marks_end_ || !stream_->is_owned) finish_failed_run(lane);
     throw;
   }
   finish_run(lane);
@@ -296,6 +305,7 @@ void ContextState::fill_in(Lane& lane, const Bound& bound, CUstream stream) {
     reserve_scratch(lane.launches.layout(), stream);
     await_tables(lane);
     reserve_tables(lane);
+    lane.scratch_stream = 0;
     const auto pointer = [](const std::unique_ptr<DeviceMemory>& memory) {
       return memory ? memory->pointer : 0;
     };
@@ -308,76 +318,9 @@ void ContextState::fill_in(Lane& lane, const Bound& bound, CUstream stream) {
     lane.version = bound.version;
   }
   lane.launches.set_stream(stream);
+  if (lane.scratch_stream != stream_->id) [[unlikely]]
+    use_scratch(lane);
   if (lane.tables) copy_tables(lane, stream);
-}
-
-void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream) {
-  DeviceState& device = executable->device;
-  const RelaxedCapture relaxed(device.driver);
-  release_what_may_go();
-  const auto needs_more = [](const std::unique_ptr<DeviceMemory>& memory, std::int64_t bytes) {
-    return bytes > (memory ? memory->bytes : 0);
-  };
-  const auto what = [&](std::string_view part) {
-    return fmt::format("{} of a context of {}", part, executable->interface.name);
-  };
-  if (needs_more(arena_, layout.arena_bytes)) {
-    arena_.reset();  // waits for what uses it
-    ++scratch_version_;
-    arena_ = std::make_unique<DeviceMemory>(device, layout.arena_bytes, what("the arena"));
-  }
-  const auto ticket_bytes = layout.tickets * static_cast<std::int64_t>(sizeof(unsigned));
-  if (needs_more(tickets_, ticket_bytes)) {
-    tickets_.reset();
-    ++scratch_version_;
-    auto tickets = std::make_unique<DeviceMemory>(device, ticket_bytes, what("the tickets"));
-    check(device.driver,
-          device.driver.cuMemsetD32Async(tickets->pointer, 0,
-                                         static_cast<std::size_t>(layout.tickets), stream),
-          "cuMemsetD32Async", [&] { return what("the tickets"); });
-    tickets_ = std::move(tickets);  // only now: tickets that are not 0 name no last block
-  }
-}
-
-void ContextState::reserve_tables(Lane& lane) {
-  const std::int64_t bytes = lane.launches.layout().table_bytes;
-  if (bytes <= (lane.tables ? lane.tables->bytes : 0)) return;
-  lane.tables.reset();  // waits for what uses it
-  lane.tables = std::make_unique<DeviceMemory>(
-      executable->device, bytes,
-      fmt::format("the tables of a context of {}", executable->interface.name));
-}
-
-/// In the order of the stream: launches before this one read the tables as they were.
-void ContextState::copy_tables(Lane& lane, CUstream stream) {
-  const Driver& driver = executable->device.driver;
-  const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
-  bool has_copied = false;
-  for (PreparedLaunch& launch : lane.launches.launches()) {
-    if (launch.table.empty() || !launch.table_changed) [[likely]]
-      continue;
-    const RelaxedCapture relaxed(driver);  // what is copied is no pinned memory
-    check(driver,
-          driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
-                                   stream),
-          "cuMemcpyHtoDAsync", context);
-    launch.table_changed = false;
-    lane.is_copying = true;
-    has_copied = true;
-  }
-  if (!has_copied) return;
-  if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
-  check(driver, driver.cuEventRecord(lane.tables_copied->handle, stream), "cuEventRecord", context);
-}
-
-/// Some devices read the host's memory in place, so that it must not change before they have.
-void ContextState::await_tables(Lane& lane) {
-  if (!lane.is_copying) return;
-  const Driver& driver = executable->device.driver;
-  const RelaxedCapture relaxed(driver);
-  check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
-        [&] { return fmt::format("the tables of {}", executable->interface.name); });
-  lane.is_copying = false;
 }
 
 std::string ContextState::after_last_run() const {
@@ -411,7 +354,7 @@ void ContextState::finish_run(const Lane& lane) {
   const ScratchLayout& layout = lane.launches.layout();
   const bool uses_ours = layout.arena_bytes > 0 || layout.tickets > 0 || layout.table_bytes > 0 ||
                          lane.launches.has_calls();
-  if (stream_->is_owned || !uses_ours) return;
+  if (!marks_end_ && (stream_->is_owned || !uses_ours)) return;
   // A stream of somebody else's may be gone when the next run would ask it for its end.
   mark_end();
 }
@@ -419,16 +362,16 @@ void ContextState::finish_run(const Lane& lane) {
 void ContextState::finish_failed_run(const Lane& lane) {
   try {
     finish_run(lane);
-  } catch (const DriverError&) {
+  } catch (const std::exception&) {
     // What failed first is told.
   }
 }
 
 void ContextState::mark_end() {
   const Driver& driver = executable->device.driver;
-  if (!end_) end_ = make_event(executable->device, after_last_run());
-  check(driver, driver.cuEventRecord(end_->handle, stream_->handle), "cuEventRecord",
-        [&] { return after_last_run(); });
+  const CUresult result = driver.cuEventRecord(end_event()->handle, stream_->handle);
+  end_->is_lost = result != CUDA_SUCCESS;
+  check(driver, result, "cuEventRecord", [&] { return after_last_run(); });
   is_end_marked_ = true;
 }
 

@@ -23,7 +23,8 @@ struct Lane {
   std::uint64_t version = 0;          ///< of the Bound that is filled in
   std::uint64_t scratch_version = 0;  ///< of the scratch memory that it points into
   std::unique_ptr<DeviceMemory> tables;
-  std::unique_ptr<EventState>
+  std::uint64_t scratch_stream = 0;  ///< that uses the scratch memory, and the tables, last
+  std::shared_ptr<EventState>
       tables_copied;  ///< until then, `launches` must leave them as they are
   bool is_copying = false;
 };
@@ -78,6 +79,13 @@ struct ContextState {
   Lane& lane_for(const Bound& bound);
   Lane& change_lane(const Bound& bound);
   void fill_in(Lane& lane, const Bound& bound, CUstream stream);
+  /// Tells the memory of what is bound, `version` of a Bound, that work on `stream` uses it.
+  void use_arrays(const std::shared_ptr<StreamState>& stream, std::uint64_t version,
+                  const auto& arrays);
+  void use_arrays_slowly(const std::shared_ptr<StreamState>& stream, const auto& arrays);
+  void use_scratch(Lane& lane);
+  /// What wrapped streams mark the end of each run with.
+  const std::shared_ptr<EventState>& end_event();
   void reserve_scratch(const ScratchLayout& layout, CUstream stream);
   void reserve_tables(Lane& lane);
   void copy_tables(Lane& lane, CUstream stream);
@@ -100,8 +108,13 @@ struct ContextState {
   std::unique_ptr<DeviceMemory> tickets_;
   std::uint64_t scratch_version_ = 1;
   std::shared_ptr<StreamState> stream_;  ///< of the last run
-  std::unique_ptr<EventState> end_;      ///< of the last run, made when first needed
+  std::shared_ptr<EventState> end_;      ///< of the last run, made when first needed
   bool is_end_marked_ = false;           ///< `end_` was recorded after the last run
+  /// The Bound whose arrays know that they are used, by which stream, and whether they
+  /// count on `end_`, since somebody else owns that.
+  std::uint64_t used_version_ = 0;
+  std::uint64_t used_stream_ = 0;
+  bool marks_end_ = false;
   /// Empty, and there so that leave_unfinished needs no memory.
   std::unique_ptr<Unfinished> unfinished_;
 };

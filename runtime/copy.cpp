@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 
 #include "ir/walk.h"
 #include "runtime/counting.h"
 #include "runtime/device_state.h"
+#include "runtime/staging.h"
 #include "runtime/stream_capture.h"
 #include "runtime/trace.h"
 #include "sinter/array.h"
@@ -71,23 +74,40 @@ struct CopiedArrays : ReleasedLater {
   std::vector<Array> arrays;
 };
 
-/// While it lives, what is put on `stream` is a copy of `arrays`: a graph that this is captured
-/// into holds them, and no other thread changes it.
+/// While it lives, what is put on `stream` is a copy of `arrays`, whose memory knows: a graph that
+/// this is captured into holds them, and no other thread changes it.
 class Copying {
  public:
-  Copying(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays) {
-    const StreamState& state = *stream.state();
-    if (!is_captured(what, state)) [[likely]]
+  Copying(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays)
+      : stream_(*stream.state()) {
+    std::ranges::copy(arrays, arrays_.begin());
+    if (!sinter::is_captured(what, stream_)) [[likely]] {
+      for (const Array* array : arrays)
+        if (const DeviceMemory* memory = array->data().memory.get())
+          memory->begin_use(stream.state());
       return;
-    auto kept = std::make_unique<CopiedArrays>(state.device.driver);
-    for (const Array* array : arrays) kept->arrays.push_back(*array);
-    graph_.emplace(what, state);
+    }
+    auto kept = std::make_unique<CopiedArrays>(stream_.device.driver);
+    for (const Array* array : arrays) {
+      if (const DeviceMemory* memory = array->data().memory.get()) memory->await_former();
+      kept->arrays.push_back(*array);
+    }
+    graph_.emplace(what, stream_);
     graph_->keep(std::move(kept));
   }
+  ~Copying() {
+    if (graph_) return;
+    for (const Array* array : arrays_)
+      if (const DeviceMemory* memory = array ? array->data().memory.get() : nullptr)
+        memory->end_use(stream_);
+  }
+  bool is_captured() const { return graph_.has_value(); }
   Copying(const Copying&) = delete;
   Copying& operator=(const Copying&) = delete;
 
  private:
+  const StreamState& stream_;
+  std::array<const Array*, 2> arrays_{};
   std::optional<CapturedGraph> graph_;
 };
 
@@ -98,10 +118,17 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
   const RelaxedCapture relaxed(driver);
   const Copying copying("Device::download", stream, {&from});
   const CopyNote note("download", array);
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  const auto what = [&] { return "download of " + type_text(array); };
+  const std::size_t done =
+      copying.is_captured()
+          ? 0
+          : array.device->staging->download(to, array.pointer, bytes, *stream.state(), what);
+  if (done == bytes) return;
   check(driver,
-        driver.cuMemcpyDtoHAsync(to, array.pointer, static_cast<std::size_t>(array.bytes),
-                                 stream.state()->handle),
-        "cuMemcpyDtoHAsync", [&] { return "download of " + type_text(array); });
+        driver.cuMemcpyDtoHAsync(static_cast<std::byte*>(to) + done, array.pointer + done,
+                                 bytes - done, stream.state()->handle),
+        "cuMemcpyDtoHAsync", what);
 }
 
 /// The elements of `array`, whose memory is in `from`, in row-major order.
@@ -127,9 +154,17 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   const Copying copying("Device::upload", stream, {&to});
   const CopyNote note("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
+  const auto what = [&] { return "upload to " + type_text(array); };
+  const std::size_t done =
+      copying.is_captured()
+          ? 0
+          : state_->staging->upload(array.pointer, from, bytes, *stream.state(), what);
+  if (done == bytes) return;
   check(state_->driver,
-        state_->driver.cuMemcpyHtoDAsync(array.pointer, from, bytes, stream.state()->handle),
-        "cuMemcpyHtoDAsync", [&] { return "upload to " + type_text(array); });
+        state_->driver.cuMemcpyHtoDAsync(array.pointer + done,
+                                         static_cast<const std::byte*>(from) + done, bytes - done,
+                                         stream.state()->handle),
+        "cuMemcpyHtoDAsync", what);
 }
 
 void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {

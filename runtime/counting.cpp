@@ -67,6 +67,7 @@ namespace {
 
 std::atomic<std::int64_t> live_bytes = 0;
 std::atomic<std::int64_t> peak_bytes = 0;
+std::atomic<std::int64_t> idle_bytes = 0;
 
 }  // namespace
 
@@ -75,6 +76,10 @@ void count_memory(std::int64_t bytes) {
   std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
   while (live > peak && !peak_bytes.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
+}
+
+void count_idle_memory(std::int64_t bytes) {
+  idle_bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 Counters counters(const Options& options) {
@@ -92,7 +97,10 @@ Counters counters(const Options& options) {
           .copies = counted(Count::copies),
           .copied_bytes = counted(Count::copied_bytes),
           .device_bytes = live_bytes.load(std::memory_order_relaxed),
-          .peak_device_bytes = peak_bytes.load(std::memory_order_relaxed)};
+          .peak_device_bytes = peak_bytes.load(std::memory_order_relaxed),
+          .idle_device_bytes = idle_bytes.load(std::memory_order_relaxed),
+          .memory_hits = counted(Count::memory_hits),
+          .memory_misses = counted(Count::memory_misses)};
 }
 
 std::string counters_json(const Counters& counters) {
@@ -123,7 +131,10 @@ std::string counters_json(const Counters& counters) {
                      {"copies", counters.copies},
                      {"copied_bytes", counters.copied_bytes},
                      {"device_bytes", counters.device_bytes},
-                     {"peak_device_bytes", counters.peak_device_bytes}};
+                     {"peak_device_bytes", counters.peak_device_bytes},
+                     {"idle_device_bytes", counters.idle_device_bytes},
+                     {"memory_hits", counters.memory_hits},
+                     {"memory_misses", counters.memory_misses}};
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 

@@ -21,6 +21,8 @@ enum class Count : std::uint8_t {
   patched_nodes,
   copies,
   copied_bytes,
+  memory_hits,
+  memory_misses,
   how_many,  // the number of those before
 };
 
@@ -47,5 +49,7 @@ std::int64_t counted(Count what);
 
 /// Device memory that we have taken: to be called for what is taken and, negative, given back.
 void count_memory(std::int64_t bytes);
+/// The same of what lies idle.
+void count_idle_memory(std::int64_t bytes);
 
 }  // namespace sinter

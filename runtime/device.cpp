@@ -14,7 +14,9 @@
 #include "runtime/fork_guard.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/nearest_target.h"
+#include "runtime/options_table.h"
 #include "runtime/release_later.h"
+#include "runtime/staging.h"
 #include "runtime/trace.h"
 #include "runtime/tuning_store.h"
 #include "sinter/error.h"
@@ -73,6 +75,17 @@ std::string arch_of(const Driver& driver, CUdevice device) {
   return fmt::format("sm_{}{}",
                      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                      attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+}
+
+/// How much idle memory it keeps at first. Other libraries of the process want some, too; and on
+/// the host device what is given back is closed, so that what still touches it is found.
+std::int64_t idle_bytes_of(const DeviceState& device) {
+  const std::int64_t asked = with_environment({}).idle_bytes;
+  if (asked >= 0 || device.is_host) return std::max<std::int64_t>(asked, 0);
+  std::size_t total = 0;
+  check(device.driver, device.driver.cuDeviceTotalMem(&total, device.handle), "cuDeviceTotalMem",
+        device.name);
+  return static_cast<std::int64_t>(total / 8);
 }
 
 /// The devices of a driver, each of which is opened when it is first asked for: a context takes
@@ -136,6 +149,9 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
   target = is_host ? known_targets()[0] : cuda_target(driver, handle, name, arch);
   compile_service = std::make_unique<CompileService>(*this);
   tuning_store = std::make_unique<TuningStore>();
+  memory_pool = std::make_unique<MemoryPool>(*this);
+  memory_pool->keep_at_most(idle_bytes_of(*this));
+  staging = std::make_unique<Staging>(*this);
   Trace::find_tool();
 }
 
@@ -175,6 +191,11 @@ void Device::synchronize() const {
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
         [&] { return state_->name + kOfEarlierWork; });
   put_off.release(state_);
+}
+
+void Device::trim() const {
+  release_what_may_go();
+  state_->memory_pool->trim(0);
 }
 
 Device default_device() { return cuda_devices().size() == 0 ? host_device() : cuda_device(0); }

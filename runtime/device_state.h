@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "compiler/target.h"
+#include "runtime/device_memory.h"
 #include "runtime/driver.h"
+#include "runtime/memory_pool.h"
 #include "runtime/relaxed_capture.h"
 #include "sinter/array.h"
 #include "sinter/device.h"
@@ -17,6 +19,7 @@
 namespace sinter {
 
 class CompileService;
+class Staging;
 class TuningStore;
 
 /// Ends the context of calls that tell of what was queued before them.
@@ -40,6 +43,8 @@ struct DeviceState {
   Target target;
   std::unique_ptr<CompileService> compile_service;
   std::unique_ptr<TuningStore> tuning_store;
+  std::unique_ptr<MemoryPool> memory_pool;
+  std::unique_ptr<Staging> staging;
 };
 
 /// `NVIDIA H200 (cuda:1)`: a machine may have several of one name.
@@ -77,6 +82,10 @@ struct StreamState {
   DeviceState& device;
   CUstream handle;
   bool is_owned;
+  const std::uint64_t id = next_id();  ///< no two of a process share it; never 0
+
+ private:
+  static std::uint64_t next_id();
 };
 
 struct EventState {
@@ -90,18 +99,8 @@ struct EventState {
   /// Recorded last by an Event on a stream that was being captured: there is no point in time that
   /// could be waited for, and a driver that is asked for it makes an error of the capture.
   std::atomic<bool> is_captured = false;
-};
-
-/// Device memory that we allocated; freed with the last Array in it.
-struct DeviceMemory {
-  DeviceMemory(DeviceState& device, std::int64_t bytes, std::string_view what);
-  ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-
-  DeviceState& device;
-  CUdeviceptr pointer = 0;  ///< 0 for no bytes
-  std::int64_t bytes = 0;
+  /// It could not be recorded behind what it is to mark.
+  std::atomic<bool> is_lost = false;
 };
 
 struct ForeignMemory;  // runtime/foreign_memory.h
@@ -150,6 +149,9 @@ Array array_of(std::shared_ptr<const ArrayData> data);
 /// do not fit in 63 bits.
 std::int64_t checked_elements(std::string_view what, DType dtype,
                               std::span<const std::int64_t> shape);
+/// Device::empty for work on the stream with that StreamState::id first; 0: nobody knows which.
+Array empty_array(DeviceState& device, DType dtype, Sizes shape, Sizes strides,
+                  std::uint64_t stream);
 /// `[2048, 4096]`
 std::string to_string(std::span<const std::int64_t> sizes);
 /// `f32[2048, 4096]`

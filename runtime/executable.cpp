@@ -81,6 +81,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   const Options options = with_environment(given);
   check_debug(options);
   if (!options.trace.empty()) Trace::begin(options.trace);
+  if (options.idle_bytes >= 0) device.state()->memory_pool->keep_at_most(options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
                                                 target_of(*device.state(), options), options);

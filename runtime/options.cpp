@@ -52,7 +52,7 @@ bool parse(std::string_view text, std::string_view values, T& value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stop == end && value > 0;
+    return error == std::errc{} && stop == end && value >= 0;
   }
   return false;
 }

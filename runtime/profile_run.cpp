@@ -248,6 +248,17 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
   const TraceSpan span("profile", executable->interface.name);
   Lane& lane = lane_for(bindings.bound);
   follow_last_run(stream);
+  use_arrays_slowly(stream, bindings.arrays);
+  // What is under way when it fails uses memory, too.
+  struct Finish {
+    ContextState& context;
+    const Lane& lane;
+    bool is_done = false;
+    ~Finish() {
+      if (!is_done) context.finish_failed_run(lane);
+    }
+  };
+  Finish finish{.context = *this, .lane = lane};
   const UpdatedCopies copies(device, bindings);
 
   const Variant& variant = lane.launches.variant();
@@ -296,6 +307,7 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
       if (Trace::is_on()) samples[i].begins.push_back(timer.begin(2 * i));
     }
   }
+  finish.is_done = true;
   finish_run(lane);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     summarise(samples[i], plain_copy.repeats(result.kernels[i].bytes()), result.kernels[i]);

@@ -28,6 +28,11 @@ void check_has_time(std::string_view what, const EventState& event) {
 
 }  // namespace
 
+std::uint64_t StreamState::next_id() {
+  static std::atomic<std::uint64_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 StreamState::~StreamState() {
   if (!is_owned || !handle) return;
   const ReleaseContext current(device);

@@ -78,6 +78,9 @@ TEST(CountersTest, AreTheSameInJson) {
   EXPECT_EQ(json["kernels"]["misses"], now.kernels.misses);
   EXPECT_EQ(json["disk"]["why_off"], now.disk.why_off);
   EXPECT_EQ(json["copied_bytes"], now.copied_bytes);
+  EXPECT_EQ(json["idle_device_bytes"], now.idle_device_bytes);
+  EXPECT_EQ(json["memory_hits"], now.memory_hits);
+  EXPECT_EQ(json["memory_misses"], now.memory_misses);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "runtime/background.h"
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
+#include "runtime/staging.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 #include "tests/memory/failing_new.h"
@@ -251,6 +252,22 @@ TEST_F(OutOfMemory, AsAProgramRuns) {
       "run", [&] { return use(executable, /*as_graph=*/false); }, 2000, 500);
   live_through(
       "replay", [&] { return use(executable, /*as_graph=*/true); }, 2000, 500);
+}
+
+TEST_F(OutOfMemory, AsMemoryIsKeptAndCopiesAreStaged) {
+  DeviceState device(host::host_driver(), 0);
+  const Executable executable = compile(record(), Device(&device), options());
+  device.memory_pool->keep_at_most(1 << 20);
+  device.staging->set_limits({.piece_bytes = 1024, .pieces = 2, .least_bytes = 1000});
+  live_through(
+      "run in a pool",
+      [&] {
+        const Bits first = use(executable, /*as_graph=*/false);
+        const Bits second = use(executable, /*as_graph=*/true);  // in the memory of the first
+        Device(&device).trim();
+        return first == second ? first : Bits{};
+      },
+      2000, 300);
 }
 
 TEST_F(OutOfMemory, AsAProgramIsProfiled) {

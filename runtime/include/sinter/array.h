@@ -32,7 +32,7 @@ class Array {
   /// Bytes from the first to the end of the last element.
   std::int64_t bytes() const;
   bool is_row_major() const;
-  void* pointer() const;
+  void* pointer() const;  ///< from now on others may use the memory: giving it back waits for them
   Device device() const;
   /// True where nothing may write: runs and copies refuse to.
   bool is_read_only() const;

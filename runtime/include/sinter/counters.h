@@ -23,6 +23,9 @@ struct Counters {
   std::int64_t copied_bytes = 0;
   std::int64_t device_bytes = 0;       ///< of Arrays, contexts and tuning that we hold now
   std::int64_t peak_device_bytes = 0;  ///< the most that we held at once
+  std::int64_t idle_device_bytes = 0;  ///< that lie idle, beside those that we hold
+  std::int64_t memory_hits = 0;        ///< Arrays and arenas that got what had lain idle
+  std::int64_t memory_misses = 0;      ///< those that the driver was asked for
 };
 
 /// A snapshot, which waits for nobody. `options` say which disk cache is meant.

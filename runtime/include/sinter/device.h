@@ -73,6 +73,9 @@ class Device {
   void copy(const Array& from, const Array& to, const Stream& stream) const;
   /// Waits for everything on the device; an error while a stream of it is captured.
   void synchronize() const;
+  /// Gives the driver what Arrays and Contexts gave back and Options::idle_bytes keeps for the next
+  /// ones. Waits for what uses it.
+  void trim() const;
 
   DeviceState* state() const { return state_; }
   friend bool operator==(const Device&, const Device&) = default;

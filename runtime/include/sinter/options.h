@@ -38,8 +38,8 @@ struct CacheOptions {
 };
 
 /// Read once by `compile` and passed down. Who runs a program has the last word in some:
-/// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG and SINTER_TRACE count more than
-/// what is set here. runtime/README.md has the table.
+/// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG, SINTER_TRACE and
+/// SINTER_IDLE_BYTES count more than what is set here. runtime/README.md has the table.
 struct Options {
   Tune tune = Tune::quick;
   Rounding rounding = Rounding::as_recorded;
@@ -60,6 +60,9 @@ struct Options {
   std::string trace = {};
   std::string target = {};  ///< host device and explain: the GPU to plan for; empty: h200
   CacheOptions cache = {};
+  /// How many bytes that Arrays and Contexts gave back a device keeps for the next ones; -1: as
+  /// many as it does, at first an eighth of a GPU's memory, and none on the host device.
+  std::int64_t idle_bytes = -1;
   bool also_nvrtc = false;  ///< host device: compile each kernel by NVRTC too, and report on it
   bool count = false;       ///< host device: count the bytes that each launch touches
   /// Host device: false leaves kernels as the C++ compiler first writes them, which takes it less
