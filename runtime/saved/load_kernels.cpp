@@ -85,20 +85,34 @@ class Loader {
   std::vector<std::shared_ptr<const Module>> modules_;  ///< by image
 };
 
+/// Gives a call its function, for the sizes that the variant was planned for.
+void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
+          const DeviceState& device, const std::string& file) {
+  VariantKernel& kernel = variant.kernels[static_cast<std::size_t>(saved.kernel)];
+  const auto call =
+      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device.driver);
+  try {
+    call->check_memory(kernel.source, variant.program, variant.program.facts.symbols);
+    call->check(variant.program.facts.symbols);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("load: {}: {}", file, error.what()));
+  }
+  kernel.opaque = call;
+}
+
 }  // namespace
 
-std::vector<std::shared_ptr<const Variant>> load_variants(const DeviceState& device,
-                                                          SavedKernels kernels,
-                                                          const std::shared_ptr<Graph>& graph,
-                                                          const std::string& file,
-                                                          const std::string& version) {
+std::vector<std::shared_ptr<const Variant>> load_variants(
+    const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
+    const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
   Loader loader(device, kernels, file);
   std::vector<std::shared_ptr<const Variant>> variants;
   for (SavedVariant& saved : kernels.variants) {
     auto variant = std::make_shared<Variant>(std::move(saved.variant));
     variant->program.graph = graph;
+    for (SavedCall& call : saved.calls) bind(*variant, std::move(call), functions, device, file);
     for (std::size_t i = 0; i < variant->kernels.size(); ++i)
-      loader.load(variant->kernels[i], saved.images[i]);
+      if (!variant->kernels[i].opaque) loader.load(variant->kernels[i], saved.images[i]);
     variant->report.reason = fmt::format("loaded from {}, saved by sinter {}", file, version);
     variants.push_back(std::move(variant));
   }

@@ -13,7 +13,7 @@ namespace sinter {
 
 /// Of everything behind the header. To be counted up when what sections hold means something else,
 /// or launches do.
-inline constexpr std::uint32_t kSavedFormat = 1;
+inline constexpr std::uint32_t kSavedFormat = 2;
 
 /// Of this library, `0.1.0`.
 std::string_view sinter_version();

@@ -4,7 +4,6 @@
 
 #include "runtime/host_driver/host_driver.h"
 #include "tests/host/saved_fixture.h"
-#include "tests/support/opaque.h"
 
 namespace sinter::test {
 namespace {
@@ -141,22 +140,6 @@ TEST_F(Saved, HeedsTheUmask) {
   EXPECT_EQ(mode_with(077), 0600U);
   EXPECT_EQ(mode_with(0), 0644U);
   EXPECT_EQ(mode_with(027), 0640U);
-}
-
-TEST_F(Saved, RefusesCallsOfFunctions) {
-  const Registered function("plus", {.enqueue = [](const OpaqueCall&) { return 0; }});
-  const Executable executable = compile(parse(R"(
-graph add(x: f32[n]) {
-  d = mul x, 2.0
-  y = opaque plus d : f32[n]
-  return y
-})"),
-                                        host_device(), kQuickly);
-  EXPECT_THAT(
-      error_of([&] { executable.save(path); }),
-      AllOf(StartsWith("save add: it calls plus (recorded at "),
-            HasSubstr("), a function of this process, which no file can hold; save what ")));
-  EXPECT_FALSE(fs::exists(path));
 }
 
 TEST_F(Saved, SaysWhichOutputsItsKernelsWrite) {

@@ -13,6 +13,7 @@
 
 #include "codegen/emit.h"
 #include "compiler/plan.h"
+#include "runtime/host_driver/host_driver.h"
 #include "runtime/interface.h"
 #include "runtime/launch_set.h"
 #include "runtime/make_variant.h"
@@ -36,12 +37,15 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Quotients, products of symbols, scalars, temporaries and an update.
+/// Quotients, products of symbols, scalars, temporaries, an update, and a call with a result that
+/// nobody needs.
 constexpr std::string_view kGraph = R"(graph norm(x: f32[rows, n], t: f32[n], rate: f32) {
   ms = mean x {axes = [-1], keep = true}
   d = sub x, ms
   s = sum d {axes = [0]}
-  u = mul s, rate
+  r = mul s, rate
+  c, _ = opaque plus r, rate {mode = "fast", alpha = 0.5} : f32[n], i32[rows, n]
+  u = add r, c
   flat = reshape d {shape = [rows * n]}
   update t, u
   return d, flat
@@ -56,7 +60,8 @@ SavedProgram saved_program() {
           .symbols = {"rows", "n"},
           .numerics = {.rounding = Rounding::wide},
           .skip = {"join"},
-          .recorded_ops = 5};
+          .recorded_ops = 5,
+          .functions = {{.name = "plus", .version = 3, .has_workspace = true}}};
 }
 
 /// As they are planned for `arch`; images say what they are.
@@ -69,6 +74,14 @@ SavedKernels saved_kernels(const std::string& arch) {
     saved.variant.program = plan(graph, *find_target("sm_90"), {.symbols = saved.sizes}, {});
     for (const Kernel& kernel : saved.variant.program.kernels) {
       EmittedKernel emitted = emit_candidates(saved.variant.program, kernel, 1);
+      if (emitted.is_call) {
+        saved.calls.push_back({.kernel = static_cast<int>(saved.images.size()),
+                               .call = describe_call(saved.variant.program, kernel)});
+        saved.images.push_back(-1);
+        saved.variant.report.kernels.push_back({.name = emitted.sources[0].entry});
+        saved.variant.kernels.push_back({.source = std::move(emitted.sources[0])});
+        continue;
+      }
       saved.images.push_back(static_cast<int>(kernels.images.size()));
       saved.variant.report.kernels.push_back(
           {.name = emitted.sources[0].entry,
@@ -102,13 +115,28 @@ std::string problem_of(std::span<const std::byte> file) {
   }
 }
 
+/// Functions for whatever a file calls.
+OpaqueFunctions functions_for(const SavedProgram& program) {
+  OpaqueFunctions functions;
+  for (const SavedFunction& function : program.functions) {
+    OpaqueFunction found{.enqueue = [](const OpaqueCall&) { return 0; }};
+    found.workspace = [](const OpaqueSizes& sizes) { return sizes.outputs[0].bytes(); };
+    functions.emplace(function.name, std::make_shared<OpaqueFunction>(std::move(found)));
+  }
+  return functions;
+}
+
 /// What comes after reading, up to the driver: sizes are laid out, or it ends with a UserError.
 void prepare_all(std::span<const std::byte> file) {
   const SavedExecutable saved = read_saved(file, kPath);
+  const OpaqueFunctions functions = functions_for(saved.program);
   for (std::size_t i = 0; i < saved.archs.size(); ++i) {
     for (SavedVariant& kept : read_kernels(saved, i, kPath).variants) {
       const std::string unused = test::error_of<UserError>([&] {
         const Interface interface = interface_of(*saved.graph, {});
+        for (SavedCall& call : kept.calls)
+          kept.variant.kernels[static_cast<std::size_t>(call.kernel)].opaque =
+              std::make_shared<OpaqueBinding>(std::move(call.call), functions, host::host_driver());
         const auto variant = std::make_shared<const Variant>(std::move(kept.variant));
         LaunchSet launches(variant, interface);
         launches.set_symbols(variant->program.facts.symbols);
@@ -178,6 +206,48 @@ TEST(SavedFile, IsRefusedWhereverItIsCut) {
     ASSERT_THAT(problem, HasSubstr("load: norm.sinterx is "));
   }
   EXPECT_EQ(problem_of(sound()), "");
+}
+
+/// What a function of the user's is given lies in memory that the plan has for it.
+TEST(SavedFile, GivesCallsNoMoreThanTheirMemory) {
+  const auto lay_out_with = [&](const std::function<void(SavedVariant&)>& change) {
+    SavedKernels kernels = saved_kernels("sm_90");
+    change(kernels.variants[0]);
+    const SavedProgram program = saved_program();
+    const Graph graph = graph_of(program, kPath);
+    SavedKernels read = unpack_kernels(pack(kernels), program, graph);
+    return test::error_of<UserError>([&] {
+      Variant& variant = read.variants[0].variant;
+      for (SavedCall& call : read.variants[0].calls)
+        variant.kernels[static_cast<std::size_t>(call.kernel)].opaque =
+            std::make_shared<OpaqueBinding>(std::move(call.call), functions_for(program),
+                                            host::host_driver());
+      lay_out(variant, MemoryPlanner(variant.program), variant.program.facts.symbols);
+    });
+  };
+  const auto with_type = [&](const std::function<void(CallDescription&)>& change) {
+    return lay_out_with([&](SavedVariant& saved) { change(saved.calls[0].call); });
+  };
+  EXPECT_EQ(lay_out_with([](SavedVariant&) {}), "(nothing thrown)");
+  EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f64; }),
+              StartsWith("opaque plus: an array of 768 bytes, 0 bytes into 384, does not lie there "
+                         "(recorded at "));
+  EXPECT_THAT(with_type([](CallDescription& call) { call.outputs[0].shape.push_back(2); }),
+              HasSubstr(" an array of 768 bytes, 0 bytes into "));
+  EXPECT_THAT(with_type([](CallDescription& call) { call.outputs[1].shape.push_back(2); }),
+              HasSubstr(" an array of 49152 bytes, 0 bytes into 24576, does not lie there"));
+  EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].shape[0] = -1; }),
+              HasSubstr(" an array has -1 = -1 elements"));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(with_type([&](CallDescription& call) {
+                call.inputs[0].shape = {most, most};
+              }),
+              HasSubstr(" does not fit in 64 bits"));
+  EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
+                const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
+                saved.variant.kernels[kernel].source.arguments[3].extent = -4;
+              }),
+              HasSubstr(" an array of 24576 bytes, -4 bytes into 24576, does not lie there"));
 }
 
 /// What checksums do not tell.
@@ -312,7 +382,7 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
   file[8] = std::byte{7};
   std::memcpy(file.data() + 16, "9.1.0\0\a", 7);
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx has format 7, and this sinter reads format 1 (it was saved by "
+            "load: norm.sinterx has format 7, and this sinter reads format 2 (it was saved by "
             "sinter 9.1.0, this is " +
                 here + "): save it again with this version");
 }
@@ -387,8 +457,43 @@ TEST(SavedFile, SaysWhichPartMeansNothing) {
   expect("a kernel takes no scalar that is there", [&](auto& k) {
     source_of(k).arguments.push_back({.kind = Argument::Kind::scalar, .index = 0});
   });
+  const auto call_of = [](SavedKernels& kernels) -> CallDescription& {
+    return kernels.variants[0].calls.at(0).call;
+  };
+  const auto arguments_of = [](SavedKernels& kernels) -> std::vector<Argument>& {
+    SavedVariant& saved = kernels.variants[0];
+    return saved.variant.kernels[static_cast<std::size_t>(saved.calls[0].kernel)].source.arguments;
+  };
+  expect("a call is not described", [](auto& k) { k.variants[0].calls.clear(); });
+  expect("a call is not described", [](auto& k) { k.variants[0].calls[0].kernel = 0; });
+  expect("a kernel is described as a call",
+         [](auto& k) { k.variants[0].calls.push_back(k.variants[0].calls[0]); });
+  expect("a function is called that the program does not name",
+         [&](auto& k) { call_of(k).function = "minus"; });
+  expect("a call has other arguments than its operands and results",
+         [&](auto& k) { call_of(k).inputs.pop_back(); });
+  expect("a call has other arguments than its operands and results",
+         [&](auto& k) { arguments_of(k).back().kind = Argument::Kind::tickets; });
+  expect("a call takes no scalar that is there",
+         [&](auto& k) { call_of(k).inputs[1].dtype = DType::f64; });
+  expect("a call takes no scalar that is there", [&](auto& k) {
+    call_of(k).outputs[0].is_number = true;
+    arguments_of(k)[2] = arguments_of(k)[1];
+  });
+  // A number is no address.
+  expect("a call takes a buffer that is not there",
+         [&](auto& k) { call_of(k).inputs[1].is_number = false; });
+  expect("a call takes a buffer that is not there",
+         [&](auto& k) { arguments_of(k)[0].index = 99; });
+  expect("a call takes a buffer that is not there",
+         [&](auto& k) { arguments_of(k)[0].kind = Argument::Kind::workspace; });
 
   SavedProgram program = saved_program();
+  program.functions[0].name = "minus";
+  EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
+              StartsWith("load: norm.sinterx means nothing: the program: the functions that it "
+                         "calls are not those that it names ("));
+  program = saved_program();
   program.graph = "graph norm(";
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
               StartsWith("load: norm.sinterx means nothing: its graph: norm.sinterx:1:"));
