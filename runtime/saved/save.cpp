@@ -260,7 +260,8 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
     // Throws where they would not be loaded.
     read_elsewhere(state, [&] { return read_kernels(saved, i, path); });
     const std::span<const std::byte> bytes = saved.sections[i].bytes;
-    sections.push_back({.name = arch, .bytes = {bytes.begin(), bytes.end()}});
+    sections.push_back(
+        {.kind = kKernelsSection, .name = arch, .bytes = {bytes.begin(), bytes.end()}});
   }
 }
 
@@ -289,9 +290,11 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
                             fmt::join(state.interface.symbols, ", ")));
   const TraceSpan span("compile", [&] { return fmt::format("save {}", state.interface.name); });
   std::vector<SavedSection> sections = {
-      {.name = "program", .bytes = pack(program_of(state, variants))}};
+      {.kind = kProgramSection, .bytes = pack(program_of(state, variants))}};
   for (const SaveTarget& target : targets_of(state, options))
-    sections.push_back({.name = target.arch, .bytes = pack(kernels_for(state, variants, target))});
+    sections.push_back({.kind = kKernelsSection,
+                        .name = target.arch,
+                        .bytes = pack(kernels_for(state, variants, target))});
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
   write_file(state, path, file);

@@ -1,5 +1,5 @@
 // Which fields of each struct are saved, in their order. Whoever changes what is here counts up
-// kSavedFormat.
+// the version of its section (saved_file.h).
 #pragma once
 
 #include "runtime/saved/archive.h"

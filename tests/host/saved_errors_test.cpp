@@ -117,6 +117,20 @@ TEST_F(Saved, RefusesAPlanWithFewerArgumentsThanAKernelReads) {
                     HasSubstr(" parameters, and the plan has ")));
 }
 
+TEST_F(Saved, RefusesAPlanWithWiderArgumentsThanAKernelReads) {
+  const Executable executable = compiled();
+  executable.prepare({{"rows", 8}, {"n", 64}});
+  executable.save(path);
+  change([](SavedKernels& kernels) {
+    for (VariantKernel& kernel : kernels.variants[0].variant.kernels)
+      for (Argument& argument : kernel.source.arguments)
+        if (argument.kind == Argument::Kind::extent) argument.c_type = "const long long";
+  });
+  EXPECT_THAT(error_of<UserError>([&] { load(path, host_device()); }),
+              AllOf(StartsWith("load: " + path + " means nothing: kernel norm_"),
+                    HasSubstr(" takes 4 bytes as parameter "), HasSubstr(", and the plan has 8")));
+}
+
 TEST_F(Saved, ChecksOptionsAsCompileDoes) {
   const Executable executable = compiled();
   executable.prepare({{"rows", 8}, {"n", 64}});
@@ -191,8 +205,9 @@ TEST_F(Saved, SurvivesAFailingDriver) {
   int failed = 0;
   for (const char* call :
        {"cuModuleLoadData", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveClusters",
-        "cuDeviceGetAttribute", "cuMemAlloc", "cuMemHostAlloc", "cuCtxPushCurrent"}) {
+        "cuFuncGetParamInfo", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cuOccupancyMaxActiveClusters", "cuDeviceGetAttribute", "cuMemAlloc", "cuMemHostAlloc",
+        "cuCtxPushCurrent"}) {
     host::reset_counters();
     load(path, host_device());
     const auto calls = static_cast<int>(host::calls(call));

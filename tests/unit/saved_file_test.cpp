@@ -97,10 +97,10 @@ SavedKernels saved_kernels(const std::string& arch) {
 }
 
 const Bytes& sound() {
-  static const Bytes file =
-      pack_saved_file(std::vector<SavedSection>{{"program", pack(saved_program())},
-                                                {"sm_80", pack(saved_kernels("sm_80"))},
-                                                {"sm_90", pack(saved_kernels("sm_90"))}});
+  static const Bytes file = pack_saved_file(
+      std::vector<SavedSection>{{kProgramSection, "", pack(saved_program())},
+                                {kKernelsSection, "sm_80", pack(saved_kernels("sm_80"))},
+                                {kKernelsSection, "sm_90", pack(saved_kernels("sm_90"))}});
   return file;
 }
 
@@ -260,8 +260,8 @@ TEST(SavedFile, IsRefusedWhereverASectionIsCut) {
     return Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
   };
   const auto problem_with = [](Bytes first, Bytes second) {
-    return problem_of(
-        pack_saved_file(std::vector<SavedSection>{{"program", first}, {"sm_90", second}}));
+    return problem_of(pack_saved_file(std::vector<SavedSection>{
+        {kProgramSection, "", first}, {kKernelsSection, "sm_90", second}}));
   };
   for (std::size_t size = 0; size < program.size(); ++size)
     ASSERT_THAT(problem_with(cut(program, size), all),
@@ -382,7 +382,7 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
   file[8] = std::byte{7};
   std::memcpy(file.data() + 16, "9.1.0\0\a", 7);
   EXPECT_EQ(problem_of(file),
-            "load: norm.sinterx has format 7, and this sinter reads format 2 (it was saved by "
+            "load: norm.sinterx has format 7, and this sinter reads format 3 (it was saved by "
             "sinter 9.1.0, this is " +
                 here + "): save it again with this version");
 }
@@ -390,8 +390,8 @@ TEST(SavedFile, SaysWhatIsWrongAndWhatToDo) {
 TEST(SavedFile, SaysWhichPartMeansNothing) {
   const std::string here(sinter_version());
   const auto problem_with = [](const SavedProgram& program, const SavedKernels& kernels) {
-    return problem_of(pack_saved_file(
-        std::vector<SavedSection>{{"program", pack(program)}, {"sm_90", pack(kernels)}}));
+    return problem_of(pack_saved_file(std::vector<SavedSection>{
+        {kProgramSection, "", pack(program)}, {kKernelsSection, "sm_90", pack(kernels)}}));
   };
   const auto with_kernels = [&](const std::function<void(SavedKernels&)>& change) {
     SavedKernels kernels = saved_kernels("sm_90");
@@ -506,18 +506,45 @@ TEST(SavedFile, SaysWhichPartMeansNothing) {
   program.symbols[1] = "m";
   EXPECT_THAT(problem_with(program, saved_kernels("sm_90")),
               HasSubstr("the kernels for sm_90: there is no symbol 1 (at byte "));
-  EXPECT_THAT(problem_of(pack_saved_file(
-                  std::vector<SavedSection>{{"sm_90", pack(saved_kernels("sm_90"))}})),
+  EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{
+                  {kKernelsSection, "sm_90", pack(saved_kernels("sm_90"))}})),
               StartsWith("load: norm.sinterx means nothing: its sections: there is no program ("));
   Bytes longer = pack(saved_program());
   longer.push_back(std::byte{0});
-  EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{{"program", longer}})),
+  EXPECT_THAT(problem_of(pack_saved_file(std::vector<SavedSection>{{kProgramSection, "", longer}})),
               HasSubstr("the program: it goes on where it should end (at byte "));
+}
+
+/// Later releases may have more to say, or say it in other ways.
+TEST(SavedFile, SaysWhichSectionItCannotRead) {
+  const std::string here(sinter_version());
+  const auto about = [&](const std::string& what) {
+    return "load: norm.sinterx has " + what + " (it was saved by sinter " + here + ", this is " +
+           here + "); load it with that version, or save it again with this one";
+  };
+  std::vector<SavedSection> sections = {
+      {kProgramSection, "", pack(saved_program())},
+      {kKernelsSection, "sm_80", pack(saved_kernels("sm_80"))},
+      {kKernelsSection, "sm_90", pack(saved_kernels("sm_90"))},
+      {{"gradients", 3}, "", bytes_of("of whom?"), /*may_be_skipped=*/true}};
+  const auto problem = [&] { return problem_of(pack_saved_file(sections)); };
+  EXPECT_EQ(problem(), "");
+  sections[3].may_be_skipped = false;
+  EXPECT_EQ(problem(), about("a section of gradients, version 3, which this sinter does not know"));
+  sections.pop_back();
+  sections[2].kind.version = 4;
+  EXPECT_EQ(problem(),
+            about("version 4 of the kernels for sm_90, and this sinter reads version 1"));
+  const Bytes file = pack_saved_file(sections);
+  const SavedExecutable saved = read_saved(file, kPath);
+  EXPECT_EQ(read_kernels(saved, 0, kPath).arch, "sm_80") << "what it can read, it does";
+  sections[0].kind.version = 0;
+  EXPECT_EQ(problem(), about("version 0 of the program, and this sinter reads version 1"));
 }
 
 /// The table of sections with a checksum that fits.
 TEST(SavedFile, RefusesSectionsThatDoNotLieWhereTheyShould) {
-  constexpr std::size_t kHeader = 64, kRow = 48, kOffset = 32, kBytes = 40;
+  constexpr std::size_t kHeader = 64, kRow = 56, kOffset = 40, kBytes = 48;
   const auto number = [](Bytes& file, std::size_t at) -> std::uint64_t& {
     return *reinterpret_cast<std::uint64_t*>(file.data() + at);
   };
@@ -578,8 +605,8 @@ TEST(SavedFile, SurvivesTenThousandMutations) {
   for (int i = 0; i < 10000; ++i) {
     const bool is_program = i % 2 == 0;
     const std::vector<SavedSection> changed = {
-        {"program", is_program ? mutate(sections[0]) : sections[0]},
-        {"sm_90", is_program ? sections[1] : mutate(sections[1])}};
+        {kProgramSection, "", is_program ? mutate(sections[0]) : sections[0]},
+        {kKernelsSection, "sm_90", is_program ? sections[1] : mutate(sections[1])}};
     const Bytes file = pack_saved_file(changed);
     const std::string problem = problem_of(file);
     if (problem.empty()) prepare_all(file);
