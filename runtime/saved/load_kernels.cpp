@@ -6,6 +6,7 @@
 
 #include "runtime/launch_grid.h"
 #include "runtime/load_function.h"
+#include "runtime/relaxed_capture.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -147,6 +148,8 @@ void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
 std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
     const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
+  // What is asked of functions may load them, and users' functions may do as they like.
+  const RelaxedCapture relaxed(device.driver);
   Loader loader(device, kernels, graph->data(), file);
   std::vector<std::shared_ptr<const Variant>> variants;
   for (SavedVariant& saved : kernels.variants) {
