@@ -154,6 +154,7 @@ void OpaqueBinding::check(std::span<const std::int64_t> symbols) const {
 
 void OpaqueBinding::check_memory(const Source& source, const Program& program,
                                  std::span<const std::int64_t> symbols) const {
+  const std::int64_t workspace = evaluate(source.workspace_bytes, symbols);
   auto argument = source.arguments.begin();
   for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
     for (const CallType& type : *types) {
@@ -170,11 +171,15 @@ void OpaqueBinding::check_memory(const Source& source, const Program& program,
       const std::int64_t begin = is_buffer ? 0 : evaluate(place.extent, symbols);
       const std::int64_t all =
           is_buffer ? bytes_of(program.buffers[static_cast<std::size_t>(place.index)], symbols)
-                    : evaluate(source.workspace_bytes, symbols);
+                    : workspace;
       if (begin < 0 || checked_sum(begin, bytes) > all)
         fail(fmt::format("an array of {} bytes, {} bytes into {}, does not lie there", bytes, begin,
                          all));
     }
+  // What the function works in lies behind these.
+  if (const std::int64_t begin = evaluate(argument->extent, symbols);
+      begin < 0 || begin > workspace)
+    fail(fmt::format("what it works in, {} bytes into {}, does not lie there", begin, workspace));
 }
 
 std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbols) const {

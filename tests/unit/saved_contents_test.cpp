@@ -83,6 +83,11 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
                 saved.variant.kernels[kernel].source.arguments[3].extent = -4;
               }),
               HasSubstr(" an array of 24576 bytes, -4 bytes into 24576, does not lie there"));
+  EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
+                const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
+                saved.variant.kernels[kernel].source.arguments.back().extent = 25000;
+              }),
+              HasSubstr(" what it works in, 25000 bytes into 24576, does not lie there"));
 }
 
 /// Memory is shared out by what a file says: nobody gets what is another's.
