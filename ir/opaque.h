@@ -35,6 +35,8 @@ std::vector<OpaqueAttribute> options_of(const Node& node);
 
 /// The function that is registered as `name`; null if there is none.
 std::shared_ptr<const OpaqueFunction> find_opaque(std::string_view name);
+/// The names of all that are, in alphabetical order.
+std::vector<std::string> registered_names();
 /// That of `node`; throws UserError, which says what to do, if there is none.
 std::shared_ptr<const OpaqueFunction> registered_function(const GraphData& graph, const Node& node);
 

@@ -104,15 +104,18 @@ std::shared_ptr<const OpaqueFunction> find_opaque(std::string_view name) {
   return found == registry().functions.end() ? nullptr : found->second;
 }
 
+std::vector<std::string> registered_names() {
+  std::vector<std::string> names;
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [name, function] : registry().functions) names.push_back(name);
+  return names;
+}
+
 std::shared_ptr<const OpaqueFunction> registered_function(const GraphData& graph,
                                                           const Node& node) {
   const std::string_view name = function_of(node);
   if (auto function = find_opaque(name)) return function;
-  std::vector<std::string> known;
-  {
-    const std::lock_guard lock(registry().mutex);
-    for (const auto& [other, function] : registry().functions) known.push_back(other);
-  }
+  const std::vector<std::string> known = registered_names();
   throw UserError(
       fmt::format("opaque {0}: no function of this name is registered in this process{1}; call "
                   "register_opaque(\"{0}\", …) before the graph is compiled (recorded at {2})",

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ranges>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -102,11 +101,17 @@ class Excerpt {
     elements_ += element_count(shape);
     if (elements_ > kMostElements) return nullptr;
     if (!inside_.contains(node)) {
-      if (const auto buffer = program_.buffer_of.find(node);
-          buffer != program_.buffer_of.end() && data_.has(buffer->second))
-        return array(buffer->second, shape);
+      const auto buffer = program_.buffer_of.find(node);
+      const bool is_there = buffer != program_.buffer_of.end() && data_.covers(buffer->second);
+      // What the kernel writes some of holds other numbers before the launch: pieces say which. An
+      // input is what it was.
+      const bool is_in_pieces =
+          is_there && node->op != Op::input && data_.is_overwritten(buffer->second);
+      if (is_there && !is_in_pieces) return array(buffer->second, shape);
       if (node->op == Op::scalar) return scalar(*node);
-      if (node->op == Op::input || !(is_view(*node) || is_free(*node))) return nullptr;
+      const bool is_made_of_others =
+          is_view(*node) || is_free(*node) || (is_in_pieces && node->op == Op::concat);
+      if (node->op == Op::input || !is_made_of_others) return nullptr;
     }
     std::vector<const Node*> operands;
     for (const Node* operand : node->operands) {
@@ -177,7 +182,6 @@ class SmallDefault {
     if (std::ranges::any_of(request_.kernel.nodes,
                             [](const Node* node) { return node->op == Op::custom; }))
       return not_judged("it has custom ops");
-    if (shares_memory()) return not_judged("it reads or writes an array and parts of it");
     request_.give_up.check();
     symbols_ = small_sizes(request_.program, request_.symbols);
     if (elements_touched() > kMostElements) return too_large();
@@ -228,16 +232,6 @@ class SmallDefault {
     for (const int buffer : buffers_of(source_))
       count += elements_of(request_.program.buffers[static_cast<std::size_t>(buffer)], symbols_);
     return count;
-  }
-
-  /// True if what is one array for the kernel is several here, each with numbers of its own.
-  bool shares_memory() const {
-    std::set<int> wholes;
-    for (const int number : buffers_of(source_)) {
-      const int whole = request_.program.buffers[static_cast<std::size_t>(number)].whole;
-      if (!wholes.insert(whole >= 0 ? whole : number).second) return true;
-    }
-    return false;
   }
 
   void compare(TuningData& data, std::span<const Expected> expected, Judgement& result) {

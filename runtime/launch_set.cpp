@@ -67,6 +67,7 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
     const VariantKernel& kernel = variant.kernels[i];
     std::int64_t bytes = evaluate(kernel.source.workspace_bytes, symbols);
     if (kernel.opaque) [[unlikely]] {
+      kernel.opaque->check_memory(kernel.source, variant.program, symbols);
       layout.call_bytes.push_back(kernel.opaque->workspace_bytes(symbols));
       bytes = checked_sum(bytes, layout.call_bytes.back());
     }

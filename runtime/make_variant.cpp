@@ -214,13 +214,14 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   std::vector<TuneResult> tuned;
   for (std::size_t i = 0; i < emitted.size(); ++i) {
     if (emitted[i].is_call) {
-      tuned.emplace_back().summary = "a call of the user's has no candidates";
+      tuned.emplace_back().summary = kCallTuning;
       variant->kernels.push_back(
           {.source = emitted[i].sources[0],
            .schedule = emitted[i].schedules[0],
            .unit = nullptr,
-           .opaque = std::make_shared<OpaqueBinding>(program, program.kernels[i], from.functions,
-                                                     from.device.driver)});
+           .opaque = std::make_shared<OpaqueBinding>(describe_call(program, program.kernels[i]),
+                                                     from.functions, from.device.driver)});
+      variant->kernels.back().opaque->check(request.symbols);
       continue;
     }
     request.give_up.check();

@@ -14,15 +14,26 @@ namespace sinter {
 
 /// What all variants of an executable are made from.
 struct VariantSource {
-  VariantSource(DeviceState& device, Graph graph, const Target& target, const Options& options)
-      : device(device), graph(std::move(graph)), target(target), options(options), dump(options) {}
+  VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options)
+      : VariantSource(device, std::move(given), target, options, {}) {
+    functions = functions_of(graph.data());
+  }
+  /// With functions that were found before.
+  VariantSource(DeviceState& device, Graph given, const Target& target, const Options& options,
+                OpaqueFunctions functions)
+      : device(device),
+        graph(std::move(given)),
+        target(target),
+        options(options),
+        dump(options),
+        functions(std::move(functions)) {}
 
   DeviceState& device;
   Graph graph;
   Target target;
   Options options;
   Dump dump;
-  OpaqueFunctions functions = functions_of(graph.data());  ///< that it calls
+  OpaqueFunctions functions;  ///< that it calls
 };
 
 /// One kernel under its candidate schedules, the default first; equal texts once.
@@ -40,6 +51,8 @@ struct EmittedVariant {
   std::vector<EmittedKernel> kernels;
 };
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request);
+/// What the report says of the tuning of an opaque call.
+inline constexpr std::string_view kCallTuning = "a call of the user's has no candidates";
 CompileSettings compile_settings(const VariantSource& from);
 
 /// Throws UserError, CompileError or DriverError, and GivenUp where the request says so; then

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/opaque_calls.h"
+#include "ir/checked.h"
 #include "ir/element.h"
 #include "ir/extent.h"
 #include "runtime/kept_context.h"
@@ -79,67 +80,113 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
   return source;
 }
 
-OpaqueBinding::OpaqueBinding(const Program& program, const Kernel& kernel,
-                             const OpaqueFunctions& functions, const Driver& driver)
-    : driver_(driver) {
-  const Node& call = *kernel.nodes.front();
-  name_ = function_of(call);
-  function_ = functions.at(name_);
-  called_ = fmt::format("opaque {}", name_);
-  place_ = program.graph->data().place(&call);
-  attributes_ = options_of(call);
-  for (const Node* operand : call.operands)
-    inputs_.push_back({.dtype = operand->dtype,
-                       .shape = {operand->shape.begin(), operand->shape.end()},
-                       .is_number = operand->op == Op::scalar});
-  for (const ResultType& type : result_types(call))
-    outputs_.push_back({.dtype = type.dtype, .shape = {type.shape.begin(), type.shape.end()}});
-  may_be_captured_ = function_->can_capture;
+CallDescription describe_call(const Program& program, const Kernel& kernel) {
+  const Node& node = *kernel.nodes.front();
+  CallDescription call{.function = std::string(function_of(node)),
+                       .place = program.graph->data().place(&node),
+                       .attributes = options_of(node)};
+  for (const Node* operand : node.operands)
+    call.inputs.push_back({.dtype = operand->dtype,
+                           .shape = {operand->shape.begin(), operand->shape.end()},
+                           .is_number = operand->op == Op::scalar});
+  for (const ResultType& type : result_types(node))
+    call.outputs.push_back({.dtype = type.dtype, .shape = {type.shape.begin(), type.shape.end()}});
+  return call;
+}
+
+OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functions,
+                             const Driver& driver)
+    : driver_(driver),
+      call_(std::move(call)),
+      function_(functions.at(call_.function)),
+      called_(fmt::format("opaque {}", call_.function)),
+      may_be_captured_(function_->can_capture) {
   if (!function_->can_capture)
     why_not_captured_ = "it is registered as one that cannot be captured";
 }
 
 std::string OpaqueBinding::message(std::string_view what) const {
-  return fmt::format("{}: {} (recorded at {})", called_, what, place_);
+  return fmt::format("{}: {} (recorded at {})", called_, what, call_.place);
 }
 
 void OpaqueBinding::fail(std::string_view what) const { throw UserError(message(what)); }
 
 OpaqueArrays OpaqueBinding::arrays(std::span<const std::int64_t> symbols) const {
   OpaqueArrays arrays;
-  for (const std::vector<Type>* types : {&inputs_, &outputs_})
-    for (const Type& type : *types) {
+  for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
+    for (const CallType& type : *types) {
       std::vector<std::int64_t>& shape = arrays.shapes.emplace_back();
       for (const Extent extent : type.shape) shape.push_back(evaluate(extent, symbols));
     }
   std::size_t next = 0;
-  for (const Type& type : inputs_)
+  for (const CallType& type : call_.inputs)
     arrays.inputs.push_back(
         {.dtype = type.dtype, .shape = arrays.shapes[next++], .is_number = type.is_number});
-  for (const Type& type : outputs_)
+  for (const CallType& type : call_.outputs)
     arrays.outputs.push_back({.dtype = type.dtype, .shape = arrays.shapes[next++]});
   return arrays;
 }
 
 OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
-  return {.function = name_,
+  return {.function = call_.function,
           .inputs = arrays.inputs,
           .outputs = arrays.outputs,
-          .attributes = attributes_};
+          .attributes = call_.attributes};
+}
+
+template <class Ask>
+auto OpaqueBinding::asked(std::string_view what, Ask ask) const {
+  const KeptContext kept(driver_);
+  try {
+    return ask();
+  } catch (const std::exception& error) {
+    fail(fmt::format("{}: {}", what, error.what()));
+  } catch (...) {
+    fail(fmt::format("{}: {}", what, kUnknown));
+  }
+}
+
+void OpaqueBinding::check(std::span<const std::int64_t> symbols) const {
+  if (!function_->check) return;
+  const OpaqueArrays known = arrays(symbols);
+  asked("its function makes no such call", [&] { function_->check(sizes(known)); });
+}
+
+void OpaqueBinding::check_memory(const Source& source, const Program& program,
+                                 std::span<const std::int64_t> symbols) const {
+  const std::int64_t workspace = evaluate(source.workspace_bytes, symbols);
+  auto argument = source.arguments.begin();
+  for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
+    for (const CallType& type : *types) {
+      const Argument& place = *argument++;
+      if (type.is_number) continue;
+      std::int64_t bytes = size_of(type.dtype);
+      for (const Extent extent : type.shape) {
+        const std::int64_t size = evaluate(extent, symbols);
+        if (size < 0) fail(fmt::format("an array has {} = {} elements", to_string(extent), size));
+        bytes = checked_product(bytes, size);
+      }
+      if (bytes == 0) continue;
+      const bool is_buffer = place.kind == Argument::Kind::buffer;
+      const std::int64_t begin = is_buffer ? 0 : evaluate(place.extent, symbols);
+      const std::int64_t all =
+          is_buffer ? bytes_of(program.buffers[static_cast<std::size_t>(place.index)], symbols)
+                    : workspace;
+      if (begin < 0 || checked_sum(begin, bytes) > all)
+        fail(fmt::format("an array of {} bytes, {} bytes into {}, does not lie there", bytes, begin,
+                         all));
+    }
+  // What the function works in lies behind these.
+  if (const std::int64_t begin = evaluate(argument->extent, symbols);
+      begin < 0 || begin > workspace)
+    fail(fmt::format("what it works in, {} bytes into {}, does not lie there", begin, workspace));
 }
 
 std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbols) const {
   if (!function_->workspace) return 0;
   const OpaqueArrays known = arrays(symbols);
-  std::int64_t bytes = 0;
-  const KeptContext kept(driver_);
-  try {
-    bytes = function_->workspace(sizes(known));
-  } catch (const std::exception& error) {
-    fail(fmt::format("its workspace function failed: {}", error.what()));
-  } catch (...) {
-    fail(fmt::format("its workspace function failed: {}", kUnknown));
-  }
+  const std::int64_t bytes =
+      asked("its workspace function failed", [&] { return function_->workspace(sizes(known)); });
   constexpr std::int64_t kMost = std::int64_t{1} << 62;  // so that sums of few do not wrap
   if (bytes < 0 || bytes > kMost)
     fail(fmt::format("its workspace function asks for {} bytes", bytes));

@@ -23,6 +23,23 @@ using OpaqueFunctions = std::map<std::string, std::shared_ptr<const OpaqueFuncti
 /// Those that nodes of `graph` call; throws UserError where one is not registered.
 OpaqueFunctions functions_of(const GraphData& graph);
 
+/// An operand or result of a call, for any sizes.
+struct CallType {
+  DType dtype = DType::f32;
+  std::vector<Extent> shape;
+  bool is_number = false;  ///< a run-time scalar
+};
+
+/// A call without the code of its function and without memory: what a saved executable has of it.
+struct CallDescription {
+  std::string function;  ///< by name
+  std::string place;     ///< where it was recorded
+  std::vector<OpaqueAttribute> attributes;
+  std::vector<CallType> inputs;
+  std::vector<CallType> outputs;
+};
+CallDescription describe_call(const Program& program, const Kernel& kernel);
+
 /// How a call is laid out as if it were a kernel's launch: operands, results, then the memory that
 /// its function works in. Results that nobody needs lie in front of that.
 Source source_of_call(const Program& program, const Kernel& kernel);
@@ -37,14 +54,20 @@ struct OpaqueArrays {
 /// One call of a program. Immutable but for what is found out about it; shared by threads.
 class OpaqueBinding {
  public:
-  OpaqueBinding(const Program& program, const Kernel& kernel, const OpaqueFunctions& functions,
-                const Driver& driver);
+  OpaqueBinding(CallDescription call, const OpaqueFunctions& functions, const Driver& driver);
 
   const OpaqueFunction& function() const { return *function_; }
+  const CallDescription& call() const { return call_; }
   /// `opaque gemm`
   const std::string& called() const { return called_; }
+  /// Throws UserError where its function does not make such calls.
+  void check(std::span<const std::int64_t> symbols) const;
   /// What its function works in, at these sizes; what that throws is told as the call's.
   std::int64_t workspace_bytes(std::span<const std::int64_t> symbols) const;
+  /// Throws UserError where an array of the call is more than what `source` has for it: no plan of
+  /// ours has such, but a saved one may.
+  void check_memory(const Source& source, const Program& program,
+                    std::span<const std::int64_t> symbols) const;
   /// The call, `what`, and where it was recorded.
   std::string message(std::string_view what) const;
   /// Throws UserError with such a message.
@@ -59,21 +82,14 @@ class OpaqueBinding {
   friend class OpaqueLaunch;
   OpaqueArrays arrays(std::span<const std::int64_t> symbols) const;
   OpaqueSizes sizes(const OpaqueArrays& arrays) const;
-
-  struct Type {
-    DType dtype;
-    std::vector<Extent> shape;
-    bool is_number = false;
-  };
+  /// What `ask` gives; what it throws is told as the call's.
+  template <class Ask>
+  auto asked(std::string_view what, Ask ask) const;
 
   const Driver& driver_;
-  std::shared_ptr<const OpaqueFunction> function_;
-  std::string name_;
-  std::string called_;
-  std::string place_;
-  std::vector<OpaqueAttribute> attributes_;
-  std::vector<Type> inputs_;
-  std::vector<Type> outputs_;
+  const CallDescription call_;
+  const std::shared_ptr<const OpaqueFunction> function_;
+  const std::string called_;
   mutable std::atomic<bool> may_be_captured_;
   mutable std::mutex mutex_;
   mutable std::string why_not_captured_;

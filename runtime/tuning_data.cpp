@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "compiler/parts.h"
 #include "ir/element.h"
 #include "ir/extent.h"
 #include "ir/node.h"
@@ -79,41 +80,101 @@ bool touches(const Source& source, int buffer) {
   return std::ranges::find(buffers, buffer) != buffers.end();
 }
 
+/// Bytes of an array.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Where `buffer` lies in what it is a part of, or in itself.
+Range range_in_whole(const Program& program, int number, std::span<const std::int64_t> symbols) {
+  const Buffer& buffer = program.buffers[static_cast<std::size_t>(number)];
+  const std::int64_t begin = buffer.whole < 0 ? 0 : offset_bytes(buffer, symbols);
+  return {.begin = begin, .end = begin + bytes_of(buffer, symbols)};
+}
+
 }  // namespace
+
+std::vector<TuningData::Slot> TuningData::slots_of(const Request& request) {
+  std::vector<Slot> slots;
+  for (const int number : buffers_of_all(request.sources)) {
+    const int whole = whole_of(request.program, number);
+    const Range range = range_in_whole(request.program, number, request.symbols);
+    const auto known = std::ranges::find(slots, whole, &Slot::whole);
+    if (known == slots.end()) {
+      slots.push_back({.whole = whole, .begin = range.begin, .end = range.end});
+      continue;
+    }
+    known->begin = std::min(known->begin, range.begin);
+    known->end = std::max(known->end, range.end);
+  }
+  return slots;
+}
+
+std::int64_t TuningData::room_for(const Slot& slot) {
+  // It begins as far behind a multiple as in its whole. One unit more, for pointers that are less
+  // aligned on purpose.
+  return aligned(slot.begin % kPartAlignment + slot.end - slot.begin) + kPartAlignment;
+}
 
 std::int64_t TuningData::bytes_per_set(const Request& request) {
   std::int64_t bytes = aligned(request.workspace_bytes) +
                        aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
-  for (const int number : buffers_of_all(request.sources)) {
-    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
-    // One unit more, for pointers that are less aligned on purpose.
-    bytes += aligned(bytes_of(buffer, request.symbols)) + kPartAlignment;
-  }
+  for (const Slot& slot : slots_of(request)) bytes += room_for(slot);
   return bytes;
 }
 
 void TuningData::lay_out(const Request& request) {
   const std::int64_t misalignment = request.alignment >= 16 ? 0 : request.alignment;
+  slots_ = slots_of(request);
+  for (Slot& slot : slots_) {
+    slot.offset = set_bytes_ + slot.begin % kPartAlignment + misalignment;
+    set_bytes_ += room_for(slot);
+  }
   DenseSet<int> written;
   for (const Store& store : request.kernel.stores) written.insert(store.buffer);
   for (const int number : buffers_of_all(request.sources)) {
-    const Buffer& buffer = request.program.buffers[static_cast<std::size_t>(number)];
     part_of_[number] = parts_.size();
-    parts_.push_back({.buffer = number,
-                      .dtype = buffer.dtype,
-                      .offset = set_bytes_ + misalignment,
-                      .bytes = bytes_of(buffer, symbols_),
-                      .is_written = written.contains(number)});
-    parts_.back().is_compared =
-        parts_.back().is_written && std::ranges::all_of(request.sources, [&](const Source& source) {
+    Slot& slot = *std::ranges::find(slots_, whole_of(program_, number), &Slot::whole);
+    Part part = part_at(slot, number);
+    part.is_written = written.contains(number);
+    part.is_compared =
+        part.is_written && std::ranges::all_of(request.sources, [&](const Source& source) {
           return touches(source, number);
         });
-    set_bytes_ += aligned(parts_.back().bytes) + kPartAlignment;
+    slot.is_written = slot.is_written || part.is_written;
+    parts_.push_back(part);
   }
   workspace_offset_ = set_bytes_;
   set_bytes_ += aligned(request.workspace_bytes);
   ticket_offset_ = set_bytes_;
   set_bytes_ += aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+}
+
+TuningData::Part TuningData::part_at(const Slot& slot, int buffer) const {
+  const Range range = range_in_whole(program_, buffer, symbols_);
+  return {.buffer = buffer,
+          .dtype = program_.buffers[static_cast<std::size_t>(buffer)].dtype,
+          .offset = slot.offset + range.begin - slot.begin,
+          .bytes = range.end - range.begin};
+}
+
+const TuningData::Slot* TuningData::slot_with(int buffer) const {
+  const auto slot = std::ranges::find(slots_, whole_of(program_, buffer), &Slot::whole);
+  if (slot == slots_.end()) return nullptr;
+  const Range range = range_in_whole(program_, buffer, symbols_);
+  return range.begin >= slot->begin && range.end <= slot->end ? &*slot : nullptr;
+}
+
+bool TuningData::covers(int buffer) const { return slot_with(buffer) != nullptr; }
+
+bool TuningData::is_overwritten(int buffer) const {
+  const int whole = whole_of(program_, buffer);
+  return std::ranges::any_of(parts_, [&](const Part& part) {
+    // Parts of one array lie beside one another.
+    return part.is_written && whole_of(program_, part.buffer) == whole &&
+           (part.buffer == whole || buffer == whole);
+  });
 }
 
 TuningData::TuningData(DeviceState& device, const Request& request, int sets, CUstream stream)
@@ -130,33 +191,34 @@ TuningData::TuningData(DeviceState& device, const Request& request, int sets, CU
           driver.cuMemsetD8Async(memory_->pointer, 0, static_cast<std::size_t>(memory_->bytes),
                                  stream_),
           "cuMemsetD8Async", "scratch data for tuning");
-  for (const Part& part : parts_) {
-    fill(part, address(part, 0));
-    for (int set = 1; set < sets_ && part.bytes > 0; ++set)
+  for (const Slot& slot : slots_) {
+    fill(slot, address(slot.offset, 0));
+    for (int set = 1; set < sets_ && slot.end > slot.begin; ++set)
       check(driver,
-            driver.cuMemcpyDtoDAsync(address(part, set), address(part, 0),
-                                     static_cast<std::size_t>(part.bytes), stream_),
+            driver.cuMemcpyDtoDAsync(address(slot.offset, set), address(slot.offset, 0),
+                                     static_cast<std::size_t>(slot.end - slot.begin), stream_),
             "cuMemcpyDtoDAsync", "scratch data for tuning");
   }
 }
 
-CUdeviceptr TuningData::address(const Part& part, int set) const {
-  return memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_ + part.offset);
+CUdeviceptr TuningData::address(std::int64_t offset, int set) const {
+  return memory_->pointer + static_cast<CUdeviceptr>(set * set_bytes_ + offset);
 }
 
-/// Uploads a random pattern and doubles it until the part is full.
-void TuningData::fill(const Part& part, CUdeviceptr to) {
-  if (part.bytes == 0) return;
+/// Uploads a random pattern and doubles it until the slot is full.
+void TuningData::fill(const Slot& slot, CUdeviceptr to) {
+  const std::int64_t bytes = slot.end - slot.begin;
+  if (bytes == 0) return;
   const Driver& driver = device_.driver;
-  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(part.buffer)];
-  std::int64_t filled = std::min(part.bytes, kPatternBytes);
+  const Buffer& buffer = program_.buffers[static_cast<std::size_t>(slot.whole)];
+  std::int64_t filled = std::min(bytes, kPatternBytes);
   const std::vector<std::byte> first =
-      random_pattern(part.dtype, filled, range_of(program_, buffer));
+      random_pattern(buffer.dtype, filled, range_of(program_, buffer));
   check(driver,
         driver.cuMemcpyHtoDAsync(to, first.data(), static_cast<std::size_t>(filled), stream_),
         "cuMemcpyHtoDAsync", "scratch data for tuning");
-  while (filled < part.bytes) {
-    const std::int64_t more = std::min(filled, part.bytes - filled);
+  while (filled < bytes) {
+    const std::int64_t more = std::min(filled, bytes - filled);
     check(driver,
           driver.cuMemcpyDtoDAsync(to + static_cast<CUdeviceptr>(filled), to,
                                    static_cast<std::size_t>(more), stream_),
@@ -187,7 +249,7 @@ std::uint64_t TuningData::value(const Argument& argument, int set) const {
     case Argument::Kind::buffer: {
       const auto part = part_of_.find(argument.index);
       ensure(part != part_of_.end(), "a candidate touches what no other one was said to");
-      return address(parts_[part->second], set);
+      return address(parts_[part->second].offset, set);
     }
     case Argument::Kind::scalar: return scalar(argument.index);
     case Argument::Kind::extent:
@@ -224,15 +286,15 @@ std::vector<std::uint64_t> TuningData::arguments(const Source& source, int set) 
 }
 
 void TuningData::restore(int set) {
-  for (const Part& part : parts_)
-    if (part.is_written) fill(part, address(part, set));
+  for (const Slot& slot : slots_)
+    if (slot.is_written) fill(slot, address(slot.offset, set));
 }
 
 void TuningData::read(const Part& part, int set, std::byte* to) const {
   const Driver& driver = device_.driver;
   check(driver,
-        driver.cuMemcpyDtoHAsync(to, address(part, set), static_cast<std::size_t>(part.bytes),
-                                 stream_),
+        driver.cuMemcpyDtoHAsync(to, address(part.offset, set),
+                                 static_cast<std::size_t>(part.bytes), stream_),
         "cuMemcpyDtoHAsync", "results of tuning");
   check(driver, driver.cuStreamSynchronize(stream_), "cuStreamSynchronize",
         "scratch data for tuning, or a candidate before");
@@ -250,9 +312,9 @@ std::vector<std::byte> TuningData::results(int set) {
 }
 
 HostArray TuningData::array(int buffer) const {
-  const auto place = part_of_.find(buffer);
-  ensure(place != part_of_.end(), "no candidate touches this buffer");
-  const Part& part = parts_[place->second];
+  const Slot* const slot = slot_with(buffer);
+  ensure(slot != nullptr, "no candidate touches this buffer");
+  const Part part = part_at(*slot, buffer);
   const Buffer& known = program_.buffers[static_cast<std::size_t>(buffer)];
   std::vector<std::int64_t> shape, strides;
   for (const Extent extent : known.node->shape) shape.push_back(evaluate(extent, symbols_));

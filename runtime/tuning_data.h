@@ -17,7 +17,8 @@
 
 namespace sinter {
 
-/// Several sets of the kernel's buffers, so that launches in a row find nothing in L2.
+/// Several sets of the kernel's buffers, so that launches in a row find nothing in L2. Parts of an
+/// array lie in it as they do in a run, as far as the kernel touches it.
 class TuningData {
  public:
   /// `workspace_bytes` and `tickets` are the most that any candidate needs.
@@ -44,9 +45,14 @@ class TuningData {
   void restore(int set);
   /// What a set's written buffers hold now, one after the other. Waits for the stream.
   std::vector<std::byte> results(int set);
-  /// True if it has this buffer of the program's.
+  /// True if a candidate touches this buffer of the program's.
   bool has(int buffer) const { return part_of_.contains(buffer); }
-  /// What a buffer of the first set holds now. Waits for the stream.
+  /// True if its memory is there: by itself, or as a part of what is.
+  bool covers(int buffer) const;
+  /// True if the kernel writes to memory of this buffer, or that it is a part of, or that is a part
+  /// of it.
+  bool is_overwritten(int buffer) const;
+  /// What a buffer of the first set, whose memory is there, holds now. Waits for the stream.
   HostArray array(int buffer) const;
   /// The number that is given for a run-time scalar, by its place among the inputs.
   HostArray number(int input) const;
@@ -54,6 +60,14 @@ class TuningData {
   bool equal(std::span<const std::byte> a, std::span<const std::byte> b) const;
 
  private:
+  /// Memory of one array: from the first to the last byte that the kernel touches.
+  struct Slot {
+    int whole = 0;           ///< the buffer
+    std::int64_t begin = 0;  ///< in the whole
+    std::int64_t end = 0;
+    std::int64_t offset = 0;  ///< of its first byte, in a set
+    bool is_written = false;
+  };
   struct Part {
     int buffer = 0;
     DType dtype = DType::f32;
@@ -63,10 +77,15 @@ class TuningData {
     bool is_compared = false;  ///< written by every candidate
   };
 
+  static std::vector<Slot> slots_of(const Request& request);
+  /// Bytes that `slot` takes in a set, whatever pointers are aligned to.
+  static std::int64_t room_for(const Slot& slot);
   void lay_out(const Request& request);
-  void fill(const Part& part, CUdeviceptr to);
+  const Slot* slot_with(int buffer) const;
+  Part part_at(const Slot& slot, int buffer) const;
+  void fill(const Slot& slot, CUdeviceptr to);
   std::uint64_t scalar(int input) const;
-  CUdeviceptr address(const Part& part, int set) const;
+  CUdeviceptr address(std::int64_t offset, int set) const;
   /// What a part of a set holds now, into `to`. Waits for the stream.
   void read(const Part& part, int set, std::byte* to) const;
   std::uint64_t value(const Argument& argument, int set) const;
@@ -76,7 +95,8 @@ class TuningData {
   CUstream stream_;
   const Program& program_;
   std::vector<std::int64_t> symbols_;
-  std::vector<Part> parts_;
+  std::vector<Slot> slots_;
+  std::vector<Part> parts_;  ///< what candidates touch
   std::int64_t workspace_offset_ = 0;
   std::int64_t ticket_offset_ = 0;
   std::int64_t set_bytes_ = 0;

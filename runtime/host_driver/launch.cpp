@@ -177,6 +177,23 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset,
+                            std::size_t* bytes) {
+  const auto state = find_function(function);
+  if (!state) return invalid_function();
+  if (!offset) return fail(CUDA_ERROR_INVALID_VALUE, "a null offset of a parameter");
+  // No failure: this is how callers find out how many there are.
+  if (index >= state->kernel->parameter_count) return CUDA_ERROR_INVALID_VALUE;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i <= index; ++i) {
+    const std::size_t size = state->kernel->parameter_bytes[i];
+    *offset = (at + size - 1) / size * size;
+    at = *offset + size;
+  }
+  if (bytes) *bytes = state->kernel->parameter_bytes[index];
+  return CUDA_SUCCESS;
+}
+
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
                                                      std::size_t shared_bytes) {
   const auto state = find_function(function);

@@ -1,5 +1,4 @@
 // Modules: shared objects that the host compiler built, loaded from memory.
-#include "runtime/host_driver/parameters.h"
 #include "runtime/host_driver/state.h"
 
 #include <algorithm>
@@ -87,11 +86,6 @@ CUresult load(ModuleState& module, const std::byte* image, std::size_t bytes) {
 
 std::shared_ptr<FunctionState> find_function(CUfunction function) {
   return functions().find(function);
-}
-
-std::optional<std::size_t> parameter_count(CUfunction function) {
-  const std::shared_ptr<FunctionState> state = find_function(function);
-  return state ? std::optional<std::size_t>(state->kernel->parameter_count) : std::nullopt;
 }
 
 void drop_modules() {

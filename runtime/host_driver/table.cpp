@@ -75,6 +75,7 @@ constexpr Call kUnsafeInCapture[] = {
     Call::cuModuleGetFunction,
     Call::cuFuncSetAttribute,
     Call::cuFuncGetAttribute,
+    Call::cuFuncGetParamInfo,
     Call::cuOccupancyMaxActiveBlocksPerMultiprocessor,
     Call::cuOccupancyMaxActiveClusters,
     Call::cuGraphInstantiateWithFlags,

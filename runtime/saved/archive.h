@@ -30,6 +30,12 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 template <class Enum>
 constexpr Enum last_of() = delete;
 
+/// What a list is filled with before its elements are read.
+template <class Element>
+Element blank() {
+  return Element();
+}
+
 class Writer {
  public:
   template <class... Values>
@@ -128,7 +134,7 @@ class Reader {
     // Memory is taken as elements come, whatever `count` says.
     for (std::int64_t i = 0; i < count; ++i) {
       take(sizeof(Element));
-      auto element = Element();
+      auto element = blank<Element>();
       get(element);
       list.push_back(std::move(element));
     }

@@ -15,6 +15,7 @@
 #include "runtime/saved/arch_choice.h"
 #include "runtime/saved/load_kernels.h"
 #include "runtime/saved/read_saved.h"
+#include "runtime/saved/saved_functions.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 
@@ -60,13 +61,14 @@ SavedKernels kernels_for(const SavedExecutable& saved, const DeviceState& device
 class LoadedSource {
  public:
   LoadedSource(DeviceState& device, const SavedExecutable& saved, const std::string& target,
-               const LoadOptions& options, std::string path)
+               OpaqueFunctions functions, const LoadOptions& options, std::string path)
       : device_(device),
         program_(saved.program),
         graph_(saved.graph),
         options_(options),
         path_(std::move(path)),
-        target_(target) {}
+        target_(target),
+        functions_(std::move(functions)) {}
 
   const Graph& graph() const { return *graph_; }
   void set_variants(Variants variants) { variants_ = std::move(variants); }
@@ -81,8 +83,8 @@ class LoadedSource {
       options.fuse = program_.fuse;
       options.skip = program_.skip;
       const Target* const known = device_.is_host ? find_target(target_) : nullptr;
-      source_ = std::make_unique<VariantSource>(device_, graph_of(program_, path_),
-                                                known ? *known : device_.target, options);
+      source_ = std::make_unique<VariantSource>(
+          device_, graph_of(program_, path_), known ? *known : device_.target, options, functions_);
     }
     return sinter::make_variant(*source_, request);
   }
@@ -155,7 +157,8 @@ class LoadedSource {
   const LoadOptions options_;
   const std::string path_;
   const std::string target_;
-  Variants variants_;  ///< of the file
+  Variants variants_;                ///< of the file
+  const OpaqueFunctions functions_;  ///< that the program calls
   std::unique_ptr<VariantSource> source_;
 };
 
@@ -180,16 +183,17 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   const SavedExecutable saved = read_saved(file, path);
   const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
   SavedKernels kernels = kernels_for(saved, *device.state(), path);
+  const OpaqueFunctions functions = find_functions(saved, path);
 
   auto state = std::make_shared<ExecutableState>(*device.state(), interface);
   state->options = options.options;
   state->target = kernels.target;
   state->loaded_from = path;
-  auto source =
-      std::make_shared<LoadedSource>(*device.state(), saved, kernels.target, options, path);
+  auto source = std::make_shared<LoadedSource>(*device.state(), saved, kernels.target, functions,
+                                               options, path);
   const std::string arch = kernels.arch;
-  const Variants variants =
-      load_variants(*device.state(), std::move(kernels), saved.graph, path, saved.version);
+  const Variants variants = load_variants(*device.state(), std::move(kernels), saved.graph,
+                                          functions, path, saved.version);
   for (const std::shared_ptr<const Variant>& variant : variants) state->add(variant);
   source->set_variants(variants);
   state->check_sizes = [source](std::span<const std::int64_t> symbols) {

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "runtime/host_driver/parameters.h"
 #include "runtime/launch_grid.h"
 #include "runtime/load_function.h"
+#include "runtime/relaxed_capture.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -21,11 +21,44 @@ std::string why_not_here(const DeviceState& device, const Source& source) {
                      device.name, most);
 }
 
+/// What a launch passes of an argument.
+std::size_t bytes_of(const Argument& argument, const GraphData& graph) {
+  if (argument.kind == Argument::Kind::scalar)
+    return static_cast<std::size_t>(
+        size_of(graph.inputs[static_cast<std::size_t>(argument.index)].node->dtype));
+  const bool is_int =
+      argument.kind == Argument::Kind::extent && argument.c_type.find("long") == std::string::npos;
+  return is_int ? sizeof(int) : sizeof(CUdeviceptr);
+}
+
+/// Of each parameter of a kernel, as its image has it.
+std::vector<std::size_t> parameter_bytes(const DeviceState& device, const Source& source,
+                                         CUfunction function) {
+  constexpr std::size_t kMost = 32764;  // of one byte each; CUDA Programming Guide, parameters
+  const CurrentContext current(device);
+  std::vector<std::size_t> sizes;
+  while (sizes.size() < kMost) {
+    std::size_t offset = 0, bytes = 0;
+    const CUresult result =
+        device.driver.cuFuncGetParamInfo(function, sizes.size(), &offset, &bytes);
+    if (result == CUDA_ERROR_INVALID_VALUE) break;  // there are no more
+    check(device.driver, result, "cuFuncGetParamInfo",
+          [&] { return "the parameters of kernel " + source.entry; });
+    sizes.push_back(bytes);
+  }
+  return sizes;
+}
+
 /// Loads each image when the first kernel in it is asked for.
 class Loader {
  public:
-  Loader(const DeviceState& device, SavedKernels& kernels, const std::string& file)
-      : device_(device), kernels_(kernels), file_(file), modules_(kernels.images.size()) {}
+  Loader(const DeviceState& device, SavedKernels& kernels, const GraphData& graph,
+         const std::string& file)
+      : device_(device),
+        kernels_(kernels),
+        graph_(graph),
+        file_(file),
+        modules_(kernels.images.size()) {}
 
   void load(VariantKernel& kernel, int image) {
     const Source& source = kernel.source;
@@ -55,15 +88,24 @@ class Loader {
   }
 
  private:
-  /// Kernels of the host device say how many parameters they read; those of GPUs are believed.
+  /// The image may be another kernel's, of the same name: it must take what launches pass, as far
+  /// as the driver knows.
   void check_parameters(const Source& source, CUfunction function) const {
-    if (!device_.is_host) return;
-    const std::optional<std::size_t> wanted = host::parameter_count(function);
-    if (wanted == source.arguments.size()) return;
-    throw UserError(
-        fmt::format("load: {} means nothing: kernel {} takes {} parameters, and the "
-                    "plan has {}; save it again",
-                    file_, source.entry, wanted.value_or(0), source.arguments.size()));
+    if (!device_.driver.cuFuncGetParamInfo) return;
+    const std::vector<std::size_t> taken = parameter_bytes(device_, source, function);
+    const std::vector<Argument>& passed = source.arguments;
+    if (taken.size() != passed.size())
+      fail_parameters(source, fmt::format("takes {} parameters, and the plan has {}", taken.size(),
+                                          passed.size()));
+    for (std::size_t i = 0; i < passed.size(); ++i)
+      if (taken[i] != bytes_of(passed[i], graph_))
+        fail_parameters(source, fmt::format("takes {} bytes as parameter {}, and the plan has {}",
+                                            taken[i], i, bytes_of(passed[i], graph_)));
+  }
+
+  [[noreturn]] void fail_parameters(const Source& source, const std::string& what) const {
+    throw UserError(fmt::format("load: {} means nothing: kernel {} {}; save it again", file_,
+                                source.entry, what));
   }
 
   [[noreturn]] void refuse(const Source& source, const std::string& why_not) const {
@@ -81,24 +123,41 @@ class Loader {
 
   const DeviceState& device_;
   SavedKernels& kernels_;
+  const GraphData& graph_;
   const std::string& file_;
   std::vector<std::shared_ptr<const Module>> modules_;  ///< by image
 };
 
+/// Gives a call its function, for the sizes that the variant was planned for.
+void bind(Variant& variant, SavedCall saved, const OpaqueFunctions& functions,
+          const DeviceState& device, const std::string& file) {
+  VariantKernel& kernel = variant.kernels[static_cast<std::size_t>(saved.kernel)];
+  const auto call =
+      std::make_shared<OpaqueBinding>(std::move(saved.call), functions, device.driver);
+  try {
+    call->check_memory(kernel.source, variant.program, variant.program.facts.symbols);
+    call->check(variant.program.facts.symbols);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("load: {}: {}", file, error.what()));
+  }
+  kernel.opaque = call;
+}
+
 }  // namespace
 
-std::vector<std::shared_ptr<const Variant>> load_variants(const DeviceState& device,
-                                                          SavedKernels kernels,
-                                                          const std::shared_ptr<Graph>& graph,
-                                                          const std::string& file,
-                                                          const std::string& version) {
-  Loader loader(device, kernels, file);
+std::vector<std::shared_ptr<const Variant>> load_variants(
+    const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
+    const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
+  // What is asked of functions may load them, and users' functions may do as they like.
+  const RelaxedCapture relaxed(device.driver);
+  Loader loader(device, kernels, graph->data(), file);
   std::vector<std::shared_ptr<const Variant>> variants;
   for (SavedVariant& saved : kernels.variants) {
     auto variant = std::make_shared<Variant>(std::move(saved.variant));
     variant->program.graph = graph;
+    for (SavedCall& call : saved.calls) bind(*variant, std::move(call), functions, device, file);
     for (std::size_t i = 0; i < variant->kernels.size(); ++i)
-      loader.load(variant->kernels[i], saved.images[i]);
+      if (!variant->kernels[i].opaque) loader.load(variant->kernels[i], saved.images[i]);
     variant->report.reason = fmt::format("loaded from {}, saved by sinter {}", file, version);
     variants.push_back(std::move(variant));
   }

@@ -13,14 +13,30 @@ namespace sinter {
 
 namespace {
 
-constexpr std::string_view kProgram = "program";
-
 [[noreturn]] void fail_meaningless(const std::string& path, std::string_view part,
                                    std::string_view why, std::string_view version) {
   throw UserError(
       fmt::format("load: {} means nothing: {}: {} (it was saved by sinter {}, this is "
                   "{}); save it again",
                   path, part, why, version, sinter_version()));
+}
+
+/// What a later sinter, or an earlier one, wrote.
+[[noreturn]] void fail_unreadable(const std::string& path, const std::string& what,
+                                  std::string_view version) {
+  throw UserError(fmt::format(
+      "load: {} {} (it was saved by sinter {}, this is {}); load it with that version, or save it "
+      "again with this one",
+      path, what, version, sinter_version()));
+}
+
+void check_version(const OpenedSection& section, const SectionKind& kind, const std::string& part,
+                   const std::string& path, std::string_view version) {
+  if (section.version == kind.version) return;
+  fail_unreadable(path,
+                  fmt::format("has version {} of {}, and this sinter reads version {}",
+                              section.version, part, kind.version),
+                  version);
 }
 
 /// Kernels are code: what anybody may have written is not run.
@@ -53,14 +69,21 @@ SavedExecutable read_saved(std::span<const std::byte> file, const std::string& p
   SavedExecutable saved{.version = opened.version};
   const OpenedSection* program = nullptr;
   for (const OpenedSection& section : opened.sections) {
-    if (section.name == kProgram) {
+    if (section.kind == kProgramSection.name) {
       program = &section;
-      continue;
+    } else if (section.kind == kKernelsSection.name) {
+      saved.archs.push_back(section.name);
+      saved.sections.push_back(section);
+    } else if (!section.may_be_skipped) {
+      fail_unreadable(
+          path,
+          fmt::format("has a section of {}, version {}, which this sinter does not know",
+                      section.kind, section.version),
+          saved.version);
     }
-    saved.archs.push_back(section.name);
-    saved.sections.push_back(section);
   }
   if (!program) fail_meaningless(path, "its sections", "there is no program", saved.version);
+  check_version(*program, kProgramSection, "the program", path, saved.version);
   try {
     saved.program = unpack_program(program->bytes);
     saved.graph = std::make_shared<Graph>(graph_of(saved.program, path));
@@ -74,6 +97,7 @@ SavedExecutable read_saved(std::span<const std::byte> file, const std::string& p
 
 SavedKernels read_kernels(const SavedExecutable& saved, std::size_t arch, const std::string& path) {
   const std::string part = "the kernels for " + saved.archs[arch];
+  check_version(saved.sections[arch], kKernelsSection, part, path, saved.version);
   try {
     SavedKernels kernels = unpack_kernels(saved.sections[arch].bytes, saved.program, *saved.graph);
     if (kernels.arch != saved.archs[arch])

@@ -8,7 +8,6 @@
 
 #include "compiler/rewrite.h"
 #include "ir/extent.h"
-#include "ir/opaque.h"
 #include "ir/print.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/debug_log.h"
@@ -106,7 +105,8 @@ std::vector<PlannedVariant> plan_for(const ExecutableState& state, const Variant
   options.tune = Tune::off;
   options.force_candidate = -1;
   options.dump.clear();
-  VariantSource source(state.device, clone(state.source->graph), target, options);
+  VariantSource source(state.device, clone(state.source->graph), target, options,
+                       state.source->functions);
   std::vector<PlannedVariant> planned;
   for (const std::shared_ptr<const Variant>& own : variants) {
     VariantRequest request{.symbols = own->program.facts.symbols,
@@ -122,9 +122,15 @@ std::vector<PlannedVariant> plan_for(const ExecutableState& state, const Variant
     variant->program = std::move(emitted.program);
     variant->alignment = request.alignment;
     variant->left_out = request.left_out;
-    for (EmittedKernel& kernel : emitted.kernels)
+    for (std::size_t i = 0; i < emitted.kernels.size(); ++i) {
+      EmittedKernel& kernel = emitted.kernels[i];
       variant->kernels.push_back(
           {.source = std::move(kernel.sources[0]), .schedule = kernel.schedules[0]});
+      if (kernel.is_call)
+        variant->kernels.back().opaque = std::make_shared<OpaqueBinding>(
+            describe_call(variant->program, variant->program.kernels[i]), source.functions,
+            state.device.driver);
+    }
     planned.push_back({.variant = std::move(variant), .request = std::move(request)});
   }
   return planned;
@@ -135,6 +141,11 @@ void add_report(PlannedVariant& planned, const SavedImages& images) {
   std::vector<CompileResult> compiled;
   std::vector<TuneResult> tuned;
   for (const VariantKernel& kernel : planned.variant->kernels) {
+    if (kernel.opaque) {
+      compiled.emplace_back();
+      tuned.emplace_back().summary = kCallTuning;
+      continue;
+    }
     const CubinReport& report = images.reports.at(kernel.source.entry);
     auto unit = std::make_shared<CompiledUnit>();
     unit->functions.push_back({.registers = report.registers, .spill_bytes = report.spill_bytes});
@@ -149,7 +160,8 @@ void add_report(PlannedVariant& planned, const SavedImages& images) {
 std::vector<const Source*> sources_of(const Variants& variants) {
   std::vector<const Source*> sources;
   for (const std::shared_ptr<const Variant>& variant : variants)
-    for (const VariantKernel& kernel : variant->kernels) sources.push_back(&kernel.source);
+    for (const VariantKernel& kernel : variant->kernels)
+      if (!kernel.opaque) sources.push_back(&kernel.source);
   return sources;
 }
 
@@ -176,8 +188,12 @@ SavedKernels kernels_for(const ExecutableState& state, const Variants& own,
     SavedVariant& saved = kernels.variants.emplace_back();
     saved.variant = *variant;
     saved.sizes = variant->program.facts.symbols;
-    for (const VariantKernel& kernel : variant->kernels)
-      saved.images.push_back(images.image_of.at(kernel.source.entry));
+    for (const VariantKernel& kernel : variant->kernels) {
+      if (kernel.opaque)
+        saved.calls.push_back(
+            {.kernel = static_cast<int>(saved.images.size()), .call = kernel.opaque->call()});
+      saved.images.push_back(kernel.opaque ? -1 : images.image_of.at(kernel.source.entry));
+    }
   }
   return kernels;
 }
@@ -203,20 +219,14 @@ SavedProgram program_of(const ExecutableState& state, const Variants& variants) 
   for (const InputInfo& input : source.graph.data().inputs) program.inputs.push_back(input.name);
   for (const OutputInfo& output : source.graph.data().outputs)
     program.outputs.push_back(output.name);
+  for (const auto& [name, function] : source.functions)
+    program.functions.push_back({.name = name,
+                                 .version = function->version,
+                                 .has_workspace = function->workspace != nullptr});
   const Graph read = parse(program.graph);
   ensure(print(read) == program.graph && are_alike(interface_of(read, {}), state.interface),
          "a graph is not read as it is printed");
   return program;
-}
-
-/// What a program calls of the user's is code of the process.
-void check_has_no_call(const ExecutableState& state) {
-  for (const Node* node : state.source->graph.data().nodes)
-    if (is_opaque(*node))
-      fail(state, fmt::format("it calls {} (recorded at {}), a function of this process, which no "
-                              "file can hold; save what comes before and after it as programs of "
-                              "their own, or compile it where it runs",
-                              function_of(*node), state.source->graph.data().place(node)));
 }
 
 /// What `read` gives of the file `path`; its errors are told as those of the option.
@@ -250,7 +260,8 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
     // Throws where they would not be loaded.
     read_elsewhere(state, [&] { return read_kernels(saved, i, path); });
     const std::span<const std::byte> bytes = saved.sections[i].bytes;
-    sections.push_back({.name = arch, .bytes = {bytes.begin(), bytes.end()}});
+    sections.push_back(
+        {.kind = kKernelsSection, .name = arch, .bytes = {bytes.begin(), bytes.end()}});
   }
 }
 
@@ -271,7 +282,6 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   const ExecutableState& state = *state_;
   if (!state.source)
     fail(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
-  check_has_no_call(state);
   if (state.options.never_stall) await_background();  // what was tuned is what is saved
   const Variants variants = state.variants();
   if (variants.empty())
@@ -280,9 +290,11 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
                             fmt::join(state.interface.symbols, ", ")));
   const TraceSpan span("compile", [&] { return fmt::format("save {}", state.interface.name); });
   std::vector<SavedSection> sections = {
-      {.name = "program", .bytes = pack(program_of(state, variants))}};
+      {.kind = kProgramSection, .bytes = pack(program_of(state, variants))}};
   for (const SaveTarget& target : targets_of(state, options))
-    sections.push_back({.name = target.arch, .bytes = pack(kernels_for(state, variants, target))});
+    sections.push_back({.kind = kKernelsSection,
+                        .name = target.arch,
+                        .bytes = pack(kernels_for(state, variants, target))});
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
   write_file(state, path, file);

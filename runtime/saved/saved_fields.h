@@ -1,5 +1,5 @@
 // Which fields of each struct are saved, in their order. Whoever changes what is here counts up
-// kSavedFormat.
+// the version of its section (saved_file.h).
 #pragma once
 
 #include "runtime/saved/archive.h"
@@ -25,11 +25,20 @@ constexpr Buffer::Kind last_of() {
 }
 template <>
 constexpr KernelKind last_of() {
-  return KernelKind::joined;
+  return KernelKind::opaque;
 }
 template <>
 constexpr Argument::Kind last_of() {
   return Argument::Kind::table;
+}
+
+template <>
+constexpr Literal::Kind last_of() {
+  return Literal::Kind::real;
+}
+template <>
+inline OpaqueAttribute blank() {
+  return {"", ""};
 }
 
 // What kernels are and how they are launched.
@@ -83,6 +92,38 @@ void fields(Archive& archive, T& schedule) {
 template <class Archive, Is<VariantKernel> T>
 void fields(Archive& archive, T& kernel) {
   archive(kernel.source, kernel.schedule);
+}
+
+// Calls of the user's functions.
+
+template <class Archive, Is<Literal> T>
+void fields(Archive& archive, T& literal) {
+  archive(literal.kind, literal.integer, literal.real);
+}
+
+template <class Archive, Is<OpaqueAttribute> T>
+void fields(Archive& archive, T& attribute) {
+  archive(attribute.name, attribute.is_text, attribute.number, attribute.text);
+}
+
+template <class Archive, Is<CallType> T>
+void fields(Archive& archive, T& type) {
+  archive(type.dtype, type.shape, type.is_number);
+}
+
+template <class Archive, Is<CallDescription> T>
+void fields(Archive& archive, T& call) {
+  archive(call.function, call.place, call.attributes, call.inputs, call.outputs);
+}
+
+template <class Archive, Is<SavedCall> T>
+void fields(Archive& archive, T& saved) {
+  archive(saved.kernel, saved.call);
+}
+
+template <class Archive, Is<SavedFunction> T>
+void fields(Archive& archive, T& function) {
+  archive(function.name, function.version, function.has_workspace);
 }
 
 // What of the plan runs need.
@@ -165,7 +206,7 @@ void fields(Archive& archive, T& variant) {
 
 template <class Archive, Is<SavedVariant> T>
 void fields(Archive& archive, T& saved) {
-  archive(saved.variant, saved.sizes, saved.images);
+  archive(saved.variant, saved.sizes, saved.images, saved.calls);
 }
 
 template <class Archive, Is<SavedKernels> T>
@@ -182,7 +223,7 @@ void fields(Archive& archive, T& numerics) {
 template <class Archive, Is<SavedProgram> T>
 void fields(Archive& archive, T& program) {
   archive(program.graph, program.name, program.inputs, program.outputs, program.symbols,
-          program.numerics, program.fuse, program.skip, program.recorded_ops);
+          program.numerics, program.fuse, program.skip, program.recorded_ops, program.functions);
 }
 
 }  // namespace sinter

@@ -19,6 +19,7 @@ static_assert(std::endian::native == std::endian::little, "files are written as 
 
 constexpr std::array<char, 8> kMark = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
 constexpr std::size_t kVersionBytes = 24;
+constexpr std::size_t kNameBytes = 16;
 
 /// Mark, format and version stay where they are in all formats.
 struct Header {
@@ -34,11 +35,14 @@ static_assert(sizeof(Header) == 64);
 
 /// One section; they lie one after the other, without gaps, behind the rows.
 struct Row {
-  std::array<char, 32> name = {};
+  std::array<char, kNameBytes> kind = {};
+  std::array<char, kNameBytes> name = {};
+  std::uint32_t version = 0;
+  std::uint32_t may_be_skipped = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
-static_assert(sizeof(Row) == 48);
+static_assert(sizeof(Row) == 56);
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return llvm::xxh3_64bits(llvm::ArrayRef<std::uint8_t>(
@@ -110,8 +114,12 @@ std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
   std::vector<std::byte> file(sizeof header + sections.size() * sizeof(Row));
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const std::vector<std::byte>& bytes = sections[i].bytes;
-    const Row row{
-        .name = padded<32>(sections[i].name), .offset = file.size(), .bytes = bytes.size()};
+    const Row row{.kind = padded<kNameBytes>(sections[i].kind.name),
+                  .name = padded<kNameBytes>(sections[i].name),
+                  .version = sections[i].kind.version,
+                  .may_be_skipped = sections[i].may_be_skipped,
+                  .offset = file.size(),
+                  .bytes = bytes.size()};
     std::memcpy(file.data() + sizeof header + i * sizeof row, &row, sizeof row);
     file.insert(file.end(), bytes.begin(), bytes.end());
   }
@@ -155,7 +163,11 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
     std::memcpy(&row, file.data() + sizeof header + i * sizeof row, sizeof row);
     if (row.offset != at || row.bytes > file.size() - at)
       return fail("a section does not lie where the one before it ends");
-    result.sections.push_back({.name = text_of(row.name), .bytes = file.subspan(at, row.bytes)});
+    result.sections.push_back({.kind = text_of(row.kind),
+                               .version = row.version,
+                               .may_be_skipped = row.may_be_skipped != 0,
+                               .name = text_of(row.name),
+                               .bytes = file.subspan(at, row.bytes)});
     at += row.bytes;
   }
   if (at != file.size()) return fail("there is more behind its last section");

@@ -11,22 +11,36 @@
 
 namespace sinter {
 
-/// Of everything behind the header. To be counted up when what sections hold means something else,
-/// or launches do.
-inline constexpr std::uint32_t kSavedFormat = 1;
+/// Of the header and the table of sections.
+inline constexpr std::uint32_t kSavedFormat = 3;
+
+/// What a section holds, and the version of that: to be counted up when it means something else, or
+/// launches do.
+struct SectionKind {
+  std::string_view name;
+  std::uint32_t version;
+};
+inline constexpr SectionKind kProgramSection = {"program", 1};
+inline constexpr SectionKind kKernelsSection = {"kernels", 1};  ///< its name is the architecture
 
 /// Of this library, `0.1.0`.
 std::string_view sinter_version();
 
-/// A part of the file, by name: the program, or the kernels of an architecture.
+/// A part of the file.
 struct SavedSection {
-  std::string name;
-  std::vector<std::byte> bytes;
+  SectionKind kind = kProgramSection;
+  std::string name = {};  ///< where there are several of its kind
+  std::vector<std::byte> bytes = {};
+  /// Readers that do not know this kind go on without it.
+  bool may_be_skipped = false;
 };
 
 std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections);
 
 struct OpenedSection {
+  std::string kind;
+  std::uint32_t version = 0;
+  bool may_be_skipped = false;
   std::string name;
   std::span<const std::byte> bytes;  ///< of the file
 };

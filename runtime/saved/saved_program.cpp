@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <elf.h>
 #include <fmt/format.h>
 
-#include "ir/node.h"
+#include "ir/opaque.h"
 #include "runtime/saved/saved_fields.h"
 #include "sinter/text.h"
 
@@ -31,7 +32,10 @@ void require(bool condition, std::string_view what) {
 class Checker {
  public:
   Checker(const Graph& graph, const SavedProgram& program, std::size_t images)
-      : graph_(graph.data()), symbols_(program.symbols.size()), images_(images) {}
+      : graph_(graph.data()),
+        functions_(program.functions),
+        symbols_(program.symbols.size()),
+        images_(images) {}
 
   void check(const SavedVariant& saved) const {
     const Variant& variant = saved.variant;
@@ -48,13 +52,59 @@ class Checker {
       require(guard.divisor >= 1, "a guard divides by no number");
     for (const Buffer& buffer : program.buffers) check(buffer, program.buffers);
     for (std::size_t i = 0; i < kernels; ++i) {
-      require(is_place(saved.images[i], images_), "a kernel is in an image that is not there");
       check(program.kernels[i], i, program.buffers.size());
+      if (program.kernels[i].kind == KernelKind::opaque) continue;
+      require(is_place(saved.images[i], images_), "a kernel is in an image that is not there");
       check(variant.kernels[i].source, program.buffers.size());
     }
+    check_calls(saved);
   }
 
  private:
+  /// One for each kernel that is none.
+  void check_calls(const SavedVariant& saved) const {
+    const std::vector<Kernel>& kernels = saved.variant.program.kernels;
+    auto next = saved.calls.begin();
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (kernels[i].kind != KernelKind::opaque) continue;
+      require(next != saved.calls.end() && next->kernel == static_cast<int>(i),
+              "a call is not described");
+      check(next++->call, saved.variant.kernels[i].source, saved.variant.program.buffers.size());
+    }
+    require(next == saved.calls.end(), "a kernel is described as a call");
+  }
+
+  /// Its arguments are what source_of_call makes of it.
+  void check(const CallDescription& call, const Source& source, std::size_t buffers) const {
+    require(std::ranges::count(functions_, call.function, &SavedFunction::name) == 1,
+            "a function is called that the program does not name");
+    const std::size_t arrays = call.inputs.size() + call.outputs.size();
+    require(source.arguments.size() == arrays + 1 && source.table.empty(),
+            "a call has other arguments than its operands and results");
+    for (std::size_t i = 0; i < arrays; ++i) {
+      const Argument& argument = source.arguments[i];
+      const bool is_input = i < call.inputs.size();
+      const CallType& type = is_input ? call.inputs[i] : call.outputs[i - call.inputs.size()];
+      if (type.is_number) {
+        require(is_input && argument.kind == Argument::Kind::scalar &&
+                    is_scalar(argument.index, type.dtype),
+                "a call takes no scalar that is there");
+        continue;
+      }
+      const bool is_workspace = !is_input && argument.kind == Argument::Kind::workspace;
+      require(is_workspace ||
+                  (argument.kind == Argument::Kind::buffer && is_place(argument.index, buffers)),
+              "a call takes a buffer that is not there");
+    }
+    require(source.arguments.back().kind == Argument::Kind::workspace,
+            "a call has other arguments than its operands and results");
+  }
+
+  bool is_scalar(int index, DType dtype) const {
+    return is_input(index, Op::scalar) &&
+           graph_.inputs[static_cast<std::size_t>(index)].node->dtype == dtype;
+  }
+
   void check(const Buffer& buffer, const std::vector<Buffer>& buffers) const {
     if (buffer.kind == Buffer::Kind::input)
       require(is_input(buffer.index, Op::input), "a buffer is an input that is not there");
@@ -101,6 +151,7 @@ class Checker {
   }
 
   const GraphData& graph_;
+  const std::vector<SavedFunction>& functions_;
   std::size_t symbols_;
   std::size_t images_;
 };
@@ -203,6 +254,11 @@ Graph graph_of(const SavedProgram& program, const std::string& path) {
   require(
       program.inputs.size() == data.inputs.size() && program.outputs.size() == data.outputs.size(),
       "names and what they are the names of are not as many");
+  std::set<std::string_view> called;
+  for (const Node* node : data.nodes)
+    if (is_opaque(*node)) called.insert(function_of(*node));
+  require(std::ranges::equal(called, program.functions, {}, {}, &SavedFunction::name),
+          "the functions that it calls are not those that it names");
   data.name = program.name;
   for (std::size_t i = 0; i < data.inputs.size(); ++i) data.inputs[i].name = program.inputs[i];
   for (std::size_t i = 0; i < data.outputs.size(); ++i) data.outputs[i].name = program.outputs[i];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/extent.h"
+#include "runtime/opaque_call.h"
 #include "runtime/variant.h"
 #include "sinter/graph.h"
 #include "sinter/options.h"
@@ -18,6 +19,13 @@ namespace sinter {
 
 /// The architecture of kernels for the host device, among `sm_90` and its like.
 inline constexpr std::string_view kHostArch = "host";
+
+/// A function of the user's that a program calls; who loads it has one of this name.
+struct SavedFunction {
+  std::string name;
+  std::int64_t version = 0;
+  bool has_workspace = false;
+};
 
 struct SavedProgram {
   std::string graph;                ///< in the text form
@@ -29,13 +37,21 @@ struct SavedProgram {
   bool fuse = true;
   std::vector<std::string> skip;  ///< passes that were left out
   int recorded_ops = 0;
+  std::vector<SavedFunction> functions;  ///< by ascending name
+};
+
+/// What a variant has in place of a kernel.
+struct SavedCall {
+  int kernel = 0;
+  CallDescription call;
 };
 
 /// A variant without its graph and functions, and where the code of its kernels is.
 struct SavedVariant {
   Variant variant;
   std::vector<std::int64_t> sizes;  ///< that it was planned for, by number of symbol
-  std::vector<int> images;          ///< per kernel
+  std::vector<int> images;          ///< per kernel; -1 of calls
+  std::vector<SavedCall> calls;     ///< in the order of kernels
 };
 
 /// All of one architecture.

@@ -28,6 +28,23 @@ TEST_F(HostDriverLaunchTest, RunsEveryThreadOfEveryBlock) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(results[i], i + 1);
 }
 
+TEST_F(HostDriverLaunchTest, SaysWhatParametersAKernelTakes) {
+  const CUfunction kernel = function({.entry = "takes", .text = R"(
+extern "C" __global__ void takes(const bool flag, const int n, float* y, const int m,
+                                 const double d) {
+  if (flag) y[0] = n + m + d;
+}
+)"});
+  std::vector<std::size_t> told;
+  std::size_t offset = 0, bytes = 0;
+  while (driver.cuFuncGetParamInfo(kernel, told.size() / 2, &offset, &bytes) == CUDA_SUCCESS)
+    told.insert(told.end(), {offset, bytes});
+  EXPECT_THAT(told, ::testing::ElementsAre(0, 1, 4, 4, 8, 8, 16, 4, 24, 8));
+  EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 5, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 4, &offset, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuFuncGetParamInfo(kernel, 0, nullptr, &bytes), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(HostDriverLaunchTest, NumbersThreadsAndBlocksInThreeDimensions) {
   const HostKernel kernel{.entry = "number", .text = R"(
 extern "C" __global__ void number(int* out) {

@@ -197,41 +197,6 @@ TEST_F(Adder, IsCalledOnStreamsOfOthersToo) {
   EXPECT_THAT(download(z), ElementsAre(-4, -6, -8));
 }
 
-/// y = x reversed, by way of the workspace, and its sum, which not everybody needs.
-OpaqueFunction reversed() {
-  return {.enqueue =
-              [](const OpaqueCall& call) {
-                if (call.workspace_bytes != call.inputs[0].bytes()) return 1;
-                if (reinterpret_cast<std::uintptr_t>(call.workspace) % 256 != 0) return 2;
-                const HostElements x(call.inputs[0]);
-                OpaqueArray memory = call.inputs[0];
-                memory.data = call.workspace;
-                const HostElements kept(memory);
-                const HostElements y(call.outputs[0]);
-                const HostElements sum(call.outputs[1]);
-                const std::int64_t count = call.inputs[0].elements();
-                call.on_host([=] {
-                  double total = 0;
-                  for (std::int64_t i = 0; i < count; ++i) {
-                    kept.set(count - 1 - i, x.get(i));
-                    total += x.get(i);
-                  }
-                  sum.set(0, total);
-                });
-                call.on_host([=] {
-                  for (std::int64_t i = 0; i < count; ++i) y.set(i, kept.get(i));
-                });
-                return 0;
-              },
-          .workspace = [](const OpaqueSizes& sizes) { return sizes.inputs[0].bytes(); },
-          .reference =
-              [](const OpaqueReference& call) {
-                const std::span<const double> x = call.inputs[0].reals;
-                std::ranges::reverse_copy(x, call.outputs[0].reals.begin());
-                std::ranges::reverse_copy(call.inputs[0].bounds, call.outputs[0].bounds.begin());
-              }};
-}
-
 TEST(OpaqueWorkspace, IsOfOneCallAlone) {
   const Registered function("reversed", reversed());
   const char* const text = R"(

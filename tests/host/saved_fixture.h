@@ -88,8 +88,9 @@ graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
     const SavedExecutable saved = read_saved(bytes, path);
     SavedKernels kernels = read_kernels(saved, 0, path);
     change(kernels);
-    const std::vector<SavedSection> sections = {{.name = "program", .bytes = pack(saved.program)},
-                                                {.name = kernels.arch, .bytes = pack(kernels)}};
+    const std::vector<SavedSection> sections = {
+        {.kind = kProgramSection, .bytes = pack(saved.program)},
+        {.kind = kKernelsSection, .name = kernels.arch, .bytes = pack(kernels)}};
     const std::vector<std::byte> file = pack_saved_file(sections);
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(file.data()),

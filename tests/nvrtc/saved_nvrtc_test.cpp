@@ -13,6 +13,7 @@
 #include "runtime/saved/read_saved.h"
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
+#include "tests/support/opaque.h"
 #include "tests/support/posing_gpu.h"
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
@@ -99,6 +100,36 @@ TEST_F(SavedNvrtc, HoldsTheHostDeviceBesideGpus) {
   executable.save(path, {.archs = {"sm_90", "host"}});
   const Executable loaded = load(path, host_device());
   EXPECT_EQ(loaded.report().kernels[0].name, executable.report().kernels[0].name);
+}
+
+/// Calls of functions stand between the kernels, whatever these are for.
+TEST_F(SavedNvrtc, HasCallsOfFunctions) {
+  int calls = 0;
+  const test::Registered plus("plus", {.enqueue = [&](const OpaqueCall& call) {
+                                EXPECT_FALSE(call.is_host_device);
+                                EXPECT_EQ(call.inputs[0].shape[0], 7);
+                                EXPECT_EQ(call.text("mode"), "fast");
+                                ++calls;
+                                return 0;
+                              }});
+  const Executable executable = compile(parse(R"(
+graph add(x: f32[n]) {
+  d = mul x, 2.0
+  y = opaque plus d {mode = "fast"} : f32[n]
+  z = neg y
+  return z
+})"),
+                                        host_device(), {.tune = Tune::off, .optimize_host = false});
+  executable.prepare({{"n", 512}});
+  executable.save(path, {.archs = {"sm_80", "sm_90"}});
+  const Device device = test::posing_gpu<90>();
+  const Executable loaded = load(path, device);
+  EXPECT_EQ(loaded.report().kernels[1].tuning, "a call of the user's has no candidates");
+  Context context = loaded.context();
+  const Array x = device.empty(f32, {7}), z = device.empty(f32, {7});
+  context.run(device.stream(), {{"x", x}}, {{"z", z}});
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(context.counters().kernel_launches, 3) << "a call is one too";
 }
 
 /// What is there for the GPU itself is saved as it is; for others it is planned.

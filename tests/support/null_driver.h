@@ -42,6 +42,7 @@ inline const Driver& null_driver() {
     table.cuGraphCreate = give_handle;
     table.cuGraphAddKernelNode = give_handle;
     table.cuGraphInstantiateWithFlags = give_handle;
+    table.cuFuncGetParamInfo = nullptr;  // it knows no kernels
     table.name = "null";
     return table;
   }();

@@ -39,4 +39,8 @@ class HostElements {
 /// alpha is a third operand, a run-time scalar, or else an attribute, or 1. Host device alone.
 OpaqueFunction gemm();
 
+/// y = x reversed, by way of the workspace, and its sum, which not everybody needs.
+/// Host device alone.
+OpaqueFunction reversed();
+
 }  // namespace sinter::test

@@ -45,11 +45,12 @@ class LoadOnGpu : public ::testing::Test {
   /// A file with kernels for `archs`, whose images say what they are for.
   void save(const std::vector<std::string>& archs, bool is_cooperative = false) const {
     const Graph graph = parse(kGraph);
-    std::vector<SavedSection> sections = {{"program", pack(SavedProgram{.graph = print(graph),
-                                                                        .name = "softmax",
-                                                                        .inputs = {"x"},
-                                                                        .outputs = {"y"},
-                                                                        .symbols = {"rows"}})}};
+    std::vector<SavedSection> sections = {{kProgramSection, "",
+                                           pack(SavedProgram{.graph = print(graph),
+                                                             .name = "softmax",
+                                                             .inputs = {"x"},
+                                                             .outputs = {"y"},
+                                                             .symbols = {"rows"}})}};
     for (const std::string& arch : archs) {
       const Target& target = *find_target(arch);
       SavedKernels kernels{.arch = arch, .target = std::string(target.name)};
@@ -69,7 +70,7 @@ class LoadOnGpu : public ::testing::Test {
             {.source = std::move(emitted.sources[0]), .schedule = emitted.schedules[0]});
       }
       saved.variant.report.sizes = {"rows = 64"};
-      sections.push_back({arch, pack(kernels)});
+      sections.push_back({kKernelsSection, arch, pack(kernels)});
     }
     const std::vector<std::byte> file = pack_saved_file(sections);
     std::ofstream(path, std::ios::binary)
@@ -133,6 +134,43 @@ TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
                                EndsWith(" was planned for a100 (sm_80): a block takes 120000 bytes "
                                         "of shared memory, and a GPU has 101376; save it for "
                                         "sm_86")));
+}
+
+/// What the driver says of any kernel's parameters.
+std::vector<std::size_t>& parameters() {
+  static std::vector<std::size_t> bytes;
+  return bytes;
+}
+
+/// An image of another kernel by the same name would read what is no address.
+TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
+  static const Driver driver = [] {
+    Driver table = test::posing_gpu<90>().state()->driver;
+    table.cuFuncGetParamInfo = [](CUfunction, std::size_t index, std::size_t* offset,
+                                  std::size_t* bytes) {
+      if (index >= parameters().size()) return CUDA_ERROR_INVALID_VALUE;
+      *offset = 8 * index;
+      *bytes = parameters()[index];
+      return CUDA_SUCCESS;
+    };
+    return table;
+  }();
+  static auto& state = *new DeviceState(driver, 0);
+  save({"sm_90"});
+  const auto error_with = [&](const std::vector<std::size_t>& bytes) {
+    parameters() = bytes;
+    return test::error_of<UserError>([&] { load(path, Device(&state)); });
+  };
+  EXPECT_EQ(error_with({8, 8, 4}), "(nothing thrown)");
+  EXPECT_THAT(error_with({8, 8, 4, 4}),
+              ::testing::AllOf(StartsWith("load: " + path + " means nothing: kernel softmax_"),
+                               EndsWith(" takes 4 parameters, and the plan has 3; save it again")));
+  EXPECT_THAT(error_with({8, 8}),
+              EndsWith(" takes 2 parameters, and the plan has 3; save it again"));
+  EXPECT_THAT(error_with({8, 8, 8}),
+              EndsWith(" takes 8 bytes as parameter 2, and the plan has 4; save it again"));
+  EXPECT_THAT(error_with({4, 8, 4}),
+              EndsWith(" takes 4 bytes as parameter 0, and the plan has 8; save it again"));
 }
 
 TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {

@@ -13,7 +13,7 @@ std::string hash_of(const std::vector<std::byte>& bytes) {
 }
 
 /// Every field of every struct once. Whoever changes what is saved, or what it means, counts up
-/// kSavedFormat, and writes down here what comes out.
+/// the version of its section, and writes down here what comes out.
 TEST(SavedFormat, ChangesWithItsFormatAlone) {
   Graph graph("g");
   const Extent rows = graph.extent("rows");
@@ -53,6 +53,12 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
   Variant& variant = kernels.variants[0].variant;
   kernels.variants[0].sizes = {30, 31};
   kernels.variants[0].images = {0};
+  kernels.variants[0].calls = {{.kernel = 62,
+                                .call = {.function = "f",
+                                         .place = "p",
+                                         .attributes = {{"a", 0.5}, {"b", "c"}},
+                                         .inputs = {{.dtype = bf16, .is_number = true}},
+                                         .outputs = {{.dtype = i8, .shape = {rows, 63}}}}}};
   variant.alignment = 16;
   variant.left_out = {true, false};
   variant.kernels = {{.source = source, .schedule = schedule}};
@@ -106,10 +112,12 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
                            .numerics = {.rounding = Rounding::wide, .math = Math::fast},
                            .fuse = true,
                            .skip = {"join"},
-                           .recorded_ops = 60};
-  EXPECT_EQ(kSavedFormat, 1U);
-  EXPECT_EQ(hash_of(pack(kernels)), "bff74a208abf8bd2");
-  EXPECT_EQ(hash_of(pack(saved)), "1ae181d558839562");
+                           .recorded_ops = 60,
+                           .functions = {{"f", 61, true}}};
+  EXPECT_EQ(kKernelsSection.version, 1U);
+  EXPECT_EQ(kProgramSection.version, 1U);
+  EXPECT_EQ(hash_of(pack(kernels)), "342b4ea0664cd25c");
+  EXPECT_EQ(hash_of(pack(saved)), "00691b1900171947");
 }
 
 }  // namespace

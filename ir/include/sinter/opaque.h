@@ -141,6 +141,11 @@ struct OpaqueFunction {
   /// False for functions that wait for the stream, or do part of their work elsewhere than on it:
   /// then a replay is two CUDA Graphs with the call between them.
   bool can_capture = true;
+  /// Throws where a call of these operands, results and attributes is none that it can make;
+  /// without it, all are made. Asked when kernels are made for sizes, and when they are loaded.
+  std::function<void(const OpaqueSizes& sizes)> check = {};
+  /// Of what it computes. Programs that were saved are loaded where it is what it was then.
+  std::int64_t version = 0;
 };
 
 /// Makes `function` known to the whole process: graphs that call it may be compiled from now on.

@@ -34,7 +34,8 @@ struct LoadOptions {
 /// the driver alone: nothing is planned, and nothing compiled but what is there as PTX, by the
 /// driver, for GPUs that the NVRTC of whoever saved it did not know. Throws UserError where the
 /// file cannot be read, is damaged, was written by a sinter with another format, has no kernels
-/// that run on the device, or may have been written by others; DriverError where the driver refuses
+/// that run on the device, may have been written by others, or calls a function that is not
+/// registered as it was then (`sinter/opaque.h`); DriverError where the driver refuses
 /// what is in it.
 ///
 /// Whoever loads a file runs it: it holds code, for the host device native code of this process,
