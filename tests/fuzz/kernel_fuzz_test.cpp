@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::kernel_fuzz_test {
 namespace {
 
 constexpr unsigned kGraphs = 1000;
@@ -119,4 +119,4 @@ TEST_P(ThoroughFuzz, EveryFormGivesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ThoroughFuzz, testing::Range(0U, kThoroughGraphs));
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::kernel_fuzz_test

@@ -13,7 +13,7 @@
 #include "sinter/text.h"
 #include "tests/support/random_graph.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_fuzz_test {
 namespace {
 
 SavedProgram program_of(const Graph& graph) {
@@ -76,4 +76,4 @@ TEST(SavedFuzz, PlansAreReadAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_fuzz_test

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::simplify_fuzz_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -194,4 +194,4 @@ TEST_P(SimplifyFuzzTest, KeepsEveryBit) {
 INSTANTIATE_TEST_SUITE_P(Seeds, SimplifyFuzzTest, testing::Range(0U, 8U));
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::simplify_fuzz_test

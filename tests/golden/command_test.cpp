@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,4 +47,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, Command, testing::ValuesIn(transcripts()),
                          [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::command_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::emitted_names_test {
 namespace {
 
 /// Names that come from the graph: values, and inputs, outputs and symbols in any spelling.
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, EmittedNames,
                          [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::emitted_names_test

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::ir_text_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, IrTextErrorTest, testing::ValuesIn(texts_in(kFo
                          parameter_name);
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::ir_text_test

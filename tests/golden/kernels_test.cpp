@@ -12,7 +12,7 @@
 #include "sinter/text.h"
 #include "tests/support/golden.h"
 
-namespace sinter::test {
+namespace sinter::test::kernels_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/kernels";
@@ -103,4 +103,4 @@ graph outer(a: f32[65536, 1], b: f32[1, 65536]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::kernels_test

@@ -12,7 +12,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/patterns.h"
 
-namespace sinter::test {
+namespace sinter::test::patterns_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
@@ -154,4 +154,4 @@ TEST(Patterns, CompileToTheLaunchesAndBytesThatTheyState) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::patterns_test

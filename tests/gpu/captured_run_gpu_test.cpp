@@ -4,7 +4,7 @@
 #include "tests/support/lists.h"
 #include "tests/support/stream_capture.h"
 
-namespace sinter {
+namespace sinter::captured_run_gpu_test {
 namespace {
 
 class GpuCapture : public ::testing::Test {
@@ -60,4 +60,4 @@ TEST_F(GpuCapture, WhatIsCapturedOutlivesItsExecutable) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::captured_run_gpu_test

@@ -7,7 +7,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/run.h"
 
-namespace sinter {
+namespace sinter::executable_gpu_test {
 namespace {
 
 using ::testing::Each;
@@ -128,4 +128,4 @@ TEST_F(Gpu, OverlapsCopiesWithWorkOnTwoStreams) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::executable_gpu_test

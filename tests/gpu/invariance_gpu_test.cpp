@@ -7,7 +7,7 @@
 #include "tests/support/reduction_families.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::invariance_gpu_test {
 namespace {
 
 class GpuInvariance : public testing::TestWithParam<std::tuple<ReductionFamily, DType>> {
@@ -33,4 +33,4 @@ INSTANTIATE_TEST_SUITE_P(Reductions, GpuInvariance,
                          });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::invariance_gpu_test

@@ -10,7 +10,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::many_devices_gpu_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST(ManyGpus, RunSideBySide) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::many_devices_gpu_test

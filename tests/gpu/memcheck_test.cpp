@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::memcheck_test {
 namespace {
 
 class Memcheck : public testing::Test {
@@ -85,4 +85,4 @@ graph decay(x: f32[size], g: f32[size]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::memcheck_test

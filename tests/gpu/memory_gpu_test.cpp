@@ -12,7 +12,7 @@
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::memory_gpu_test {
 namespace {
 
 class GpuMemory : public testing::Test {
@@ -93,4 +93,4 @@ TEST_F(GpuMemory, CopiesOfPageableMemoryKeepEveryByte) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::memory_gpu_test

@@ -9,7 +9,7 @@
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_gpu_test {
 namespace {
 
 class SavedGpu : public ::testing::Test {
@@ -68,4 +68,4 @@ graph step(p: f32[rows, 512], g: f32[rows, 512], lr: f32) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_gpu_test

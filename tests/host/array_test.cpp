@@ -11,7 +11,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::array_test {
 namespace {
 
 using test::error_of;
@@ -168,4 +168,4 @@ TEST(DeviceTest, SaysWhyThereIsNoGpu) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::array_test

@@ -16,7 +16,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::autotune_test {
 namespace {
 
 using ::testing::Each;
@@ -257,4 +257,4 @@ TEST(Autotune, PrintsATableOfCandidates) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::autotune_test

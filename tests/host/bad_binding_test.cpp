@@ -11,7 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/null_driver.h"
 
-namespace sinter {
+namespace sinter::bad_binding_test {
 namespace {
 
 using test::error_of;
@@ -307,4 +307,4 @@ TEST_F(BadBinding, OutputsThatThereAreNot) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::bad_binding_test

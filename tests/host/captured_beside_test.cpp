@@ -12,7 +12,7 @@
 #include "tests/host/saved_fixture.h"
 #include "tests/support/errors.h"
 
-namespace sinter::test {
+namespace sinter::test::captured_beside_test {
 namespace {
 
 using testing::AllOf;
@@ -352,4 +352,4 @@ TEST_F(CapturedBeside, EarlyEventsAreErrorsThatSayWhatToDo) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::captured_beside_test

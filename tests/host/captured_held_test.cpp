@@ -9,7 +9,7 @@
 #include "tests/support/dlpack.h"
 #include "tests/support/errors.h"
 
-namespace sinter::test {
+namespace sinter::test::captured_held_test {
 namespace {
 
 using testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST_F(CapturedHeld, CopiesHoldTheirArrays) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::captured_held_test

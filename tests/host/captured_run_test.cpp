@@ -10,7 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/lists.h"
 
-namespace sinter::test {
+namespace sinter::test::captured_run_test {
 namespace {
 
 using testing::Each;
@@ -291,4 +291,4 @@ TEST_F(CapturedRun, CallsMayRunPrograms) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::captured_run_test

@@ -23,7 +23,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::choose_candidate_test {
 namespace {
 
 using ::testing::AllOf;
@@ -357,4 +357,4 @@ TEST_F(ChooseCandidateTest, ExecutablesRememberAcrossProcesses) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::choose_candidate_test

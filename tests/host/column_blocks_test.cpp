@@ -10,7 +10,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::column_blocks_test {
 namespace {
 
 /// True if a candidate of some kernel of `text` keeps its columns; all candidates are run.
@@ -161,4 +161,4 @@ graph symbol(x: f32[rows, 20]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::column_blocks_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::column_clusters_test {
 namespace {
 
 /// Runs `text` with all checks, and expects that its kernel has clusters and reads each array once.
@@ -197,4 +197,4 @@ graph normed(x: bf16[17, 131072], z: f32[8192, 320]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::column_clusters_test

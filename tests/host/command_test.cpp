@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sinter::test {
+namespace sinter::test::command_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -204,4 +204,4 @@ TEST_F(CommandTest, TenMegabytesOfJunkAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::command_test

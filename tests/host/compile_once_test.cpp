@@ -17,7 +17,7 @@
 #include "sinter/text.h"
 #include "tests/support/patterns.h"
 
-namespace sinter::test {
+namespace sinter::test::compile_once_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
@@ -141,4 +141,4 @@ TEST(CompileOnce, OfTwelvePrograms) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::compile_once_test

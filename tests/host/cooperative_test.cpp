@@ -16,7 +16,7 @@
 #include "runtime/variant_report.h"
 #include "sinter/sinter.h"
 
-namespace sinter {
+namespace sinter::cooperative_test {
 namespace {
 
 using ::testing::Each;
@@ -184,4 +184,4 @@ TEST_F(Cooperative, CandidatesAreTunedAsTheyAreLaunched) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::cooperative_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace sinter::test {
+namespace sinter::test::corpus_baseline_test {
 namespace {
 
 TEST(CorpusBaseline, PlansAreNoWorseThanTheCommittedTotals) {
@@ -27,4 +27,4 @@ TEST(CorpusBaseline, PlansAreNoWorseThanTheCommittedTotals) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::corpus_baseline_test

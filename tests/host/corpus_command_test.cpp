@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-namespace sinter::test {
+namespace sinter::test::corpus_command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_F(CorpusCommandTest, ComparesTotalsWithABaseline) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::corpus_command_test

@@ -12,7 +12,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/run.h"
 
-namespace sinter {
+namespace sinter::counters_test {
 namespace {
 
 TEST(CountersTest, CountWhatAProgramDoes) {
@@ -84,4 +84,4 @@ TEST(CountersTest, AreTheSameInJson) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::counters_test

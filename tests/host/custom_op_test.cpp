@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::custom_op_test {
 namespace {
 
 using testing::AllOf;
@@ -218,4 +218,4 @@ TEST(CustomOp, OptionsOfASourceHoldForEveryCall) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::custom_op_test

@@ -13,7 +13,7 @@
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::debug_log_test {
 namespace {
 
 using ::testing::Contains;
@@ -89,4 +89,4 @@ TEST(DebugLog, GoesToStandardErrorByTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::debug_log_test

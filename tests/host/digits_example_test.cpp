@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::digits_example_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(DigitsExample, TrainsAndShowsWhatFusingAndReplayingSave) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::digits_example_test

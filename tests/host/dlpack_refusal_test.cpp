@@ -5,7 +5,7 @@
 #include "tests/host/dlpack_fixture.h"
 #include "tests/support/null_driver.h"
 
-namespace sinter {
+namespace sinter::dlpack_refusal_test {
 namespace {
 
 using test::error_of;
@@ -122,4 +122,4 @@ TEST_F(DlpackRefusal, NothingAtAll) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::dlpack_refusal_test

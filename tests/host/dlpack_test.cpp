@@ -9,7 +9,7 @@
 #include "tests/host/dlpack_fixture.h"
 #include "tests/support/null_driver.h"
 
-namespace sinter {
+namespace sinter::dlpack_test {
 namespace {
 
 using test::DlpackTest;
@@ -361,4 +361,4 @@ TEST_F(DlpackTest, PinnedMemoryIsAsGoodAsAnyToTheHostDevice) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::dlpack_test

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::driver_failures_test {
 namespace {
 
 using ::testing::AllOf;
@@ -211,4 +211,4 @@ INSTANTIATE_TEST_SUITE_P(Symbols, DriverCalls,
                          });
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::driver_failures_test

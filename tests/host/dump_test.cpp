@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace sinter {
+namespace sinter::dump_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST_F(DumpTest, RefusesAStageThatThereIsNoneOf) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::dump_test

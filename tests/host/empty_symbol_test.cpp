@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::empty_symbol_test {
 namespace {
 
 TEST(EmptySymbol, GivesTheIdentityOfTheRecordedDtype) {
@@ -22,4 +22,4 @@ graph nothing(x: i8[rows, 3], m: bool[rows, 3], u: u16[rows], f: f32[rows, 3]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::empty_symbol_test

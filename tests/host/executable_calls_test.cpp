@@ -9,7 +9,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::executable_calls_test {
 namespace {
 
 using ::testing::Each;
@@ -187,4 +187,4 @@ TEST(ExecutableContext, RefusesASecondUserAtOnce) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::executable_calls_test

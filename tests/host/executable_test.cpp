@@ -12,7 +12,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
-namespace sinter {
+namespace sinter::executable_test {
 namespace {
 
 using test::run_and_check;
@@ -187,4 +187,4 @@ TEST(Executable, PreparesOnlyKnownSizes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::executable_test

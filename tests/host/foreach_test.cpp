@@ -10,7 +10,7 @@
 #include "tests/support/lists.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::foreach_test {
 namespace {
 
 using testing::Each;
@@ -138,4 +138,4 @@ TEST(Foreach, EachRunHasItsOwnArrays) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::foreach_test

@@ -14,7 +14,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
-namespace sinter {
+namespace sinter::fork_test {
 namespace {
 
 using ::testing::AllOf;
@@ -104,4 +104,4 @@ TEST(Fork, AChildEndsWhileItsParentHasABackground) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::fork_test

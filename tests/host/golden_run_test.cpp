@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::golden_run_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/run";
@@ -35,4 +35,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, GoldenRun, testing::ValuesIn(golden_graphs(kFol
                          [](const auto& test) { return test.param.stem().string(); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::golden_run_test

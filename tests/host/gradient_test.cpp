@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::gradient_test {
 namespace {
 
 class GradientRun : public testing::TestWithParam<DType> {
@@ -122,4 +122,4 @@ TEST_P(GradientRun, OfWhatIsOneNumber) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::gradient_test

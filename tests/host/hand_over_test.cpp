@@ -4,7 +4,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::hand_over_test {
 namespace {
 
 /// Some rows of a scatter, rounded, returned and reduced: the scatter stores no sums.
@@ -25,4 +25,4 @@ graph pieces(base: {0}[52, 96], at: i64[300], x: {0}[300, 96]) {{
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::hand_over_test

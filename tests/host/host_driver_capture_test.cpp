@@ -7,7 +7,7 @@
 
 #include "tests/host/host_driver_fixture.h"
 
-namespace sinter {
+namespace sinter::host_driver_capture_test {
 namespace {
 
 using ::testing::Each;
@@ -428,4 +428,4 @@ TEST_F(HostDriverCaptureTest, GraphsKeepUserObjects) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_capture_test

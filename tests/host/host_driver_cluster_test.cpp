@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_cluster_test {
 namespace {
 
 using ::testing::AllOf;
@@ -256,4 +256,4 @@ TEST_F(HostDriverClusterTest, NodesOfAGraphHaveThemToo) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_cluster_test

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-namespace sinter {
+namespace sinter::host_driver_compile_test {
 namespace {
 
 using ::testing::AllOf;
@@ -269,4 +269,4 @@ TEST_F(HostDriverCompileTest, ModulesGoAwayAndImagesAreChecked) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_compile_test

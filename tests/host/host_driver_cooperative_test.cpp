@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_cooperative_test {
 namespace {
 
 using ::testing::Each;
@@ -306,4 +306,4 @@ TEST_F(HostDriverCooperativeGraphTest, OnlyKernelsHaveAttributes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_cooperative_test

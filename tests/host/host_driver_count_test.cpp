@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_count_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -177,4 +177,4 @@ TEST_F(HostDriverCountTest, ReleasingTheContextGivesEverythingBack) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_count_test

@@ -3,7 +3,7 @@
 
 #include "tests/host/host_driver_fixture.h"
 
-namespace sinter {
+namespace sinter::host_driver_devices_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST_F(HostDriverDevicesTest, SynchronizingOneLeavesCapturesOfTheOther) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_devices_test

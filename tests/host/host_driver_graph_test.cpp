@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_graph_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -269,4 +269,4 @@ TEST_F(HostDriverGraphTest, StopsAtTheFirstNodeThatFails) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_graph_test

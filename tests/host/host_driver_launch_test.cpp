@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_launch_test {
 namespace {
 
 using ::testing::Each;
@@ -273,4 +273,4 @@ extern "C" __global__ void keep(double* out, const char first, const Many many, 
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_launch_test

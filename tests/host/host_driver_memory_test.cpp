@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_memory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -267,4 +267,4 @@ TEST_F(HostDriverMemoryTest, CountsWhatIsInUse) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_memory_test

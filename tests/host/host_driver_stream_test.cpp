@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::host_driver_stream_test {
 namespace {
 
 using ::testing::Each;
@@ -262,4 +262,4 @@ TEST_F(HostDriverStreamTest, NeedsAContextOnEachThread) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_driver_stream_test

@@ -11,7 +11,7 @@
 #include "tests/support/reduction_families.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::invariance_test {
 namespace {
 
 class Invariance : public testing::TestWithParam<std::tuple<ReductionFamily, DType>> {};
@@ -55,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(Reductions, Invariance,
                          });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::invariance_test

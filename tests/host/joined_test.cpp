@@ -5,7 +5,7 @@
 #include "runtime/host_driver/host_driver.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::joined_test {
 namespace {
 
 /// Sums over all axes but one, at two levels, and what is made of them.
@@ -103,4 +103,4 @@ TEST_P(Joined, VectorsThatGoPastTheEndsOfRows) {
 INSTANTIATE_TEST_SUITE_P(Workers, Joined, testing::Values(1, 2, 3, 7));
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::joined_test

@@ -9,7 +9,7 @@
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::judge_default_test {
 namespace {
 
 using ::testing::Contains;
@@ -113,4 +113,4 @@ TEST(JudgeDefault, CandidatesMayKeepWhatOthersStore) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::judge_default_test

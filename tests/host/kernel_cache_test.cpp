@@ -13,7 +13,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::kernel_cache_test {
 namespace {
 
 using ::testing::AllOf;
@@ -180,4 +180,4 @@ TEST(KernelCache, GrowsAsFarAsAllAreInUse) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::kernel_cache_test

@@ -11,7 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::layouts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST(Layouts, StandInTheText) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::layouts_test

@@ -10,7 +10,7 @@
 #include "tests/support/panel_graphs.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::local_panels_test {
 namespace {
 
 /// Expects one launch that moves no more than `most` times the least bytes, whose schedule says
@@ -123,4 +123,4 @@ graph turned_rows(x: bf16[499, 8, 256], z: bf16[499, 4, 256], at: i64[499], w: f
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::local_panels_test

@@ -18,7 +18,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::many_devices_test {
 namespace {
 
 using testing::Each;
@@ -463,4 +463,4 @@ TEST_F(ContextsAreKept, ByRunsInACapture) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::many_devices_test

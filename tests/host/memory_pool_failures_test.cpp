@@ -10,7 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/stream_capture.h"
 
-namespace sinter {
+namespace sinter::memory_pool_failures_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -213,4 +213,4 @@ TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::memory_pool_failures_test

@@ -9,7 +9,7 @@
 #include "tests/host/memory_pool_fixture.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::memory_pool_test {
 namespace {
 
 using ::testing::AllOf;
@@ -308,4 +308,4 @@ TEST_F(MemoryPool, GivesIdleMemoryBackBeforeItSaysThatThereIsNone) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::memory_pool_test

@@ -13,7 +13,7 @@
 #include "sinter/counters.h"
 #include "sinter/sinter.h"
 
-namespace sinter {
+namespace sinter::never_stall_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -215,4 +215,4 @@ TEST_F(NeverStall, ManyThreadsGoOnWhileItIsExchanged) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::never_stall_test

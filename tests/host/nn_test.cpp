@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::nn_test {
 namespace {
 
 class Nn : public testing::TestWithParam<const char*> {
@@ -213,4 +213,4 @@ graph levels(x: {0}[12, 40] {{range = [-20, 20]}}, scale: f32[12, 1] {{range = [
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::nn_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::numerics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(Numerics, FastDoesNotReachF64) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::numerics_test

@@ -10,7 +10,7 @@
 
 #include "runtime/process.h"
 
-namespace sinter {
+namespace sinter::numpy_test {
 namespace {
 
 constexpr int kNoNumpy = 77;  // what the script answers
@@ -34,4 +34,4 @@ TEST(NumpyTest, SharesArraysBothWays) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::numpy_test

@@ -10,7 +10,7 @@
 #include "tests/support/command.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::nvtx_test {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -77,4 +77,4 @@ TEST_F(NvtxTest, EndWhereAnErrorPasses) {
 TEST_F(NvtxTest, NobodyListensByDefault) { EXPECT_FALSE(Nvtx::has_tool()); }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nvtx_test

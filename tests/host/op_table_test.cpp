@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::op_table_test {
 namespace {
 
 class OpTable : public testing::TestWithParam<DType> {};
@@ -224,4 +224,4 @@ INSTANTIATE_TEST_SUITE_P(DTypes, SpecialValues, testing::ValuesIn(computing_dtyp
                          [](const auto& test) { return std::string(name(test.param)); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::op_table_test

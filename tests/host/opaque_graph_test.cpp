@@ -9,7 +9,7 @@
 
 #include "tests/support/errors.h"
 
-namespace sinter::test {
+namespace sinter::test::opaque_graph_test {
 namespace {
 
 using testing::AllOf;
@@ -296,4 +296,4 @@ TEST_F(Adder, DriverFailuresLeaveItUsable) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::opaque_graph_test

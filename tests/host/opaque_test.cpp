@@ -15,7 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter::test {
+namespace sinter::test::opaque_test {
 namespace {
 
 using testing::Each;
@@ -260,4 +260,4 @@ TEST_F(Adder, AWorkspaceThatFailsLeavesTheProgramUsable) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::opaque_test

@@ -11,7 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::output_view_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -177,4 +177,4 @@ graph strided(x: f32[2, 3]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::output_view_test

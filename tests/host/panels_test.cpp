@@ -13,7 +13,7 @@
 #include "tests/support/panel_graphs.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::panels_test {
 namespace {
 
 /// A device with place for the panels of some channels, where these pay.
@@ -114,4 +114,4 @@ TEST(PanelsOfTheHost, AreReadOnce) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::panels_test

@@ -6,7 +6,7 @@
 #include "tests/support/lists.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::parts_test {
 namespace {
 
 /// All that is written is the result, once.
@@ -64,4 +64,4 @@ graph rows(a: f32[n, 24], b: f32[32, 24]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::parts_test

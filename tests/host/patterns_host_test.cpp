@@ -15,7 +15,7 @@
 #include "tests/support/patterns.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::patterns_host_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(Patterns, SmallPatterns, testing::ValuesIn(golden_graph
                          name_of);
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::patterns_host_test

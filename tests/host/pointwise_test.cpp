@@ -14,7 +14,7 @@
 #include "ir/record.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::pointwise_test {
 namespace {
 
 class Extents : public testing::TestWithParam<int> {};
@@ -268,4 +268,4 @@ graph sizes(x: i64[n], y: f32[m], z: f32[8]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::pointwise_test

@@ -15,7 +15,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/command.h"
 
-namespace sinter {
+namespace sinter::process_end_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(ProcessEnd, GivesUpWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::process_end_test

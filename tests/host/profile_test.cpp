@@ -12,7 +12,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::profile_test {
 namespace {
 
 using ::testing::Each;
@@ -183,4 +183,4 @@ TEST_F(ProfileTest, LeavesAWorkingContextWhereALaunchFails) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::profile_test

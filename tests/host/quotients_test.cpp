@@ -13,7 +13,7 @@
 #include <limits>
 #include <random>
 
-namespace sinter::test {
+namespace sinter::test::quotients_test {
 namespace {
 
 template <class T>
@@ -95,4 +95,4 @@ graph divided(x: {}[{}, {}]) {{
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::quotients_test

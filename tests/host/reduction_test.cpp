@@ -11,7 +11,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::reduction_test {
 namespace {
 
 /// Rows that every row schedule meets: shorter than a chunk, odd, prime, one part, several parts.
@@ -305,4 +305,4 @@ graph columns(x: f64[n, 8, 1]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::reduction_test

@@ -10,7 +10,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::replay_test {
 namespace {
 
 using ::testing::Each;
@@ -210,4 +210,4 @@ TEST_F(Replay, FailsWhereTheArenaDoesNotFitAndWorksAfterwards) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::replay_test

@@ -15,7 +15,7 @@
 #include "tests/support/null_driver.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::row_clusters_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(ClusterLaunches, SayTheSizeAndWhetherTheyMayStartEarly) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::row_clusters_test

@@ -14,7 +14,7 @@
 #include "sinter/text.h"
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::row_column_clusters_test {
 namespace {
 
 using testing::AllOf;
@@ -125,4 +125,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, JoinedStates,
                                          Rows{"f32", 8200, 40}));
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::row_column_clusters_test

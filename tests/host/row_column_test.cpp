@@ -11,7 +11,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::row_column_test {
 namespace {
 
 using testing::HasSubstr;
@@ -178,4 +178,4 @@ graph unknown(x: f32[64, columns]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::row_column_test

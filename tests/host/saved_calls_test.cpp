@@ -9,7 +9,7 @@
 #include "tests/host/saved_fixture.h"
 #include "tests/support/opaque.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_calls_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -229,4 +229,4 @@ TEST(SavedCallsElsewhere, NeedNoCompiler) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_calls_test

@@ -5,7 +5,7 @@
 #include "runtime/host_driver/host_driver.h"
 #include "tests/host/saved_fixture.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_errors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,4 +222,4 @@ TEST_F(Saved, SurvivesAFailingDriver) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_errors_test

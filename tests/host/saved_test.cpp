@@ -7,7 +7,7 @@
 #include "runtime/process.h"
 #include "tests/host/saved_fixture.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -341,4 +341,4 @@ TEST_F(Saved, MayReplaceAFileThatIsInUse) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_test

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-namespace sinter::test {
+namespace sinter::test::scan_test {
 namespace {
 
 TEST(Scans, OfSymbolsOfEverySizeClass) {
@@ -142,4 +142,4 @@ TEST(Scans, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::scan_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::sliced_whole_test {
 namespace {
 
 /// Rows of 61 cut where rows of 80 end: what the halves of a concat read is known exactly.
@@ -41,4 +41,4 @@ graph rows(x: f32[12, 35]) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::sliced_whole_test

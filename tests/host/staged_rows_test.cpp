@@ -4,7 +4,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::staged_rows_test {
 namespace {
 
 /// A norm over the last axis, of which half is negated and changes places with the other half.
@@ -94,4 +94,4 @@ graph heads(x: {0}[5, 3, 64]) {{
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::staged_rows_test

@@ -15,7 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/stream_capture.h"
 
-namespace sinter {
+namespace sinter::staging_test {
 namespace {
 
 using ::testing::AllOf;
@@ -194,4 +194,4 @@ TEST_F(StagingTest, IsSharedByThreads) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::staging_test

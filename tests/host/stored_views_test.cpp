@@ -4,7 +4,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::stored_views_test {
 namespace {
 
 /// The second kernel reads one array, the result, instead of the two that it is the sum of.
@@ -56,4 +56,4 @@ graph rows(a: bf16[4, 100, 2100], b: bf16[4, 100, 2100], d: bf16[4, 100, 2100]) 
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::stored_views_test

@@ -10,7 +10,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/run.h"
 
-namespace sinter {
+namespace sinter::threads_test {
 namespace {
 
 constexpr int kGraphs = 6;
@@ -72,4 +72,4 @@ TEST(Threads, CompileRunAndDestroyInAnyMixture) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::threads_test

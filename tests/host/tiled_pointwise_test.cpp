@@ -12,7 +12,7 @@
 
 #include "tests/support/run.h"
 
-namespace sinter::test {
+namespace sinter::test::tiled_pointwise_test {
 namespace {
 
 /// Runs `text`, whose one kernel must have chosen tiles.
@@ -199,4 +199,4 @@ graph members(a: f32[96, 128], b: bf16[64, 96], c: f32[96, 64], d: f32[60, 64]) 
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::tiled_pointwise_test

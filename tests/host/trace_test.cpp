@@ -19,7 +19,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::trace_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -227,4 +227,4 @@ TEST_F(TraceTest, OfACommandIsWholeAlsoWhereItFails) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::trace_test

@@ -13,7 +13,7 @@
 #include "sinter/device.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::tuning_data_test {
 namespace {
 
 /// The first kernel of a graph, which is planned for the first GPU.
@@ -142,4 +142,4 @@ graph summed(a: f32[n, 32], b: f32[8, 32]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::tuning_data_test

@@ -21,7 +21,7 @@
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::unit_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -326,4 +326,4 @@ TEST_F(CachedCommandTest, SaysWhatIsWrongWithItsSettings) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::unit_cache_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::views_test {
 namespace {
 
 TEST(Views, OfViewsAndSymbols) {
@@ -159,4 +159,4 @@ graph long_rows(w: f32[140, 12300], dy: f32[30, 12300], rows: i64[30] {range = [
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::views_test

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-namespace sinter::test {
+namespace sinter::test::new_op_test {
 namespace {
 
 using testing::HasSubstr;
@@ -126,4 +126,4 @@ INSTANTIATE_TEST_SUITE_P(DTypes, NewOpRunTest, testing::Values(f32, bf16),
                          [](const auto& test) { return std::string(name(test.param)); });
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::new_op_test

@@ -13,7 +13,7 @@
 #include "runtime/nvrtc_units.h"
 #include "sinter/text.h"
 
-namespace sinter::test {
+namespace sinter::test::cluster_nvrtc_test {
 namespace {
 
 using ::testing::AllOf;
@@ -136,4 +136,4 @@ graph gradient(x: bf16SHAPE, g: bf16SHAPE) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::cluster_nvrtc_test

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace sinter::test {
+namespace sinter::test::command_nvrtc_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
@@ -82,4 +82,4 @@ TEST_F(CommandNvrtcTest, CompilesNothingForOpaqueCalls) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::command_nvrtc_test

@@ -5,7 +5,7 @@
 #include "codegen/prelude.h"
 #include "runtime/nvrtc.h"
 
-namespace sinter::test {
+namespace sinter::test::grid_barrier_nvrtc_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST_P(GridBarrier, Compiles) {
 INSTANTIATE_TEST_SUITE_P(Architectures, GridBarrier, testing::Values("sm_75", "sm_90"));
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::grid_barrier_nvrtc_test

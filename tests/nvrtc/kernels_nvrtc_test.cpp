@@ -16,7 +16,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/random_graph.h"
 
-namespace sinter::test {
+namespace sinter::test::kernels_nvrtc_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/kernels";
@@ -236,4 +236,4 @@ TEST(Ptx, ProductsAndSumsAreNotContracted) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::kernels_nvrtc_test

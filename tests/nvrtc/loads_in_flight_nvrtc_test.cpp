@@ -7,7 +7,7 @@
 
 #include "runtime/nvrtc.h"
 
-namespace sinter::test {
+namespace sinter::test::loads_in_flight_nvrtc_test {
 namespace {
 
 class LoadsInFlightTest : public testing::Test {
@@ -70,4 +70,4 @@ extern "C" __global__ void f(const float* __restrict__ x, float* __restrict__ y)
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::loads_in_flight_nvrtc_test

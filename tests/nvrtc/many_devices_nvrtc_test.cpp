@@ -9,7 +9,7 @@
 #include "tests/support/posing_gpu.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::many_devices_nvrtc_test {
 namespace {
 
 constexpr char kAnother[] = "another GPU";
@@ -40,4 +40,4 @@ TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::many_devices_nvrtc_test

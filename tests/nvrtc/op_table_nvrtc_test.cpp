@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::op_table_nvrtc_test {
 namespace {
 
 using Case = std::tuple<int, DType>;  ///< compute capability times 10, and what is computed with
@@ -80,4 +80,4 @@ INSTANTIATE_TEST_SUITE_P(OtherTables, EveryOp,
                          name_of);
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::op_table_nvrtc_test

@@ -18,7 +18,7 @@
 #include "tests/support/run.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::saved_nvrtc_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -191,4 +191,4 @@ TEST_F(SavedNvrtc, AKernelAloneIsWhatItIsAmongItsCandidates) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::saved_nvrtc_test

@@ -7,7 +7,7 @@
 #include "runtime/nvrtc.h"
 #include "runtime/nvrtc_units.h"
 
-namespace sinter::test {
+namespace sinter::test::spill_nvrtc_test {
 namespace {
 
 /// More live values than 32 registers, which is what eight blocks of 256 threads leave.
@@ -87,4 +87,4 @@ TEST(Registers, AreNotKeptFromOneMemberToTheNext) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::spill_nvrtc_test

@@ -13,7 +13,7 @@
 #include "sinter/explain.h"
 #include "tests/support/patterns.h"
 
-namespace sinter::test {
+namespace sinter::test::static_proof_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
@@ -106,4 +106,4 @@ std::string name_of(const testing::TestParamInfo<Pattern>& test) {
 INSTANTIATE_TEST_SUITE_P(Patterns, StaticProof, testing::ValuesIn(patterns(kFolder)), name_of);
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::static_proof_test

@@ -18,7 +18,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::unit_cache_nvrtc_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -148,4 +148,4 @@ TEST_F(UnitCacheNvrtc, TellsArchitecturesApart) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::unit_cache_nvrtc_test

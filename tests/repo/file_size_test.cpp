@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::repo {
+namespace sinter::repo::file_size_test {
 namespace {
 
 constexpr std::size_t kMostLines = 500;
@@ -42,4 +42,4 @@ TEST(FileSizeTest, ReportsALongFile) {
 }
 
 }  // namespace
-}  // namespace sinter::repo
+}  // namespace sinter::repo::file_size_test

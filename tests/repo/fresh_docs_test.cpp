@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::repo {
+namespace sinter::repo::fresh_docs_test {
 namespace {
 
 std::string read_text(const std::filesystem::path& path) {
@@ -114,4 +114,4 @@ TEST(FreshDocsTest, ReportsAStaleLine) {
 }
 
 }  // namespace
-}  // namespace sinter::repo
+}  // namespace sinter::repo::fresh_docs_test

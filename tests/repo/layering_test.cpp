@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::repo {
+namespace sinter::repo::layering_test {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLayers = {"ir", "compiler", "codegen", "runtime"};
@@ -118,4 +118,4 @@ TEST(LayeringTest, ReportsCudaHeaders) {
 }
 
 }  // namespace
-}  // namespace sinter::repo
+}  // namespace sinter::repo::layering_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::repo {
+namespace sinter::repo::machine_path_test {
 namespace {
 
 std::string machine_paths(const std::vector<SourceFile>& files) {
@@ -30,4 +30,4 @@ TEST(MachinePathTest, ReportsAHomeFolder) {
 }
 
 }  // namespace
-}  // namespace sinter::repo
+}  // namespace sinter::repo::machine_path_test

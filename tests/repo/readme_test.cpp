@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::repo {
+namespace sinter::repo::readme_test {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -75,4 +75,4 @@ TEST(ReadmeTest, ReportsALineThatIsMissingOrOutOfOrder) {
 }
 
 }  // namespace
-}  // namespace sinter::repo
+}  // namespace sinter::repo::readme_test

@@ -7,7 +7,7 @@
 
 #include "compiler/vector_use.h"
 
-namespace sinter {
+namespace sinter::access_test {
 namespace {
 
 Condition piece(const Index& at, std::int64_t begin, std::int64_t end) {
@@ -99,4 +99,4 @@ TEST(Access, PiecesOfWholeVectorsAreTheSameAlongThem) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::access_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace sinter {
+namespace sinter::arch_choice_test {
 namespace {
 
 TEST(ArchChoice, CubinsRunOnLaterMinorVersions) {
@@ -50,4 +50,4 @@ TEST(ArchChoice, TakesTheBest) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::arch_choice_test

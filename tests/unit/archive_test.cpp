@@ -11,7 +11,7 @@
 
 #include "runtime/saved/saved_fields.h"
 
-namespace sinter {
+namespace sinter::archive_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Archive, ReadsWholeImagesAlone) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::archive_test

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace sinter {
+namespace sinter::background_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(Background, EndsWhileOthersAddToIt) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::background_test

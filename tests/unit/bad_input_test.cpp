@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::bad_input_test {
 namespace {
 
 /// The message of what `call` throws, with # for the numbers of lines in this file.
@@ -271,4 +271,4 @@ TEST_F(BadInputTest, TensorsOfTwoGraphs) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::bad_input_test

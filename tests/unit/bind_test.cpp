@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::bind_test {
 namespace {
 
 using testing::ElementsAre;
@@ -194,4 +194,4 @@ TEST_F(BindTest, AnEmptyAxisHasNoElementToTake) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::bind_test

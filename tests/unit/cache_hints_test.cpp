@@ -8,7 +8,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::cache_hints_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -104,4 +104,4 @@ graph differences(x: f32[16384, 4096]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::cache_hints_test

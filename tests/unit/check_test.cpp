@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::check_test {
 namespace {
 
 Expected expected(std::vector<double> values, std::vector<double> bounds) {
@@ -90,4 +90,4 @@ TEST(CheckTest, AnotherShapeIsRefused) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::check_test

@@ -5,7 +5,7 @@
 
 #include "runtime/autotune.h"
 
-namespace sinter {
+namespace sinter::choose_schedule_test {
 namespace {
 
 CandidateReport timed(double lower, double median, double upper) {
@@ -41,4 +41,4 @@ TEST(ChooseSchedule, KeepsTheDefaultWhereNothingWasTimed) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::choose_schedule_test

@@ -14,7 +14,7 @@
 #include "compiler/plan.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::column_clusters_test {
 namespace {
 
 using test::planned;
@@ -224,4 +224,4 @@ TEST(ColumnClusters, OfSeveralSizesHaveLaunchesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::column_clusters_test

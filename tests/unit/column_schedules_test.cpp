@@ -13,7 +13,7 @@
 #include "compiler/plan.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::column_schedules_test {
 namespace {
 
 using test::planned;
@@ -155,4 +155,4 @@ TEST(ColumnSchedules, PiecesAreSubtreesOfTheTree) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::column_schedules_test

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::composites_test {
 namespace {
 
 using test::error_of;
@@ -108,4 +108,4 @@ TEST(CompositesTest, TheTextFormSpellsThem) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::composites_test

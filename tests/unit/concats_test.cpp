@@ -6,7 +6,7 @@
 #include "compiler/kernel_body.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::concats_test {
 namespace {
 
 using test::planned;
@@ -91,4 +91,4 @@ graph padded(x: f32[2048, 20005], e: f32[2048, 20005]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::concats_test

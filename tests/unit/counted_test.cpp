@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::counted_test {
 namespace {
 
 KernelReport predicted(std::string name, std::int64_t read, std::int64_t written) {
@@ -58,4 +58,4 @@ TEST(CountedTest, EveryLaunchIsPredictedAndCounted) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::counted_test

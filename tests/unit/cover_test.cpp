@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::cover_test {
 namespace {
 
 /// A body that has only rows, of `extents`.
@@ -138,4 +138,4 @@ TEST(Cover, RefusesPlacesThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::cover_test

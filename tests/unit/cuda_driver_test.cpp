@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-namespace sinter {
+namespace sinter::cuda_driver_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST(DriverTable, DescribesCodesItHasNeverHeardOf) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::cuda_driver_test

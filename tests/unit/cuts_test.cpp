@@ -7,7 +7,7 @@
 
 #include "tests/support/one_kernel.h"
 
-namespace sinter {
+namespace sinter::cuts_test {
 namespace {
 
 using test::body_of;
@@ -235,4 +235,4 @@ graph channel_norm(x: bf16[128, 320, 14, 14] {strides = [62720, 1, 4480, 320]}) 
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::cuts_test

@@ -36,7 +36,7 @@ extern "C" int fsync(int file) {
   return static_cast<int>(syscall(SYS_fsync, file));
 }
 
-namespace sinter {
+namespace sinter::disk_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -494,4 +494,4 @@ TEST(File, IsNoLargerThanWhatIsRead) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::disk_cache_test

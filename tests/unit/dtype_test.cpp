@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::dtype_test {
 namespace {
 
 std::string common_text(DType a, DType b) {
@@ -107,4 +107,4 @@ TEST(DTypeTest, NumbersBesideTensors) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::dtype_test

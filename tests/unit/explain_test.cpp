@@ -8,7 +8,7 @@
 #include "sinter/error.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::explain_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST(ExplainTest, ATargetThatNobodyKnowsIsTheCallersMistake) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::explain_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::extent_test {
 namespace {
 
 using test::error_of;
@@ -183,4 +183,4 @@ TEST_F(ExtentTest, EndlessExpressionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::extent_test

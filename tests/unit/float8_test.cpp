@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::float8_test {
 namespace {
 
 const Float8Format* const kFormats[] = {&kF8e4m3, &kF8e5m2};
@@ -68,4 +68,4 @@ TEST(Float8Test, Saturates) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::float8_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::fold_test {
 namespace {
 
 std::string folded(std::string_view inputs, std::string_view statements) {
@@ -172,4 +172,4 @@ TEST(FoldTest, FoldingTwiceChangesNothing) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::fold_test

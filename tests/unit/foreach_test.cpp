@@ -6,7 +6,7 @@
 #include "tests/support/lists.h"
 #include "tests/support/planned.h"
 
-namespace sinter::test {
+namespace sinter::test::foreach_test {
 namespace {
 
 using testing::HasSubstr;
@@ -180,4 +180,4 @@ TEST(ForeachTest, ListsMayReachOverPhases) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::foreach_test

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::fuse_limits_test {
 namespace {
 
 Program planned(const std::string& text) {
@@ -158,4 +158,4 @@ TEST(FuseLimitsTest, ValuesThatShareAllTheirOperandsAreLookedAtOnce) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::fuse_limits_test

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::gradient_test {
 namespace {
 
 using test::error_of;
@@ -410,4 +410,4 @@ TEST(GradientTest, SaysWhichOpHasNoGradient) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::gradient_test

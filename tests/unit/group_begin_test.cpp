@@ -7,7 +7,7 @@
 #include "compiler/judge.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::group_begin_test {
 namespace {
 
 using testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(GroupBegin, NoGroupBeginsWithMoreThanKernelsHold) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::group_begin_test

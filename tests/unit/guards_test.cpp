@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::guards_test {
 namespace {
 
 class GuardsTest : public testing::Test {
@@ -80,4 +80,4 @@ TEST_F(GuardsTest, DivisorsArePositive) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::guards_test

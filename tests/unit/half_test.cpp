@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::half_test {
 namespace {
 
 constexpr int kPatterns = 1 << 16;
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, HalfTest, testing::Values(0, 1),
                          [](const auto& test) { return test.param == 0 ? "f16" : "bf16"; });
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::half_test

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::host_array_test {
 namespace {
 
 using testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(HostArrayTest, APlaceOutsideIsABug) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::host_array_test

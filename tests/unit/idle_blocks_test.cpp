@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace sinter {
+namespace sinter::idle_blocks_test {
 namespace {
 
 IdleBlocks::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
@@ -84,4 +84,4 @@ TEST(IdleBlocks, AreTrimmedFromTheOldestOn) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::idle_blocks_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::index_map_test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -340,4 +340,4 @@ TEST(IndexMapTest, LongChainsOfViewsStayCheap) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::index_map_test

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::indexing_test {
 namespace {
 
 using test::error_of;
@@ -89,4 +89,4 @@ TEST(IndexingTest, TheTextFormTransposes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::indexing_test

@@ -7,7 +7,7 @@
 #include "sinter/sinter.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::interface_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(Interface, SolvesLongChainsFromTheirEnd) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::interface_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::interpret_bounds_test {
 namespace {
 
 using made_up::Device;
@@ -137,4 +137,4 @@ TEST(BoundsWidthTest, AreNotAbsurdlyWide) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::interpret_bounds_test

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::interpret_reduction_test {
 namespace {
 
 using testing::ElementsAre;
@@ -244,4 +244,4 @@ TEST(InterpretReductionTest, WhatHasNoMeaningAtItsSizeIsRefused) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::interpret_reduction_test

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::interpret_test {
 namespace {
 
 using testing::ElementsAre;
@@ -343,4 +343,4 @@ TEST(InterpretTest, WrongInputsAreRefusedWithTheirTypes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::interpret_test

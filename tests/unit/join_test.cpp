@@ -10,7 +10,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::join_test {
 namespace {
 
 using ::testing::AllOf;
@@ -227,4 +227,4 @@ TEST(JoinTest, AChainIsCutWhereALaunchHasTooManyKernels) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::join_test

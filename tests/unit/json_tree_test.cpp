@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace sinter {
+namespace sinter::json_tree_test {
 namespace {
 
 using Kind = JsonTree::Kind;
@@ -48,4 +48,4 @@ TEST(JsonTree, QuotedIsWhatIsReadBack) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::json_tree_test

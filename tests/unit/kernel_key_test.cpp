@@ -9,7 +9,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::kernel_key_test {
 namespace {
 
 /// A graph with two results of the inputs x, y, z and w, and the keys of the kernels that compute
@@ -140,4 +140,4 @@ graph pairs(x: f32[64, 256], y: f32[64, 256]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::kernel_key_test

@@ -10,7 +10,7 @@
 #include "tests/support/lists.h"
 #include "tests/support/planned.h"
 
-namespace sinter::test {
+namespace sinter::test::kernel_proof_test {
 namespace {
 
 using testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST(KernelProofTest, ScratchMemoryIsKnown) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::kernel_proof_test

@@ -19,7 +19,7 @@
 #include "tests/support/posing_gpu.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::load_on_gpu_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -196,4 +196,4 @@ TEST(NearestTarget, IsTheOneThatTheNameTells) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::load_on_gpu_test

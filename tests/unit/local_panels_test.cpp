@@ -11,7 +11,7 @@
 #include "sinter/text.h"
 #include "tests/support/panel_graphs.h"
 
-namespace sinter {
+namespace sinter::local_panels_test {
 namespace {
 
 using ::testing::AllOf;
@@ -101,4 +101,4 @@ TEST(LocalPanelsTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::local_panels_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::lower_test {
 namespace {
 
 std::string lowered(std::string_view inputs, std::string_view statements,
@@ -399,4 +399,4 @@ INSTANTIATE_TEST_SUITE_P(
         Meaning{"x: f32[3, 0]", "m = mean x {axes = [1]}; v = var x {axes = [1]}; return m, v"}));
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::lower_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace sinter {
+namespace sinter::merge_queue_test {
 namespace {
 
 /// Groups with versions, which merge at random, and all their pairs in one list.
@@ -102,4 +102,4 @@ TEST(MergeQueue, GivesPairsInTheOrderOfAPlainList) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::merge_queue_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::minimal_bytes_test {
 namespace {
 
 std::int64_t minimum(std::string_view text, std::span<const NamedSize> sizes = {}) {
@@ -84,4 +84,4 @@ TEST(MinimalBytesTest, UpdatesAreWritten) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::minimal_bytes_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter::test {
+namespace sinter::test::minimise_test {
 namespace {
 
 const Node* find(const RandomGraph& random, Op op) {
@@ -110,4 +110,4 @@ TEST(Minimise, AFileTellsItsSizes) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::minimise_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::nn_gradient_test {
 namespace {
 
 using testing::Each;
@@ -242,4 +242,4 @@ TEST(NnGradient, OfRandomNumbersIsZero) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nn_gradient_test

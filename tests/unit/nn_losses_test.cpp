@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::nn_losses_test {
 namespace {
 
 using test::error_of;
@@ -212,4 +212,4 @@ TEST(NnLossesTest, RefusesShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nn_losses_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::nn_norms_test {
 namespace {
 
 using test::error_of;
@@ -229,4 +229,4 @@ TEST(NnNormsTest, SymbolicChannelsFallIntoGroups) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nn_norms_test

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::nn_slopes_test {
 namespace {
 
 using testing::DoubleNear;
@@ -99,4 +99,4 @@ TEST(NnSlopes, OfGridSampleAtAPixelAreTheNextDifferences) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nn_slopes_test

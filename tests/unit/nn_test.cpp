@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::nn_test {
 namespace {
 
 using test::error_of;
@@ -311,4 +311,4 @@ TEST(NnTest, TextsThatCannotMeanAnythingAreRefused) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nn_test

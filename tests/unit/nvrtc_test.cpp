@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::nvrtc_test {
 namespace {
 
 using ::testing::AllOf;
@@ -152,4 +152,4 @@ TEST(OpenNvrtc, RejectsALibraryThatIsNoNvrtc) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::nvrtc_test

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::op_table_test {
 namespace {
 
 std::vector<const OpInfo*> elementwise_rows() {
@@ -157,4 +157,4 @@ TEST(OpTableTest, ReductionsShareTheirAttributes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::op_table_test

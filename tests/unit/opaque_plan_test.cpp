@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::opaque_plan_test {
 namespace {
 
 using test::planned;
@@ -253,4 +253,4 @@ graph g(p: f32[64], x: f32[64]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::opaque_plan_test

@@ -16,7 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::opaque_test {
 namespace {
 
 using test::error_of;
@@ -259,4 +259,4 @@ TEST(OpaqueOracle, TellsOfAReferenceThatFails) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::opaque_test

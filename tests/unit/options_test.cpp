@@ -9,7 +9,7 @@
 #include "runtime/options_table.h"
 #include "tests/support/errors.h"
 
-namespace sinter {
+namespace sinter::options_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -102,4 +102,4 @@ TEST(Options, HaveTheirDefaultsInTheTable) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::options_test

@@ -6,7 +6,7 @@
 
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::output_views_test {
 namespace {
 
 using testing::ElementsAre;
@@ -60,4 +60,4 @@ graph piece(x: f32[4, 6]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::output_views_test

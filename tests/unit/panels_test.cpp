@@ -11,7 +11,7 @@
 #include "sinter/text.h"
 #include "tests/support/panel_graphs.h"
 
-namespace sinter {
+namespace sinter::panels_test {
 namespace {
 
 using test::batch_norm_backward;
@@ -226,4 +226,4 @@ graph halves(g: f32[64, 128], x: f32[64, 256]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::panels_test

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::parse_test {
 namespace {
 
 using test::error_of;
@@ -350,4 +350,4 @@ TEST(ParseTest, ATextOf100000StatementsIsRead) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::parse_test

@@ -7,7 +7,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::parts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -241,4 +241,4 @@ graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::parts_test

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::pass_test {
 namespace {
 
 using testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST_F(PassTest, LeavesTheUsersMistakesAlone) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::pass_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::philox_test {
 namespace {
 
 struct KnownAnswer {
@@ -42,4 +42,4 @@ TEST(PhiloxTest, GivesTheKnownAnswers) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::philox_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/one_kernel.h"
 
-namespace sinter {
+namespace sinter::pieces_test {
 namespace {
 
 using test::body_of;
@@ -152,4 +152,4 @@ graph stacked(a: f32[640, 1280], b: f32[640, 1280]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::pieces_test

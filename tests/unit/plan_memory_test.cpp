@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::plan_memory_test {
 namespace {
 
 /// A program put together by hand: each kernel computes one exp and reads some values.
@@ -275,4 +275,4 @@ TEST(PlanMemoryTest, LongProgramsReuseBeyondTheWindow) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::plan_memory_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace sinter {
+namespace sinter::plan_scale_test {
 namespace {
 
 constexpr std::size_t kSmall = 1000;
@@ -76,4 +76,4 @@ TEST(PlanScale, WhatRepeatsItselfIsPlannedOnce) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::plan_scale_test

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -148,4 +148,4 @@ TEST(PlanTest, BoundariesSayHowManyBytesCrossThem) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::plan_test

@@ -12,7 +12,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::pooling_test {
 namespace {
 
 using test::error_of;
@@ -309,4 +309,4 @@ TEST(MaxPoolBackward, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::pooling_test

@@ -7,7 +7,7 @@
 
 #include "codegen/prelude.h"
 
-namespace sinter {
+namespace sinter::prelude_parts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -77,4 +77,4 @@ TEST(PreludeParts, AreThoseOfAllKernelsOfAProgram) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::prelude_parts_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::print_test {
 namespace {
 
 TEST(PrintTest, AGraphReadsAsItWasRecorded) {
@@ -183,4 +183,4 @@ TEST(PrintTest, AnOrderIsShownWhereReadingWouldFindAnother) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::print_test

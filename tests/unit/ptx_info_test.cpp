@@ -7,7 +7,7 @@
 
 #include "sinter/error.h"
 
-namespace sinter {
+namespace sinter::ptx_info_test {
 namespace {
 
 constexpr const char* kHead = R"(
@@ -219,4 +219,4 @@ TEST(PtxInfoTest, CallsOfFunctionsThatAreNotThereAreSaid) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::ptx_info_test

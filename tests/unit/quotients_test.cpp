@@ -7,7 +7,7 @@
 #include "codegen/emit.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::quotients_test {
 namespace {
 
 using testing::ContainsRegex;
@@ -78,4 +78,4 @@ TEST(Quotients, AreTheHardwaresUnderFastMath) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::quotients_test

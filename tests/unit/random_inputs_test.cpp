@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::random_inputs_test {
 namespace {
 
 std::vector<double> values(const HostArray& array) {
@@ -129,4 +129,4 @@ TEST(RandomInputs, SayWhichInputIsTooLarge) {
 #endif
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::random_inputs_test

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::random_test {
 namespace {
 
 using test::error_of;
@@ -67,4 +67,4 @@ TEST(RandomTest, ErrorsNameTheCall) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::random_test

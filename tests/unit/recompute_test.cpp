@@ -7,7 +7,7 @@
 #include "compiler/touched.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::recompute_test {
 namespace {
 
 using testing::SizeIs;
@@ -136,4 +136,4 @@ graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::recompute_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::record_test {
 namespace {
 
 class RecordTest : public testing::Test {
@@ -200,4 +200,4 @@ TEST_F(RecordTest, VectorsOfTensorsAreOperands) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::record_test

@@ -7,7 +7,7 @@
 #include "compiler/plan.h"
 #include "tests/support/large_graphs.h"
 
-namespace sinter {
+namespace sinter::regular_test {
 namespace {
 
 /// Groups of a graph as planning would leave it before fusing, which the test merges by itself.
@@ -143,4 +143,4 @@ TEST(Regular, LongRowsNeedABody) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::regular_test

@@ -7,7 +7,7 @@
 
 #include "runtime/replay_graph.h"
 
-namespace sinter {
+namespace sinter::replay_edges_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(ReplayEdges, PartsSideBySideAreWrittenAtOnce) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::replay_edges_test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::rewrite_test {
 namespace {
 
 TEST(CloneTest, KeepsWhatIsNeeded) {
@@ -198,4 +198,4 @@ TEST_F(RewriteTest, WalksLongChainsWithoutRecursion) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::rewrite_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::rounding_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -117,4 +117,4 @@ TEST(RoundingTest, IntegersWrapAndCastsSaturate) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::rounding_test

@@ -12,7 +12,7 @@
 #include "compiler/plan.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::row_clusters_test {
 namespace {
 
 using test::planned;
@@ -289,4 +289,4 @@ graph followed(x: f32[128, 131072]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::row_clusters_test

@@ -12,7 +12,7 @@
 #include "compiler/plan.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::row_column_test {
 namespace {
 
 using test::planned;
@@ -154,4 +154,4 @@ graph small(x: f32[300, 256], z: f32[64, 65]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::row_column_test

@@ -10,7 +10,7 @@
 #include "compiler/kernel_body.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::row_tiles_test {
 namespace {
 
 using test::planned;
@@ -110,4 +110,4 @@ graph turned_rotation(x: bf16[8192, 1984]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::row_tiles_test

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::rule_test {
 
 void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
 
@@ -217,4 +217,4 @@ TEST(RuleTableTest, SamplingFindsAWrongRule) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::rule_test

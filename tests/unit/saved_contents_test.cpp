@@ -10,7 +10,7 @@
 #include "ir/extent.h"
 #include "tests/unit/saved_bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_contents_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -289,4 +289,4 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_contents_test

@@ -11,7 +11,7 @@
 
 #include "tests/unit/saved_bytes.h"
 
-namespace sinter::test {
+namespace sinter::test::saved_file_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -216,4 +216,4 @@ TEST(SavedFile, SurvivesTenThousandMutations) {
 }
 
 }  // namespace
-}  // namespace sinter::test
+}  // namespace sinter::test::saved_file_test

@@ -5,7 +5,7 @@
 #include "runtime/saved/saved_file.h"
 #include "runtime/saved/saved_program.h"
 
-namespace sinter {
+namespace sinter::saved_format_test {
 namespace {
 
 std::string hash_of(const std::vector<std::byte>& bytes) {
@@ -121,4 +121,4 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::saved_format_test

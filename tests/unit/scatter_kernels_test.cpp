@@ -5,7 +5,7 @@
 #include "codegen/emit.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::scatter_kernels_test {
 namespace {
 
 using test::planned;
@@ -211,4 +211,4 @@ graph vocabulary(dy: f32[8192, 768], rows: i64[8192]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::scatter_kernels_test

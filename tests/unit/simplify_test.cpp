@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::simplify_test {
 namespace {
 
 std::string simplified(std::string_view inputs, std::string_view statements) {
@@ -340,4 +340,4 @@ TEST(SimplifyTest, WalksLongChainsWithoutRecursion) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::simplify_test

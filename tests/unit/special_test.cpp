@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::special_test {
 namespace {
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
@@ -107,4 +107,4 @@ TEST(SpecialTest, DigammaAndTrigammaHavePoles) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::special_test

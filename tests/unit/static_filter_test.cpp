@@ -9,7 +9,7 @@
 #include "runtime/kernel_cache.h"
 #include "sinter/sinter.h"
 
-namespace sinter {
+namespace sinter::static_filter_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -111,4 +111,4 @@ TEST_F(StaticFiguresTest, FollowFromTheFunctionWhereTheDriverCompiles) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::static_filter_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace sinter {
+namespace sinter::statistics_test {
 namespace {
 
 using testing::Each;
@@ -50,4 +50,4 @@ TEST(StatisticsTest, StdDevOfOneElementLessTheCorrectionIsNan) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::statistics_test

@@ -5,7 +5,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::stored_views_test {
 namespace {
 
 Program planned(const std::string& text) {
@@ -71,4 +71,4 @@ graph both(a: f32[300, 205]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::stored_views_test

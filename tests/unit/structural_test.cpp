@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::structural_test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -239,4 +239,4 @@ TEST_F(StructuralTest, AViewKnowsItsInputAndOffsets) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::structural_test

@@ -13,7 +13,7 @@
 #include <cuda_occupancy.h>
 #endif
 
-namespace sinter {
+namespace sinter::target_test {
 namespace {
 
 TEST(TargetTest, TheFirstIsTheDefault) { EXPECT_EQ(known_targets()[0].name, "h200"); }
@@ -126,4 +126,4 @@ TEST(OccupancyCalculatorTest, Agrees) {
 #endif
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::target_test

@@ -12,7 +12,7 @@
 #define __device__
 #define __forceinline__ inline
 
-namespace sinter {
+namespace sinter::tile_device_test {
 namespace {
 
 template <class T, int N>
@@ -112,4 +112,4 @@ TEST(TileDevice, EveryElementHasAPlaceAndEveryThreadABank) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::tile_device_test

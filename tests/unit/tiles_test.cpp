@@ -9,7 +9,7 @@
 #include "compiler/sectors.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::tiles_test {
 namespace {
 
 Program planned(std::string_view text, std::vector<std::int64_t> symbols = {}) {
@@ -259,4 +259,4 @@ graph odd(a: f32[1021, 2053]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::tiles_test

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::touched_test {
 namespace {
 
 /// Rows of `extents`, and a load from an array of 10,000 elements.
@@ -120,4 +120,4 @@ graph repeated(a: f32[8, 4], b: f32[8, 4]) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::touched_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::tuning_facts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(TuningFacts, AreWhatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::tuning_facts_test

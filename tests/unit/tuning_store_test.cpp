@@ -13,7 +13,7 @@
 #include "runtime/tuning_file.h"
 #include "tests/support/scratch_folder.h"
 
-namespace sinter {
+namespace sinter::tuning_store_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -274,4 +274,4 @@ TEST_F(TuningStoreTest, ProcessesAtOnceLoseNothing) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::tuning_store_test

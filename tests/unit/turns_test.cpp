@@ -8,7 +8,7 @@
 #include "compiler/plan.h"
 #include "sinter/text.h"
 
-namespace sinter {
+namespace sinter::turns_test {
 namespace {
 
 using testing::SizeIs;
@@ -82,4 +82,4 @@ TEST(TurnsTest, RowsAreStoredWhereTheyAreTurnedTo) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::turns_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::verify_test {
 namespace {
 
 class VerifyTest : public testing::Test {
@@ -234,4 +234,4 @@ TEST_F(VerifyTest, CatchesUpdatesOfAnotherType) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::verify_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sinter {
+namespace sinter::vjp_test {
 namespace {
 
 constexpr std::int64_t kSamples = 200;
@@ -309,4 +309,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, ReductionVjpTest, testing::ValuesIn(ops_of(OpKind:
                          name_of);
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::vjp_test

@@ -9,7 +9,7 @@
 #include "compiler/plan.h"
 #include "tests/support/planned.h"
 
-namespace sinter {
+namespace sinter::waves_test {
 namespace {
 
 using test::planned;
@@ -106,4 +106,4 @@ TEST(Waves, BlocksOfShortRowsMoveFourKilobytes) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::waves_test

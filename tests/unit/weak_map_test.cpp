@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-namespace sinter {
+namespace sinter::weak_map_test {
 namespace {
 
 TEST(WeakMap, FindsWhatSomebodyKeeps) {
@@ -34,4 +34,4 @@ TEST(WeakMap, DoesNotGrowWithWhatIsGone) {
 }
 
 }  // namespace
-}  // namespace sinter
+}  // namespace sinter::weak_map_test
