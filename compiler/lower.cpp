@@ -10,7 +10,6 @@
 #include "sinter/error.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace sinter {
@@ -161,14 +160,7 @@ class Lowering {
     return record_reduction(node_.op, operand(x), reduced_axes(node_), {.keep = keep()});
   }
 
-  /// Powers of two divide as their reciprocals multiply, to the bit; so that nothing behind a mean
-  /// has to be made anew for that, it is said here.
   Tensor divided(Tensor sum, Extent count) {
-    if (count.is_number() && count.number() > 0 && is_floating(sum.dtype()) &&
-        std::has_single_bit(static_cast<std::uint64_t>(count.number())))
-      return mul(operand(sum),
-                 {{.kind = Literal::Kind::real, .real = 1.0 / static_cast<double>(count.number())},
-                  location_});
     return div(operand(sum), operand(record_size(graph_, count, sum.dtype(), location_)));
   }
 
