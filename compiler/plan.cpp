@@ -41,9 +41,9 @@ int count_ops(std::span<const Node* const> nodes) {
       std::ranges::count_if(nodes, [](const Node* node) { return !is_source(node->op); }));
 }
 
-/// Leaves behind what rewriting has put out of use: each pass that changes something early in a long
-/// program makes all that follows from it anew. Where that is every third node, a copy gives their
-/// memory back.
+/// Leaves behind what rewriting has put out of use: each pass that changes something early in a
+/// long program makes all that follows from it anew. Where that is every third node, a copy gives
+/// their memory back.
 void shed(Graph& graph, Passes& passes) {
   const std::vector<const Node*> nodes = reachable(graph.data());
   if (graph.data().nodes.size() == nodes.size()) return;

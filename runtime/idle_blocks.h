@@ -28,8 +28,8 @@ struct MemoryBlock {
   std::uint64_t age = 0;        ///< the smaller, the longer ago it was given back
 };
 
-/// How many bytes are asked of the driver for `bytes`: in eighths of a power of two, of at least 512
-/// bytes and at most 2 MiB, so that arrays of about one size can have each other's memory.
+/// How many bytes are asked of the driver for `bytes`: in eighths of a power of two, of at least
+/// 512 bytes and at most 2 MiB, so that arrays of about one size can have each other's memory.
 std::int64_t block_bytes(std::int64_t bytes);
 
 /// Blocks by size. They go in and out as nodes, so that neither takes memory.

@@ -16,6 +16,7 @@ namespace sinter::counters_test {
 namespace {
 
 TEST(CountersTest, CountWhatAProgramDoes) {
+  host_device().synchronize();  // what captured runs before this held goes now, not meanwhile
   const Counters before = counters();
   Graph graph("counted");
   const Tensor x = graph.input("x", f32, {1234});

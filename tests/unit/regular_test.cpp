@@ -50,7 +50,8 @@ class Grouped {
         if (!groups[group].alive || !groups[consumer].alive) continue;
         const Regular both = groups.regular(group, consumer);
         Groups::Between between = groups.between(group, consumer);
-        if (both.kind == Regular::Kind::none || groups.meeting(group, consumer, sizes_).arguments > 24 ||
+        if (both.kind == Regular::Kind::none ||
+            groups.meeting(group, consumer, sizes_).arguments > 24 ||
             between.detour != Groups::Detour::none)
           continue;
         groups.merge(group, consumer, std::move(between));
