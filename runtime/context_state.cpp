@@ -350,12 +350,16 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
 }
 
 void ContextState::finish_run(const Lane& lane) {
-  is_end_marked_ = false;
   const ScratchLayout& layout = lane.launches.layout();
   const bool uses_ours = layout.arena_bytes > 0 || layout.tickets > 0 || layout.table_bytes > 0 ||
                          lane.launches.has_calls();
-  if (!marks_end_ && (stream_->is_owned || !uses_ours)) return;
+  if (!marks_end_ && (stream_->is_owned || !uses_ours)) {
+    // On a stream of somebody else's the last mark is still behind all that uses what is ours.
+    if (stream_->is_owned) is_end_marked_ = false;
+    return;
+  }
   // A stream of somebody else's may be gone when the next run would ask it for its end.
+  is_end_marked_ = false;
   mark_end();
 }
 

@@ -92,7 +92,6 @@ void MemoryUse::await_former(DeviceState& device) {
 }
 
 void MemoryUse::let_out(DeviceState& device) {
-  if (!is_known_.load(std::memory_order_relaxed)) return;
   await_former(device);
   forget();
 }

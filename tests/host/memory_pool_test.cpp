@@ -172,6 +172,44 @@ TEST_F(MemoryPool, ServesRunsThatMakeTheirOutputs) {
   }
 }
 
+TEST_F(MemoryPool, IsRightAfterARunThatUsesNothingOfIt) {
+  const Graph graph = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
+  const Executable executable = compile(graph, device, {.tune = Tune::off, .optimize_host = false});
+  const PinnedArray ones = pinned(1), twos = pinned(2);
+  const Array from = array(), to = array(), y = array();
+  const Driver& driver = device.state()->driver;
+  const CurrentContext current(*device.state());
+  CUdeviceptr pointers[2] = {};
+  for (CUdeviceptr& pointer : pointers)
+    ASSERT_EQ(driver.cuMemAlloc(&pointer, kBytes), CUDA_SUCCESS);
+  const auto theirs = [&](int i) {
+    return Array::wrap(reinterpret_cast<void*>(pointers[i]), f32, {kCount}, device);
+  };
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    host::configure({.seed = seed});
+    Context context = executable.context();
+    const Stream first = Stream::wrap(stream.handle(), device);
+    const Stream second = Stream::wrap(other.handle(), device);
+    CUdeviceptr was = 0;
+    {
+      const Array x = array();
+      was = place(x);
+      device.upload(x, ones, first);
+      for (int i = 0; i < 50; ++i) device.copy(from, to, first);
+      context.run(first, {{"x", x}}, {{"y", y}});
+      context.run(first, {{"x", theirs(0)}}, {{"y", theirs(1)}});
+      context.run(second, {{"x", from}}, {{"y", to}});
+    }
+    const Array z = array();
+    ASSERT_EQ(place(z), was);
+    device.upload(z, twos, second);
+    EXPECT_EQ(download(z, second), all(2)) << "seed " << seed;
+    EXPECT_EQ(download(y, stream), all(2)) << "seed " << seed;
+  }
+  device.synchronize();
+  for (const CUdeviceptr pointer : pointers) EXPECT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
+}
+
 /// Such a stream may be one of ours, which the Context has used as such.
 TEST_F(MemoryPool, IsRightOnAWrappedStreamOfOurs) {
   const Graph graph = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
