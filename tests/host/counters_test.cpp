@@ -52,6 +52,7 @@ TEST(CountersTest, CountWhatAProgramDoes) {
 
 TEST(CountersTest, KeepTheMostMemoryThatWasHeld) {
   const Device device = host_device();
+  device.synchronize();  // as above
   const std::int64_t before = counters().device_bytes;
   {
     const Array large = device.empty(f32, {1 << 20});
