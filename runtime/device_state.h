@@ -74,7 +74,10 @@ class CurrentContext {
 
 struct StreamState {
   StreamState(DeviceState& device, CUstream handle, bool is_owned)
-      : device(device), handle(handle), is_owned(is_owned) {}
+      : device(device),
+        handle(handle),
+        is_owned(is_owned),
+        id(is_owned ? next_id() : id_of_other(device, handle)) {}
   ~StreamState();
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
@@ -82,10 +85,15 @@ struct StreamState {
   DeviceState& device;
   CUstream handle;
   bool is_owned;
-  const std::uint64_t id = next_id();  ///< no two of a process share it; never 0
+  /// No two streams of a device share it; never 0. Drivers give the handle of a stream that is gone
+  /// to the next one. Wraps of one stream share it where the driver tells streams apart
+  /// (CUDA 12.0); one of a stream of ours has another than that, since only ours is there when it
+  /// is asked for its end.
+  const std::uint64_t id;
 
  private:
   static std::uint64_t next_id();
+  static std::uint64_t id_of_other(const DeviceState& device, CUstream handle);
 };
 
 struct EventState {

@@ -18,32 +18,37 @@ std::int64_t block_bytes(std::int64_t bytes) {
 }
 
 IdleBlocks::Node IdleBlocks::make_node() {
-  Map one;
-  return one.extract(one.emplace(0, MemoryBlock{}));
+  IdleBlocks one;
+  const auto block = one.blocks_.try_emplace({0, 0}).first;
+  one.ages_.emplace(0, block);
+  return one.extract(block);
 }
 
 void IdleBlocks::add(Node block) noexcept {
-  block.key() = block.mapped().bytes;
-  block.mapped().age = next_age_++;
-  bytes_ += block.mapped().bytes;
-  blocks_.insert(std::move(block));
+  block.block_.mapped().age = next_turn_;
+  insert(std::move(block));
 }
 
-void IdleBlocks::put_back(Node block) noexcept {
-  bytes_ += block.key();
-  const auto first = blocks_.lower_bound(block.key());
-  blocks_.insert(first, std::move(block));
+void IdleBlocks::put_back(Node block) noexcept { insert(std::move(block)); }
+
+void IdleBlocks::insert(Node block) noexcept {
+  bytes_ += block.mapped().bytes;
+  block.block_.key() = {block.mapped().bytes, next_turn_++};
+  block.age_.key() = block.block_.mapped().age;
+  block.age_.mapped() = blocks_.insert(std::move(block.block_)).position;
+  ages_.insert(std::move(block.age_));
 }
 
 IdleBlocks::Node IdleBlocks::take_oldest() noexcept {
-  const auto oldest = std::ranges::min_element(
-      blocks_, {}, [](const Map::value_type& block) { return block.second.age; });
-  return oldest == blocks_.end() ? Node() : extract(oldest);
+  return ages_.empty() ? Node() : extract(ages_.begin()->second);
 }
 
-IdleBlocks::Node IdleBlocks::extract(Map::iterator at) noexcept {
-  bytes_ -= at->second.bytes;
-  return blocks_.extract(at);
+IdleBlocks::Node IdleBlocks::extract(BySize::iterator at) noexcept {
+  bytes_ -= at->second.block.bytes;
+  Node node;
+  node.age_ = ages_.extract(at->second.age);
+  node.block_ = blocks_.extract(at);
+  return node;
 }
 
 }  // namespace sinter

@@ -25,33 +25,50 @@ struct MemoryBlock {
   std::int64_t bytes = 0;       ///< as the driver gave it
   std::vector<UsePoint> after;  ///< what may still use it; nothing: nobody does
   std::uint64_t thread = 0;     ///< that gave it back
-  std::uint64_t age = 0;        ///< the smaller, the longer ago it was given back
 };
 
 /// How many bytes are asked of the driver for `bytes`: in eighths of a power of two, of at least
 /// 512 bytes and at most 2 MiB, so that arrays of about one size can have each other's memory.
 std::int64_t block_bytes(std::int64_t bytes);
 
-/// Blocks by size. They go in and out as nodes, so that neither takes memory.
+/// Blocks by size and by age. They go in and out as nodes, so that neither takes memory.
 class IdleBlocks {
+  /// A size, and whose turn it is among those of that size.
+  struct Idle {
+    MemoryBlock block;
+    std::uint64_t age = 0;  ///< the smaller, the longer ago it was given back
+  };
+  using BySize = std::map<std::pair<std::int64_t, std::uint64_t>, Idle>;
+  using ByAge = std::map<std::uint64_t, BySize::iterator>;
+
  public:
-  using Map = std::multimap<std::int64_t, MemoryBlock>;
-  using Node = Map::node_type;
+  /// A block that is not among them; default-made, none.
+  class Node {
+   public:
+    explicit operator bool() const { return static_cast<bool>(block_); }
+    MemoryBlock& mapped() const { return block_.mapped().block; }
+
+   private:
+    friend class IdleBlocks;
+    BySize::node_type block_;
+    ByAge::node_type age_;
+  };
 
   /// A node for one more block.
   static Node make_node();
 
   void add(Node block) noexcept;
-  /// Puts one back that was taken out for a moment, in front of others of its size.
+  /// Puts one back that was taken out for a moment: as old as it was, and behind others of its
+  /// size.
   void put_back(Node block) noexcept;
-  /// The one that was given back longest ago among the smallest that `suits`, of those that hold
-  /// `bytes` and are at most `most_bytes` large; empty if there is none. It looks at 64 at most.
+  /// The one whose turn it is among the smallest that `suits`, of those that hold `bytes` and are
+  /// at most `most_bytes` large; empty if there is none. It looks at 64 at most.
   template <class Suits>
   Node take(std::int64_t bytes, std::int64_t most_bytes, Suits suits) {
     int looks = 64;
-    for (auto at = blocks_.lower_bound(bytes);
-         at != blocks_.end() && at->first <= most_bytes && looks > 0; ++at, --looks)
-      if (suits(std::as_const(at->second))) return extract(at);
+    for (auto at = blocks_.lower_bound({bytes, 0});
+         at != blocks_.end() && at->first.first <= most_bytes && looks > 0; ++at, --looks)
+      if (suits(std::as_const(at->second.block))) return extract(at);
     return {};
   }
   /// The one that was given back longest ago; empty if there is none.
@@ -60,11 +77,13 @@ class IdleBlocks {
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  Node extract(Map::iterator at) noexcept;
+  void insert(Node block) noexcept;
+  Node extract(BySize::iterator at) noexcept;
 
-  Map blocks_;
+  BySize blocks_;
+  ByAge ages_;
   std::int64_t bytes_ = 0;
-  std::uint64_t next_age_ = 0;
+  std::uint64_t next_turn_ = 0;
 };
 
 }  // namespace sinter

@@ -3,7 +3,9 @@
 #include <llvm/Support/xxhash.h>
 
 #include <chrono>
+
 #include "runtime/counting.h"
+#include "runtime/device_state.h"
 
 namespace sinter {
 
@@ -11,7 +13,9 @@ Module::Module(const DeviceState& device, const void* image, std::string_view wh
     : device(device) {
   const CurrentContext current(device);
   const RelaxedCapture relaxed(device.driver);
-  check(device.driver, device.driver.cuModuleLoadData(&handle, image), "cuModuleLoadData", what);
+  const CUresult result =
+      device.memory_pool->with_room([&] { return device.driver.cuModuleLoadData(&handle, image); });
+  check(device.driver, result, "cuModuleLoadData", what);
 }
 
 Module::~Module() {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "runtime/counting.h"
@@ -18,6 +20,22 @@ namespace {
 constexpr std::size_t kMostEvents = 256;
 /// How many blocks are asked whether they are still in use before another way is taken.
 constexpr int kMostAsked = 4;
+/// How often the driver is asked for memory that another thread is giving to it, and how long after
+/// one another.
+constexpr int kMostTries = 1000;
+constexpr std::chrono::milliseconds kPause(1);
+
+/// For as long as a thread holds blocks that are neither idle nor used.
+class Between {
+ public:
+  explicit Between(std::atomic<int>& threads) : threads_(threads) { ++threads_; }
+  ~Between() { --threads_; }
+  Between(const Between&) = delete;
+  Between& operator=(const Between&) = delete;
+
+ private:
+  std::atomic<int>& threads_;
+};
 
 /// A number of its own for each thread.
 std::uint64_t this_thread() {
@@ -60,6 +78,7 @@ IdleBlocks::Node MemoryPool::take_idle_if(std::int64_t bytes, auto suits) {
 }
 
 IdleBlocks::Node MemoryPool::take_ended(std::int64_t bytes) {
+  const Between between(between_);
   // Those that were given back first are the likeliest to be done.
   std::array<IdleBlocks::Node, kMostAsked> asked;
   for (IdleBlocks::Node& one : asked)
@@ -68,10 +87,10 @@ IdleBlocks::Node MemoryPool::take_ended(std::int64_t bytes) {
   for (IdleBlocks::Node& one : asked)
     if (one && !ended && has_ended(one.mapped())) ended = std::move(one);
   const std::lock_guard lock(mutex_);
-  for (auto one = asked.rbegin(); one != asked.rend(); ++one) {
-    if (!*one) continue;
-    count_idle(one->mapped().bytes);
-    idle_.put_back(std::move(*one));
+  for (IdleBlocks::Node& one : asked) {
+    if (!one) continue;
+    count_idle(one.mapped().bytes);
+    idle_.put_back(std::move(one));
   }
   return ended;
 }
@@ -101,9 +120,8 @@ CUdeviceptr MemoryPool::allocate(std::int64_t bytes, std::int64_t asked, std::st
   const Driver& driver = device_.driver;
   const RelaxedCapture relaxed(driver);
   CUdeviceptr pointer = 0;
-  CUresult result = driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes));
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && trim(0))
-    result = driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes));
+  const CUresult result =
+      with_room([&] { return driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes)); });
   try {
     check(driver, result, "cuMemAlloc", [&] { return fmt::format("{} ({} bytes)", what, asked); });
   } catch (const DriverError& error) {
@@ -122,6 +140,7 @@ void MemoryPool::free(CUdeviceptr pointer, std::int64_t bytes) noexcept {
   const ReleaseContext current(device_);
   from_driver_.fetch_sub(bytes, std::memory_order_relaxed);
   log_failed_release(device_.driver, device_.driver.cuMemFree(pointer), "cuMemFree");
+  freed_.fetch_add(1, std::memory_order_release);
 }
 
 void MemoryPool::give_back(IdleBlocks::Node block) noexcept {
@@ -137,8 +156,21 @@ void MemoryPool::give_back(IdleBlocks::Node block) noexcept {
   if (idle_bytes() > most) trim(most);
 }
 
+bool MemoryPool::makes_room(int tries, std::int64_t& freed) noexcept {
+  // Looked at first: what another thread held before may lie idle, or be the driver's, afterwards.
+  const bool is_on_its_way = between_ > 0;
+  const bool was_trimmed = trim(0);
+  const bool was_freed = freed != freed_.load(std::memory_order_acquire);
+  freed = freed_.load(std::memory_order_acquire);
+  if (tries == kMostTries) return false;
+  if (was_trimmed || was_freed) return true;
+  if (is_on_its_way) std::this_thread::sleep_for(kPause);
+  return is_on_its_way;
+}
+
 bool MemoryPool::trim(std::int64_t bytes_to_keep) noexcept {
   bool had_some = false;
+  const Between between(between_);
   while (true) {
     IdleBlocks::Node oldest;
     {

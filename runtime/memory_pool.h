@@ -35,6 +35,16 @@ class MemoryPool {
   IdleBlocks::Node take(std::int64_t bytes, std::uint64_t stream, std::string_view what);
   /// Takes `block` back, which `block.after` may still use.
   void give_back(IdleBlocks::Node block) noexcept;
+  /// What `call`, which the driver may need memory for, returns: where it has none left, after it
+  /// was given what lies idle.
+  template <class Call>
+  CUresult with_room(Call call) {
+    std::int64_t freed = freed_.load(std::memory_order_acquire);
+    CUresult result = call();
+    for (int tries = 0; result == CUDA_ERROR_OUT_OF_MEMORY && makes_room(tries, freed); ++tries)
+      result = call();
+    return result;
+  }
   /// `bytes` of the driver's, of which `asked` are for `what`.
   CUdeviceptr allocate(std::int64_t bytes, std::int64_t asked, std::string_view what);
   /// Gives it to the driver, which waits for what uses it.
@@ -60,12 +70,17 @@ class MemoryPool {
   /// Forgets the points of `block` that have been passed; true if none is left.
   bool has_ended(MemoryBlock& block) noexcept;
   void count_idle(std::int64_t change) noexcept;
+  /// True if the driver may have more memory than when it was `freed` times given some, which
+  /// becomes how often it was by now.
+  bool makes_room(int tries, std::int64_t& freed) noexcept;
 
   DeviceState& device_;
   std::atomic<std::int64_t> most_idle_ = 0;
   std::atomic<std::int64_t> idle_bytes_ = 0;
   std::atomic<std::int64_t> from_driver_ = 0;
-  std::mutex mutex_;  ///< of what follows
+  std::atomic<std::int64_t> freed_ = 0;  ///< how often the driver was given memory
+  std::atomic<int> between_ = 0;         ///< threads with blocks that are neither idle nor used
+  std::mutex mutex_;                     ///< of what follows
   IdleBlocks idle_;
   std::vector<std::shared_ptr<EventState>> events_;  ///< unused
 };

@@ -38,11 +38,12 @@ void await(const DeviceState& device, const std::vector<UsePoint>& points) {
 void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& stream) {
   if (last_.load(std::memory_order_acquire) == stream->id) return;
   if (is_of_each_thread(*stream)) return let_out(device);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (std::ranges::find(began_, stream->id) == began_.end()) {
     if (began_.size() == kMostStreams) {
       await(device, former_);
       former_.clear();
+      lock.unlock();
       return forget();
     }
     began_.reserve(kMostStreams);
@@ -53,7 +54,7 @@ void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& s
               device.driver.cuStreamWaitEvent(stream->handle, point.event->handle, /*flags=*/0),
               "cuStreamWaitEvent", kBefore);
     began_.push_back(stream->id);
-    if (stream->is_owned) streams_.push_back(stream);
+    if (stream->is_owned && is_known_.load(std::memory_order_relaxed)) streams_.push_back(stream);
   }
   last_.store(stream->id, std::memory_order_release);
 }
@@ -77,11 +78,15 @@ void MemoryUse::end(DeviceState& device, const StreamState& stream) noexcept {
 }
 
 void MemoryUse::end_at(const StreamState& stream, const std::shared_ptr<EventState>& mark) {
-  const std::lock_guard lock(mutex_);
-  const bool is_known = std::ranges::any_of(
+  if (!is_known_.load(std::memory_order_relaxed)) return;
+  std::unique_lock lock(mutex_);
+  const bool is_there = std::ranges::any_of(
       marks_, [&](const Mark& one) { return one.stream == stream.id && one.event == mark; });
-  if (is_known) return;
-  if (marks_.size() == kMostStreams) return forget();
+  if (is_there) return;
+  if (marks_.size() == kMostStreams) {
+    lock.unlock();
+    return forget();
+  }
   marks_.push_back({.stream = stream.id, .event = mark, .is_own = false});
 }
 
@@ -89,6 +94,15 @@ void MemoryUse::await_former(DeviceState& device) {
   const std::lock_guard lock(mutex_);
   await(device, former_);
   former_.clear();
+}
+
+void MemoryUse::forget() noexcept {
+  std::vector<std::shared_ptr<StreamState>> streams;  // with nothing locked they may go
+  std::vector<Mark> marks;
+  const std::lock_guard lock(mutex_);
+  is_known_.store(false, std::memory_order_relaxed);
+  streams.swap(streams_);
+  marks.swap(marks_);
 }
 
 void MemoryUse::let_out(DeviceState& device) {

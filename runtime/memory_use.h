@@ -32,8 +32,6 @@ class MemoryUse {
   void await_former(DeviceState& device);
   /// The same, and from now on nobody knows who uses it.
   void let_out(DeviceState& device);
-  /// Nobody knows who uses it.
-  void forget() { is_known_.store(false, std::memory_order_relaxed); }
 
   /// What there is before the first use.
   void set_former(std::vector<UsePoint> points) { former_ = std::move(points); }
@@ -42,6 +40,9 @@ class MemoryUse {
   std::optional<std::vector<UsePoint>> ends(DeviceState& device) noexcept;
 
  private:
+  /// From now on nobody knows who uses it, and what is known is of no use.
+  void forget() noexcept;
+
   struct Mark {
     std::uint64_t stream;
     std::shared_ptr<EventState> event;

@@ -262,8 +262,9 @@ bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
 void ReplayGraph::instantiate(Part& part) {
   if (!part.graph) return;
   const Driver& driver = device_.driver;
-  check(driver, driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0),
-        "cuGraphInstantiateWithFlags",
+  const CUresult result = device_.memory_pool->with_room(
+      [&] { return driver.cuGraphInstantiateWithFlags(&part.exec, part.graph, /*flags=*/0); });
+  check(driver, result, "cuGraphInstantiateWithFlags",
         [&] { return fmt::format("a graph of {} kernels", part.end - part.begin); });
 }
 

@@ -43,6 +43,7 @@ std::shared_ptr<StreamState> Schedule::legacy_stream(int device) {
     auto stream = std::make_shared<StreamState>();
     stream->is_legacy = true;
     stream->device = static_cast<int>(legacy_.size());
+    stream->id = next_stream_++;
     streams_.push_back(legacy_.emplace_back(std::move(stream)));
   }
   return legacy_[static_cast<std::size_t>(device)];
@@ -56,6 +57,7 @@ std::shared_ptr<StreamState> Schedule::create_stream(int device, bool is_blockin
   });
   auto stream = std::make_shared<StreamState>();
   stream->device = device;
+  stream->id = next_stream_++;
   stream->is_blocking = is_blocking;
   stream->priority = priority;
   streams_.push_back(stream);

@@ -37,6 +37,7 @@ struct StreamState {
   bool is_legacy = false;
   int device = 0;
   int priority = 0;
+  std::uint64_t id = 0;  // no two share it
   std::uint64_t submitted = 0, completed = 0;
   std::uint64_t wanted = 0;               // by who drains
   std::deque<Operation> queue;            // those not done, oldest first
@@ -101,6 +102,7 @@ class Schedule {
   std::mt19937_64 random_;
   std::vector<std::shared_ptr<StreamState>> legacy_;   // by device
   std::vector<std::shared_ptr<StreamState>> streams_;  // those that live or have work
+  std::uint64_t next_stream_ = 1;
   Failure failure_;
   std::chrono::nanoseconds clock_{};
 };

@@ -141,6 +141,13 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  *id = state->id;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   constexpr unsigned kKnownFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
   if (!event || (flags & ~kKnownFlags))

@@ -43,6 +43,7 @@ inline const Driver& null_driver() {
     table.cuGraphAddKernelNode = give_handle;
     table.cuGraphInstantiateWithFlags = give_handle;
     table.cuFuncGetParamInfo = nullptr;  // it knows no kernels
+    table.cuStreamGetId = nullptr;       // nor streams
     table.name = "null";
     return table;
   }();

@@ -63,11 +63,12 @@ TEST(IdleBlocks, OfOneSizeGiveTheFirstThatCameBack) {
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
-TEST(IdleBlocks, StayInTheirPlaceWhenTheyWereOutForAMoment) {
+TEST(IdleBlocks, AreLookedAtInTurn) {
   IdleBlocks blocks;
   for (const CUdeviceptr pointer : {1, 2}) blocks.add(block_of(512, pointer));
   blocks.put_back(blocks.take(512, 512, kAny));
   EXPECT_EQ(blocks.bytes(), 1024);
+  EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 2u);
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
