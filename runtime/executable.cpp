@@ -139,10 +139,25 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
                          .left_out = need.left_out,
                          .reason = why_none(need),
                          .is_soon = options.never_stall};
-  std::shared_ptr<const Variant> made = make_variant(request);
+  std::shared_ptr<const Variant> made = stand_in_at_hand(need, request);
+  if (!made) made = make_variant(request);
   add(made);
   if (made->is_stand_in) improve_later(made, std::move(request));
   return made;
+}
+
+std::shared_ptr<const Variant> ExecutableState::stand_in_at_hand(
+    const VariantNeed& need, const VariantRequest& request) const {
+  if (!options.never_stall || !source) return nullptr;
+  const std::shared_ptr<Variant> found = of_less_alignment(variants(), need);
+  if (!found) return nullptr;
+  found->is_stand_in = found->report.is_stand_in = true;
+  found->report.reason = request.reason;
+  found->report.plan_ms = found->report.compile_ms = found->report.tune_ms = 0;
+  for (KernelReport& kernel : found->report.kernels)
+    if (kernel.tuning != kCallTuning)
+      kernel.tuning = "that of less aligned pointers, while the one for these is made";
+  return found;
 }
 
 void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,

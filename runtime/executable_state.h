@@ -63,6 +63,10 @@ struct ExecutableState : std::enable_shared_from_this<ExecutableState> {
   /// One that is there; null if there is none.
   std::shared_ptr<const Variant> find(const VariantNeed& need) const;
   std::string why_none(const VariantNeed& need) const;
+  /// With `never_stall`: one that is there and serves `need`, but asks less of pointers than it
+  /// could; null if there is none.
+  std::shared_ptr<const Variant> stand_in_at_hand(const VariantNeed& need,
+                                                  const VariantRequest& request) const;
   /// Has what `stand_in` stands in for made in the background.
   void improve_later(std::shared_ptr<const Variant> stand_in, VariantRequest request);
   void improve(const std::shared_ptr<const Variant>& stand_in, const VariantRequest& request);

@@ -86,11 +86,6 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
   return layout;
 }
 
-bool serves(const Variant& variant, const VariantNeed& need) {
-  return variant.alignment == need.alignment && variant.left_out == need.left_out &&
-         holds(variant.program, need.symbols);
-}
-
 void make_call(const DeviceState& device, const PreparedLaunch& launch, HostWorks& works) {
   std::list<HostWorks::Pieces> pieces(1);
   // Even where the function then fails: what is on the stream by then refers to its pieces.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,10 @@ struct VariantNeed {
 
 /// True if `variant` serves these sizes, pointers and outputs.
 bool serves(const Variant& variant, const VariantNeed& need);
+
+/// A copy of the one of `variants` that was made for less aligned pointers, but serves `need`
+/// otherwise, with the same bits; of several the one for the most aligned; null if there is none.
+std::shared_ptr<Variant> of_less_alignment(std::span<const std::shared_ptr<const Variant>> variants,
+                                           const VariantNeed& need);
 
 }  // namespace sinter

@@ -74,7 +74,12 @@ class LoadedSource {
   void set_variants(Variants variants) { variants_ = std::move(variants); }
 
   std::shared_ptr<const Variant> make_variant(const VariantRequest& request) {
-    if (std::shared_ptr<const Variant> known = of_less_alignment(request)) return known;
+    // Kernels that ask less of pointers than these keep to.
+    if (std::shared_ptr<const Variant> known =
+            of_less_alignment(variants_, {.symbols = request.symbols,
+                                          .alignment = request.alignment,
+                                          .left_out = request.left_out}))
+      return known;
     if (!options_.compiles_missing) refuse(request);
     if (!source_) {
       Options options = options_.options;
@@ -90,21 +95,6 @@ class LoadedSource {
   }
 
  private:
-  /// Kernels that ask less of pointers than these keep to.
-  std::shared_ptr<const Variant> of_less_alignment(const VariantRequest& request) const {
-    const Variant* best = nullptr;
-    for (const std::shared_ptr<const Variant>& variant : variants_) {
-      const bool will_do = variant->left_out == request.left_out &&
-                           request.alignment % variant->alignment == 0 &&
-                           holds(variant->program, request.symbols);
-      if (will_do && (!best || variant->alignment > best->alignment)) best = variant.get();
-    }
-    if (!best) return nullptr;
-    auto copy = std::make_shared<Variant>(*best);
-    copy->alignment = copy->report.alignment = request.alignment;
-    return copy;
-  }
-
   [[noreturn]] void refuse(const VariantRequest& request) const {
     constexpr std::size_t kMostTold = 8;
     std::vector<std::string> classes;
@@ -178,6 +168,8 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   options.options = with_environment(given.options);
   check_debug(options.options);
   if (!options.options.trace.empty()) Trace::begin(options.options.trace);
+  if (options.options.idle_bytes >= 0)
+    device.state()->memory_pool->keep_at_most(options.options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("load {}", path); });
   const std::vector<std::byte> file = read_own_file(path);
   const SavedExecutable saved = read_saved(file, path);

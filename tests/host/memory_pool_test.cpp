@@ -8,6 +8,7 @@
 #include "sinter/text.h"
 #include "tests/host/memory_pool_fixture.h"
 #include "tests/support/errors.h"
+#include "tests/support/scratch_folder.h"
 
 namespace sinter::memory_pool_test {
 namespace {
@@ -324,7 +325,15 @@ TEST_F(MemoryPool, TakesTheLimitFromTheOptions) {
   { const Array some = array(); }
   EXPECT_EQ(pool().idle_bytes(), kBytes);
   const Options options{.tune = Tune::off, .idle_bytes = 100, .optimize_host = false};
-  (void)compile(graph, device, options);
+  const Executable executable = compile(graph, device, options);
+  EXPECT_EQ(pool().idle_bytes(), 0);
+
+  const test::ScratchFolder folder;
+  executable.save(folder.path() + "/twice");
+  pool().keep_at_most(std::int64_t{1} << 30);
+  { const Array some = array(); }
+  EXPECT_EQ(pool().idle_bytes(), kBytes);
+  (void)load(folder.path() + "/twice", device, {.options = {.idle_bytes = 100}});
   EXPECT_EQ(pool().idle_bytes(), 0);
 }
 

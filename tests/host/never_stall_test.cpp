@@ -190,6 +190,38 @@ TEST_F(NeverStall, WhatIsNotTunedIsWholeAtOnce) {
   EXPECT_FALSE(executable.report().variants.at(0).is_stand_in);
 }
 
+/// What asks less of pointers than these keep to is there at once.
+TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
+  const Executable executable = compiled(0.0625);
+  Context context = executable.context();
+  const Array x = rows(50);
+  const Array wide = device.empty(f32, {50 * kColumns + 1});
+  const Array odd = wide.view(4, f32, {50, kColumns});
+  device.copy(x, odd, stream);
+  const std::vector<float> expected = run(context, odd);
+  go_on();
+  executable.await_background();
+
+  hold();
+  const std::int64_t plans = counters().plans;
+  EXPECT_TRUE(is_same(run(context, x), expected));
+  EXPECT_EQ(counters().plans, plans);
+  ASSERT_THAT(executable.report().variants, SizeIs(2));
+  VariantReport report = executable.report().variants[1];
+  EXPECT_TRUE(report.is_stand_in);
+  EXPECT_EQ(report.alignment, 16);
+  EXPECT_EQ(report.reason, "a pointer is a multiple of 16 bytes, not of 4");
+  EXPECT_EQ(report.kernels.at(0).tuning,
+            "that of less aligned pointers, while the one for these is made");
+
+  go_on();
+  executable.await_background();
+  EXPECT_EQ(counters().plans, plans + 1);
+  EXPECT_TRUE(is_same(run(context, x), expected));
+  report = executable.report().variants[1];
+  EXPECT_FALSE(report.is_stand_in);
+}
+
 /// Contexts take what has come when each of them runs next.
 TEST_F(NeverStall, ManyThreadsGoOnWhileItIsExchanged) {
   const Executable executable = compiled(0.125);
