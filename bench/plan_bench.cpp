@@ -89,7 +89,7 @@ void record_and_plan(benchmark::State& state, const test::GraphFamily& family) {
 
 /// How many times as long four times the nodes take.
 void growth(benchmark::State& state, const test::GraphFamily& family) {
-  constexpr std::size_t kNodes = 25'000;
+  const auto few_nodes = static_cast<std::size_t>(state.range(0));
   const auto seconds = [&](std::size_t nodes) {
     const auto start = std::chrono::steady_clock::now();
     benchmark::DoNotOptimize(record_and_plan(family, nodes));
@@ -98,8 +98,8 @@ void growth(benchmark::State& state, const test::GraphFamily& family) {
   double few = 0;
   double many = 0;
   for (auto _ : state) {
-    few += seconds(kNodes);
-    many += seconds(4 * kNodes);
+    few += seconds(few_nodes);
+    many += seconds(4 * few_nodes);
   }
   state.counters["growth"] = many / few;
 }
@@ -118,7 +118,10 @@ const int kRegistered = [] {
   for (const test::GraphFamily& family : test::graph_families())
     benchmark::RegisterBenchmark((std::string(family.name) + "/growth").c_str(),
                                  [family](benchmark::State& state) { growth(state, family); })
-        ->Unit(benchmark::kMillisecond);
+        ->Unit(benchmark::kMillisecond)
+        ->Arg(1'000)
+        ->Arg(6'250)
+        ->Arg(25'000);
   return 0;
 }();
 

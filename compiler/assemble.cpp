@@ -51,6 +51,7 @@ class Assembler {
   }
 
   void add_bound_buffers() {
+    program_.buffers.reserve(graph().inputs.size() + graph().outputs.size());
     for (std::size_t i = 0; i < graph().inputs.size(); ++i) {
       const InputInfo& input = graph().inputs[i];
       if (input.node->op != Op::input) continue;

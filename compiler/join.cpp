@@ -372,6 +372,7 @@ class Joiner {
   Kernel joined(const Launch& launch) {
     Kernel result{.kind = KernelKind::joined};
     result.inner = readers_.inner_of(launch.kernels);
+    result.members.reserve(launch.kernels.size());
     for (const int number : launch.kernels) {
       Kernel& member = result.members.emplace_back(
           std::move(program_.kernels[static_cast<std::size_t>(number)]));
@@ -388,6 +389,7 @@ class Joiner {
     result.seconds = launch.seconds + target_.launch_seconds;
     result.has_tail = launch.has_tail();
     std::vector<std::int64_t> elements;
+    elements.reserve(result.members.size());
     for (const Kernel& member : result.members) elements.push_back(elements_of(member));
     std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
     if (launch.is_cooperative() && touch_large_array_again(program_, result.members, kLargeArray)) {
