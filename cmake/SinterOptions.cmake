@@ -47,6 +47,17 @@ function(sinter_precompile target)
   endif()
 endfunction()
 
+# sinter_join(<target> <count>): so many of its files are compiled as one, and what all of them include
+# and instantiate is compiled once. No two files of a target may define one name in namespaces without
+# a name (tests/repo/joined_files_test.cpp), so that it does not matter which files meet.
+function(sinter_join target count)
+  if(SINTER_PRECOMPILE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+    # A .cpp that is included is taken for a header, whose types must not be made of unnamed ones.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # Everything of ours is compiled with these; consumers of sinter::sinter get none of them.
 add_library(sinter_flags INTERFACE)
 target_compile_features(sinter_flags INTERFACE cxx_std_20)

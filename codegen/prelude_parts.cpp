@@ -15,9 +15,9 @@ namespace {
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Takes C++ text apart into words, numbers and single characters; without comments and literals.
-class Lexer {
+class PreludeLexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  explicit PreludeLexer(std::string_view text) : text_(text) {}
 
   /// Empty at the end of the text.
   std::string_view next() {
@@ -89,7 +89,7 @@ class Splitter {
  private:
   void take_directive() {
     const std::string_view line = lexer_.rest_of_line();
-    Lexer words(line);
+    PreludeLexer words(line);
     const std::string_view what = words.next();
     if (what.starts_with("if")) ++conditions_;
     if (what == "endif") --conditions_;
@@ -156,7 +156,7 @@ class Splitter {
   }
 
   std::string_view text_;
-  Lexer lexer_;
+  PreludeLexer lexer_;
   std::vector<PreludePart> parts_;
   PreludePart part_;
   std::size_t begin_ = 0;
@@ -172,9 +172,9 @@ class Splitter {
 };
 
 /// The parts of one prelude, by what they declare.
-class Parts {
+class PreludeParts {
  public:
-  explicit Parts(std::string_view prelude) : parts_(prelude_parts(prelude)) {
+  explicit PreludeParts(std::string_view prelude) : parts_(prelude_parts(prelude)) {
     for (std::size_t i = 0; i < parts_.size(); ++i)
       for (const std::string_view name : parts_[i].declares) declared_by_[name].push_back(i);
   }
@@ -192,7 +192,7 @@ class Parts {
       }
     };
     for (const std::string_view kernel : kernels) {
-      Lexer words(kernel);
+      PreludeLexer words(kernel);
       for (std::string_view word = words.next(); !word.empty(); word = words.next()) need(word);
     }
     while (!left.empty()) {
@@ -219,7 +219,7 @@ std::vector<PreludePart> prelude_parts(std::string_view prelude) {
 
 std::string prelude_for(std::span<const std::string_view> kernels) {
   // Never destroyed: a thread may still emit while the process ends.
-  static const auto& parts = *new Parts(prelude_text(Prelude::cuda));
+  static const auto& parts = *new PreludeParts(prelude_text(Prelude::cuda));
   return parts.needed_by(kernels);
 }
 

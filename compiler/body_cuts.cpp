@@ -14,14 +14,14 @@ namespace {
 
 /// Elements along the last axis, at least, of a piece: vectors must have room.
 constexpr std::int64_t kLeastAlong = 16;
-constexpr int kMostPieces = 4;
+constexpr int kMostCutPieces = 4;
 
 /// The cut that gives each piece of `select`, a concat along an axis of the rows, a place of its
 /// own; none if its pieces are not of one size.
 std::optional<Cut> cut_between(const Body& body, const Value& select) {
   const auto pieces = static_cast<int>(select.operands.size());
   const Index& at = select.conditions[0].at;
-  if (pieces > kMostPieces || at.terms.size() != 1) return std::nullopt;
+  if (pieces > kMostCutPieces || at.terms.size() != 1) return std::nullopt;
   const IndexAtom& atom = *at.terms[0].atom;
   if (atom.kind != IndexAtom::Kind::axis || atom.axis >= body.parallel_axes) return std::nullopt;
   const std::optional<Extent> size = divide_exactly(body.space.extent(atom.axis), Extent(pieces));
@@ -94,7 +94,7 @@ bool keeps_order(const Node& view) {
 }
 
 /// What `view` is a slice of, in the same order; nullptr if it is none.
-const Node* sliced(const Node& view) {
+const Node* whole_of_slice(const Node& view) {
   const Node* whole = &view;
   bool is_slice = false;
   for (; keeps_order(*whole) || whole->op == Op::slice; whole = whole->operand(0))
@@ -106,7 +106,7 @@ const Node* sliced(const Node& view) {
 std::vector<const Node*> wholes_of(const BodyRequest& request) {
   std::vector<const Node*> result;
   for (const StoreRequest& store : request.stores) {
-    const Node* whole = sliced(*store.node);
+    const Node* whole = whole_of_slice(*store.node);
     const bool is_inside =
         whole && std::ranges::binary_search(request.nodes, whole->id, {}, &Node::id);
     if (is_inside && std::ranges::find(result, whole) == result.end()) result.push_back(whole);

@@ -13,7 +13,7 @@ namespace {
 /// Stores that a piece of numbers is given by, at most, where it is longer than its neighbour.
 constexpr std::int64_t kMostRepeats = 4;
 
-bool is_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
+bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
 
 /// True for views that have each element of their operand once.
 bool has_all_of_operand(const Node& node) {
@@ -111,7 +111,7 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
     }
     return false;
   };
-  if (is_number(node)) return false;
+  if (is_free_number(node)) return false;
   if (is_there()) return true;
   // Beside reductions only what they leave at hand: a piece that has nothing to do with them would
   // keep the kernel that makes it from storing it in its place.
@@ -135,7 +135,7 @@ bool BodyBuilder::find_operands(const Node& concat, std::vector<PieceStore>& res
   Extent begin = 0;
   for (const Node* operand : concat.operands) {
     const std::size_t first = result.size();
-    if (is_number(*operand))
+    if (is_free_number(*operand))
       numbers.push_back({.node = operand, .begin = begin});
     else if (!find_pieces(*operand, result))
       return false;
@@ -199,7 +199,7 @@ bool BodyBuilder::store_in_pieces(std::size_t place) {
     PieceStore& piece = pieces[i];
     BodyStore store = covered_store(place, piece.site, std::move(piece.covered), piece.elements);
     // Numbers go with their neighbours.
-    if (is_number(*piece.of)) store.value = evaluate(*piece.of, piece.site.position);
+    if (is_free_number(*piece.of)) store.value = evaluate(*piece.of, piece.site.position);
     store.is_piece = true;
     if (i == 0)
       body_.stores[place] = std::move(store);

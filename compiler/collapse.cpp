@@ -60,9 +60,9 @@ void widen_conditions(Body& body, int axis) {
     }
 }
 
-class Rewriter {
+class AxisRewriter {
  public:
-  Rewriter(Body& body, std::span<const Index> axes, IndexSpace& space)
+  AxisRewriter(Body& body, std::span<const Index> axes, IndexSpace& space)
       : body_(body), axes_(axes), space_(space) {}
 
   void run() {
@@ -161,7 +161,7 @@ Body collapse_axes(Body body) {
   if (body.has_reduced_axis)
     axes[static_cast<std::size_t>(axis)] = space.add_axis(body.space.extent(axis));
 
-  Rewriter(body, axes, space).run();
+  AxisRewriter(body, axes, space).run();
   body.space = std::move(space);
   body.parallel_axes = runs;
   return body;
@@ -184,7 +184,7 @@ Body in_strips(Body body, std::int64_t outer, std::int64_t strip) {
   std::vector<Index> axes =
       space.delinearize(space.add(space.scale(at.outer, rows / outer), at.channel), shape);
   if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
-  Rewriter(body, axes, space).run();
+  AxisRewriter(body, axes, space).run();
   body.space = std::move(space);
   body.parallel_axes = 1;
   return body;
@@ -196,7 +196,7 @@ Body in_one_axis(Body body) {
   IndexSpace space;
   std::vector<Index> axes = space.delinearize(space.add_axis(product(shape)), shape);
   if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
-  Rewriter(body, axes, space).run();
+  AxisRewriter(body, axes, space).run();
   body.space = std::move(space);
   body.parallel_axes = 1;
   return body;

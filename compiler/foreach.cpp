@@ -22,7 +22,7 @@ constexpr std::size_t kFewestOfAShape = 2;
 
 using Key = std::vector<std::uint64_t>;
 
-void append(Key& key, const Literal& literal) {
+void append_literal(Key& key, const Literal& literal) {
   key.push_back(static_cast<std::uint64_t>(literal.kind));
   key.push_back(static_cast<std::uint64_t>(literal.integer));
   key.push_back(std::bit_cast<std::uint64_t>(literal.real));
@@ -35,7 +35,7 @@ void append_op(Key& key, const Node& node) {
   for (const Attribute& attribute : node.attributes) {
     key.push_back(static_cast<std::uint64_t>(attribute.integer));
     key.push_back(static_cast<std::uint64_t>(attribute.dtype));
-    append(key, attribute.literal);
+    append_literal(key, attribute.literal);
     key.push_back(attribute.text.size());
     for (const char letter : attribute.text) key.push_back(static_cast<unsigned char>(letter));
   }

@@ -15,7 +15,7 @@ constexpr std::uint64_t kLoad = std::uint64_t{1} << 32;
 constexpr std::uint64_t kStrides = std::uint64_t{2} << 32;
 
 template <class Word>
-std::size_t hash_of(const std::vector<Word>& words) {
+std::size_t words_hash(const std::vector<Word>& words) {
   std::uint64_t hash = words.size();
   for (const Word word : words) {
     hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
@@ -24,17 +24,17 @@ std::size_t hash_of(const std::vector<Word>& words) {
   return hash;
 }
 
-void append(std::vector<std::uint64_t>& words, Extent extent) {
+void append_words(std::vector<std::uint64_t>& words, Extent extent) {
   words.push_back(static_cast<std::uint64_t>(extent.number()));
   words.push_back(reinterpret_cast<std::uintptr_t>(extent.expression()));
 }
 
-void append(std::vector<std::uint64_t>& words, std::span<const Extent> extents) {
+void append_words(std::vector<std::uint64_t>& words, std::span<const Extent> extents) {
   words.push_back(extents.size());
-  for (const Extent extent : extents) append(words, extent);
+  for (const Extent extent : extents) append_words(words, extent);
 }
 
-void append(std::vector<std::uint64_t>& words, const Attribute& attribute) {
+void append_words(std::vector<std::uint64_t>& words, const Attribute& attribute) {
   words.push_back(static_cast<std::uint64_t>(attribute.integer));
   words.push_back(static_cast<std::uint64_t>(attribute.dtype));
   const Literal& literal = attribute.literal;
@@ -42,11 +42,11 @@ void append(std::vector<std::uint64_t>& words, const Attribute& attribute) {
   words.push_back(literal.kind == Literal::Kind::real
                       ? std::bit_cast<std::uint64_t>(literal.real)
                       : static_cast<std::uint64_t>(literal.integer));
-  append(words, attribute.extent);
+  append_words(words, attribute.extent);
   words.push_back(attribute.integers.size());
   for (const std::int64_t integer : attribute.integers)
     words.push_back(static_cast<std::uint64_t>(integer));
-  append(words, attribute.extents);
+  append_words(words, attribute.extents);
   words.push_back(attribute.text.size());
   for (const char c : attribute.text) words.push_back(static_cast<unsigned char>(c));
 }
@@ -60,8 +60,10 @@ std::uint64_t rough_key_of(const Kernel& kernel) {
   return key;
 }
 
-std::size_t KernelKeyHash::operator()(const KernelKey& key) const { return hash_of(key); }
-std::size_t KernelKeys::WordsHash::operator()(const Words& words) const { return hash_of(words); }
+std::size_t KernelKeyHash::operator()(const KernelKey& key) const { return words_hash(key); }
+std::size_t KernelKeys::WordsHash::operator()(const Words& words) const {
+  return words_hash(words);
+}
 
 KernelKeys::KernelKeys(const GraphData& graph)
     : kinds_(graph.nodes.size()), loads_(graph.nodes.size()), places_(graph.nodes.size()) {}
@@ -84,7 +86,7 @@ const KernelKey& KernelKeys::of(const BodyRequest& request) {
   for (const StoreRequest& store : request.stores) {
     key_.push_back(static_cast<std::uint32_t>(places_[store.node->id].place));
     words_ = {kStrides, static_cast<std::uint64_t>(store.aligned)};
-    append(words_, store.strides);
+    append_words(words_, store.strides);
     key_.push_back(number_of(words_));
   }
   return key_;
@@ -122,10 +124,10 @@ std::uint32_t KernelKeys::kind_of(const Node& node) {
   if (known != 0) return known;
   words_ = {static_cast<std::uint64_t>(node.op), static_cast<std::uint64_t>(node.dtype),
             node.operands.size()};
-  append(words_, node.shape);
+  append_words(words_, node.shape);
   // Which number a scalar has among the inputs is its name, not what it is.
   if (node.op != Op::scalar)
-    for (const Attribute& attribute : node.attributes) append(words_, attribute);
+    for (const Attribute& attribute : node.attributes) append_words(words_, attribute);
   return known = number_of(words_);
 }
 
@@ -133,9 +135,9 @@ std::uint32_t KernelKeys::load_of(const Node& node, const BodyRequest& request) 
   std::uint32_t& known = loads_[node.id];
   if (known != 0) return known;
   words_ = {kLoad + static_cast<std::uint64_t>(node.op), static_cast<std::uint64_t>(node.dtype)};
-  append(words_, node.shape);
-  append(words_,
-         node.op == Op::input ? attribute(node, "strides").extents : request.strides(&node));
+  append_words(words_, node.shape);
+  append_words(words_,
+               node.op == Op::input ? attribute(node, "strides").extents : request.strides(&node));
   words_.push_back(
       static_cast<std::uint64_t>(request.aligned ? request.aligned(&node) : kWellAligned));
   return known = number_of(words_);

@@ -18,9 +18,9 @@ struct Views {
   std::int64_t largest = 0;  ///< elements of one
 };
 
-class Touched {
+class DistinctReads {
  public:
-  explicit Touched(std::span<const std::int64_t> symbols) : symbols_(symbols) {}
+  explicit DistinctReads(std::span<const std::int64_t> symbols) : symbols_(symbols) {}
 
   std::int64_t elements(const Node& node) const { return evaluate(product(node.shape), symbols_); }
 
@@ -66,7 +66,7 @@ class Touched {
   std::vector<Views> bases_;
 };
 
-void read_operands(const Node& node, Touched& reads) {
+void read_operands(const Node& node, DistinctReads& reads) {
   const bool gathers = node.op == Op::take || node.op == Op::take_along_axis;
   for (std::size_t i = 0; i < node.operands.size(); ++i)
     if (gathers && i == 0)
@@ -78,7 +78,7 @@ void read_operands(const Node& node, Touched& reads) {
 }  // namespace
 
 std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t> symbols) {
-  Touched reads(symbols);
+  DistinctReads reads(symbols);
   for (const Node* node : reachable(graph))
     if (!is_view(*node)) read_operands(*node, reads);
   std::int64_t written = 0;

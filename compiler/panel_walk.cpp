@@ -21,14 +21,14 @@ std::optional<std::vector<std::int64_t>> numbers_of(const Body& body) {
 }
 
 /// The axes that stay and have more than one place.
-std::vector<int> long_axes(const Body& body, std::span<const std::int64_t> extents) {
+std::vector<int> long_parallel_axes(const Body& body, std::span<const std::int64_t> extents) {
   std::vector<int> axes;
   for (int axis = 0; axis < body.parallel_axes; ++axis)
     if (extents[static_cast<std::size_t>(axis)] > 1) axes.push_back(axis);
   return axes;
 }
 
-void set_extents(PanelWalk& walk, std::span<const std::int64_t> extents) {
+void set_walk_extents(PanelWalk& walk, std::span<const std::int64_t> extents) {
   const auto of = [&](int axis) {
     return axis < 0 ? std::int64_t{1} : extents[static_cast<std::size_t>(axis)];
   };
@@ -57,7 +57,7 @@ std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
                                         const Schedule& schedule, const Facts& facts) {
   const auto extents = numbers_of(body);
   if (!extents) return std::nullopt;
-  std::vector<int> axes = long_axes(body, *extents);
+  std::vector<int> axes = long_parallel_axes(body, *extents);
   PanelWalk walk;
   switch (kernel.kind) {
     case KernelKind::column_reduce:
@@ -90,7 +90,7 @@ std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
     }
     default: return std::nullopt;
   }
-  set_extents(walk, *extents);
+  set_walk_extents(walk, *extents);
   return walk;
 }
 
@@ -98,7 +98,7 @@ std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body
                                           const Schedule& schedule) {
   const auto extents = numbers_of(body);
   if (!extents || kernel.list >= 0) return std::nullopt;
-  const std::vector<int> axes = long_axes(body, *extents);
+  const std::vector<int> axes = long_parallel_axes(body, *extents);
   if (axes.size() != 1) return std::nullopt;
   PanelWalk walk{.channel_axis = axes[0]};
   switch (kernel.kind) {
@@ -112,7 +112,7 @@ std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body
       break;
     default: return std::nullopt;
   }
-  set_extents(walk, *extents);
+  set_walk_extents(walk, *extents);
   return walk;
 }
 

@@ -19,9 +19,9 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMost = 12;
+constexpr std::size_t kMostSchedules = 12;
 /// The last blocks join pieces by two steps, each of which a thread unrolls.
-constexpr std::int64_t kMostPieces = 4096;
+constexpr std::int64_t kMostJoinedPieces = 4096;
 
 std::int64_t bit_floor(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
@@ -86,8 +86,8 @@ class RowColumnCandidates {
     std::size_t joining = 0;
     for (const Timed& timed : list_) {
       // Where a launch has other members, blocks join no columns in clusters.
-      if (timed.schedule.joins_columns && ++joining > kMost / 2) continue;
-      if (result.size() < kMost) result.push_back(timed.schedule);
+      if (timed.schedule.joins_columns && ++joining > kMostSchedules / 2) continue;
+      if (result.size() < kMostSchedules) result.push_back(timed.schedule);
     }
     return result;
   }
@@ -206,7 +206,7 @@ class RowColumnCandidates {
                                 (32 + row.threads - 1) / row.threads, 1}));
   }
   std::int64_t most_pieces() const {
-    return std::min(over_.parts * over_.accumulators, kMostPieces);
+    return std::min(over_.parts * over_.accumulators, kMostJoinedPieces);
   }
 
   /// About `scale` blocks to an SM.

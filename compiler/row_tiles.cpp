@@ -10,7 +10,7 @@ namespace sinter {
 namespace {
 
 /// Of a block, so that an SM has place for three.
-constexpr std::int64_t kMostTileBytes = 64 << 10;
+constexpr std::int64_t kMostRowTileBytes = 64 << 10;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t pla
   std::int64_t bytes = 0;
   for (const int i : turned_stores(body, facts))
     bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kLongestVector);
-  return bytes <= std::min(kMostTileBytes, place);
+  return bytes <= std::min(kMostRowTileBytes, place);
 }
 
 int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& schedule,

@@ -1,5 +1,7 @@
 #include "compiler/simplify_pieces.h"
 
+#include "compiler/operand_at.h"
+
 #include "ir/record.h"
 
 #include <algorithm>
@@ -10,12 +12,7 @@ namespace sinter {
 namespace {
 
 /// Operands that a concat gets by merging, at most: chains of writes stay linear in their length.
-constexpr std::size_t kMostPieces = 64;
-
-Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
-  const Location location = graph.location(place);
-  return {tensor(graph, node), location.file, location.line};
-}
+constexpr std::size_t kMostOperands = 64;
 
 /// The elements [begin, end) of a node along an axis.
 struct Range {
@@ -64,8 +61,8 @@ std::span<const Node* const> whole_operands(const Range& range, std::int64_t axi
 }
 
 /// Adds `node` to what a concat is made of: to a slice of the same array that it follows on.
-void append(GraphData& graph, llvm::SmallVectorImpl<const Node*>& pieces, const Node* node,
-            std::int64_t axis, const Node* place) {
+void append_piece(GraphData& graph, llvm::SmallVectorImpl<const Node*>& pieces, const Node* node,
+                  std::int64_t axis, const Node* place) {
   if (!pieces.empty()) {
     const std::optional<Range> before = sliced(*pieces.back(), axis);
     const std::optional<Range> next = sliced(*node, axis);
@@ -107,9 +104,9 @@ const Node* merge_pieces(GraphData& graph, const Node* node) {
     std::span<const Node* const> inner;
     if (range && is_concat_along(*range->of, axis)) inner = whole_operands(*range, axis);
     if (inner.empty()) inner = {&operand, 1};
-    for (const Node* piece : inner) append(graph, pieces, piece, axis, node);
+    for (const Node* piece : inner) append_piece(graph, pieces, piece, axis, node);
   }
-  if (pieces.size() > kMostPieces || std::ranges::equal(pieces, node->operands)) return node;
+  if (pieces.size() > kMostOperands || std::ranges::equal(pieces, node->operands)) return node;
   llvm::SmallVector<Operand, 8> operands;
   for (const Node* piece : pieces) operands.push_back(operand_at(graph, piece, node));
   const std::span<const Operand> all(operands.data(), operands.size());

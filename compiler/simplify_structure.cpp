@@ -1,6 +1,7 @@
 #include "compiler/simplify_structure.h"
 
 #include "compiler/fold.h"
+#include "compiler/operand_at.h"
 #include "compiler/rewrite.h"
 #include "ir/record.h"
 
@@ -11,11 +12,6 @@
 namespace sinter {
 
 namespace {
-
-Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
-  const Location location = graph.location(place);
-  return {tensor(graph, node), location.file, location.line};
-}
 
 /// True if every value of `from` is a value of `to`.
 bool holds_all(DType to, DType from) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/operand_at.h"
 #include "compiler/rewrite.h"
 #include "compiler/simplify_structure.h"
 #include "ir/record.h"
@@ -22,11 +23,6 @@ const Node* base_of(const Node* view) {
 
 bool is_made_by_elements(const Node& node) {
   return is_elementwise(node.op) || node.op == Op::cast;
-}
-
-Operand operand_at(GraphData& graph, const Node* node, const Node* place) {
-  const Location location = graph.location(place);
-  return {tensor(graph, node), location.file, location.line};
 }
 
 const Node* reshaped(GraphData& graph, const Node* node, std::span<const Extent> shape,
@@ -57,9 +53,9 @@ const Node* undone(GraphData& graph, const Node* node, const Node& view) {
   return permuted(graph, node, back, &view);
 }
 
-class Rewriter {
+class ViewRewriter {
  public:
-  Rewriter(GraphData& graph, const std::vector<int>& outputs)
+  ViewRewriter(GraphData& graph, const std::vector<int>& outputs)
       : graph_(graph), replacements_(graph.nodes.size()) {
     for (const int output : outputs) {
       const Node* view = graph.outputs[static_cast<std::size_t>(output)].node;
@@ -179,7 +175,7 @@ DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph
 }
 
 void compute_views(GraphData& graph, const std::vector<int>& outputs) {
-  Rewriter(graph, outputs).run();
+  ViewRewriter(graph, outputs).run();
 }
 
 }  // namespace sinter

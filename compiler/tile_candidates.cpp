@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMost = 12;
+constexpr std::size_t kMostTileCandidates = 12;
 /// With tiles or without: the better ones, and those to compare with.
 constexpr std::size_t kMostTiled = 7;
 /// Sectors without tiles against sectors with them from which on tiles come first: a tile costs a
@@ -144,8 +144,9 @@ std::vector<Schedule> with_tiles(std::vector<Schedule> direct, const Body& body,
   std::vector<Schedule> first = tiled;
   std::vector<Schedule> second = std::move(direct);
   if (with * kWorthATile > without) std::swap(first, second);
-  first.resize(std::min(first.size(), kMost - std::min<std::size_t>(second.size(), 3)));
-  second.resize(std::min(second.size(), kMost - first.size()));
+  first.resize(
+      std::min(first.size(), kMostTileCandidates - std::min<std::size_t>(second.size(), 3)));
+  second.resize(std::min(second.size(), kMostTileCandidates - first.size()));
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }

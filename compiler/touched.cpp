@@ -53,13 +53,13 @@ Positions visible(const Body& body, int axis, const std::vector<Condition>& cond
 }
 
 /// Into `divisors`, for each axis: a number that it is divided by and that divides its extent.
-void find_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
-                   std::set<const IndexAtom*>& seen) {
+void find_axis_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
+                        std::set<const IndexAtom*>& seen) {
   for (const IndexTerm& term : index.terms) {
     const IndexAtom& atom = *term.atom;
     if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder) continue;
     if (!seen.insert(&atom).second) continue;
-    find_divisors(space, atom.numerator, divisors, seen);
+    find_axis_divisors(space, atom.numerator, divisors, seen);
     for (int axis = 0; axis < space.axis_count(); ++axis)
       if (atom.numerator == space.axis(axis) &&
           floor_div(space.extent(axis), atom.divisor) * atom.divisor == space.extent(axis))
@@ -69,15 +69,15 @@ void find_divisors(const IndexSpace& space, const Index& index, std::vector<Exte
 
 /// An index whose axes each are a digit of their own: one of an axis that is only used by its
 /// quotient and its remainder by some number takes every pair of them.
-struct Digits {
+struct DigitAxes {
   IndexSpace space;
   Index index;
 };
-Digits split_axes(const IndexSpace& space, const Index& index) {
+DigitAxes split_axes(const IndexSpace& space, const Index& index) {
   std::vector<Extent> divisors(static_cast<std::size_t>(space.axis_count()), Extent(1));
   std::set<const IndexAtom*> seen;
-  find_divisors(space, index, divisors, seen);
-  Digits digits;
+  find_axis_divisors(space, index, divisors, seen);
+  DigitAxes digits;
   std::vector<Index> axes;
   for (int axis = 0; axis < space.axis_count(); ++axis) {
     const Extent divisor = divisors[static_cast<std::size_t>(axis)];

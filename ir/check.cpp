@@ -13,16 +13,17 @@ namespace sinter {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteRatio = std::numeric_limits<double>::infinity();
 
 /// |a - b| / bound, with 0 / 0 = 0.
 double error_over_bound(long double a, long double b, double bound) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-  if (!std::isfinite(a) || !std::isfinite(b) || bound == 0) return kInfinity;
+  if (!std::isfinite(a) || !std::isfinite(b) || bound == 0) return kInfiniteRatio;
   const long double error = std::fabs(a - b);
   const auto ratio = static_cast<double>(error / bound);
   // A ratio just above 1 must not look like 1 for having been rounded.
-  return error > bound ? std::max(ratio, std::nextafter(1.0, kInfinity)) : std::min(ratio, 1.0);
+  return error > bound ? std::max(ratio, std::nextafter(1.0, kInfiniteRatio))
+                       : std::min(ratio, 1.0);
 }
 
 double error_of(const Expected& expected, std::int64_t i, const HostArray& actual,
@@ -30,7 +31,7 @@ double error_of(const Expected& expected, std::int64_t i, const HostArray& actua
   if (is_floating(expected.dtype))
     return error_over_bound(actual.real_at(offset), expected.real(i), expected.bound(i));
   const bool equal = actual.integer_at(offset) == expected.integers[static_cast<std::size_t>(i)];
-  return equal ? 0 : kInfinity;
+  return equal ? 0 : kInfiniteRatio;
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 /// The dtype that values of a C++ type have: of those that something is computed in.
-std::optional<DType> dtype_of(std::span<const std::string_view> type) {
+std::optional<DType> dtype_from_words(std::span<const std::string_view> type) {
   const std::string spelled = fmt::format("{}", fmt::join(type, " "));
   if (spelled == "unsigned int") return u32;
   for (const DTypeInfo& row : kDTypes)
@@ -97,7 +97,7 @@ DType typed_name(std::string_view text, std::string& name) {
   const std::vector<std::string_view> words = words_of(text);
   if (words.size() < 2 || text.find_first_of("*&[]<>") != text.npos)
     no_function(fmt::format("'{}' is no type and a name", text));
-  const std::optional<DType> dtype = dtype_of(std::span(words).first(words.size() - 1));
+  const std::optional<DType> dtype = dtype_from_words(std::span(words).first(words.size() - 1));
   if (!dtype) no_function(fmt::format("'{}' is of no plain type", text));
   name = words.back();
   return *dtype;

@@ -20,7 +20,7 @@ ExtentTable* table_of(Extent a, Extent b) {
   return first ? first : second;
 }
 
-std::int64_t checked(std::int64_t a, std::int64_t b, char op) {
+std::int64_t checked_result(std::int64_t a, std::int64_t b, char op) {
   std::int64_t result = 0;
   const bool overflow =
       op == '+' ? __builtin_add_overflow(a, b, &result) : __builtin_mul_overflow(a, b, &result);
@@ -39,7 +39,7 @@ std::vector<ExtentTerm> canonical(std::vector<ExtentTerm> terms) {
   std::vector<ExtentTerm> result;
   for (ExtentTerm& term : terms) {
     if (!result.empty() && result.back().atoms == term.atoms)
-      result.back().coefficient = checked(result.back().coefficient, term.coefficient, '+');
+      result.back().coefficient = checked_result(result.back().coefficient, term.coefficient, '+');
     else
       result.push_back(std::move(term));
   }
@@ -47,7 +47,7 @@ std::vector<ExtentTerm> canonical(std::vector<ExtentTerm> terms) {
   return result;
 }
 
-Extent make(ExtentTable* table, std::vector<ExtentTerm> terms) {
+Extent make_extent(ExtentTable* table, std::vector<ExtentTerm> terms) {
   terms = canonical(std::move(terms));
   if (terms.empty()) return 0;
   if (terms.size() == 1 && terms[0].atoms.empty()) return terms[0].coefficient;
@@ -55,7 +55,8 @@ Extent make(ExtentTable* table, std::vector<ExtentTerm> terms) {
 }
 
 ExtentTerm multiply(const ExtentTerm& a, const ExtentTerm& b) {
-  ExtentTerm result{.atoms = a.atoms, .coefficient = checked(a.coefficient, b.coefficient, '*')};
+  ExtentTerm result{.atoms = a.atoms,
+                    .coefficient = checked_result(a.coefficient, b.coefficient, '*')};
   result.atoms.insert(result.atoms.end(), b.atoms.begin(), b.atoms.end());
   std::ranges::sort(result.atoms, {}, [](const ExtentAtom* atom) { return atom->id; });
   return result;
@@ -64,7 +65,7 @@ ExtentTerm multiply(const ExtentTerm& a, const ExtentTerm& b) {
 /// term / divisor if the divisor's coefficient and atoms divide it.
 std::optional<ExtentTerm> divide(const ExtentTerm& term, const ExtentTerm& divisor) {
   // The one quotient of 64-bit numbers that does not fit in 64 bits.
-  if (divisor.coefficient == -1) checked(term.coefficient, -1, '*');
+  if (divisor.coefficient == -1) checked_result(term.coefficient, -1, '*');
   if (term.coefficient % divisor.coefficient != 0) return std::nullopt;
   ExtentTerm result{.atoms = term.atoms, .coefficient = term.coefficient / divisor.coefficient};
   for (const ExtentAtom* atom : divisor.atoms) {
@@ -109,7 +110,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t part) {
   return hash ^ (hash >> 33);
 }
 
-std::uint64_t hash_of(const std::vector<ExtentTerm>& terms) {
+std::uint64_t terms_hash(const std::vector<ExtentTerm>& terms) {
   std::uint64_t hash = 0;
   for (const ExtentTerm& term : terms) {
     hash = mixed(hash, static_cast<std::uint64_t>(term.coefficient));
@@ -167,7 +168,7 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
-  expression->hash = hash_of(expression->terms);
+  expression->hash = terms_hash(expression->terms);
   return Extent::of(expressions_.insert(std::move(expression)).first->get());
 }
 
@@ -197,7 +198,7 @@ const ExtentAtom* ExtentTable::quotient(Extent numerator, Extent divisor) {
 
 namespace {
 
-std::array<std::uintptr_t, 5> key_of(char operation, Extent a, Extent b) {
+std::array<std::uintptr_t, 5> result_key(char operation, Extent a, Extent b) {
   const auto pointer = [](Extent extent) {
     return reinterpret_cast<std::uintptr_t>(extent.expression());
   };
@@ -214,12 +215,12 @@ std::size_t ExtentTable::Hash::operator()(const Operation& operation) const {
 }
 
 std::optional<Extent> ExtentTable::known(char operation, Extent a, Extent b) const {
-  const auto found = results_.find(key_of(operation, a, b));
+  const auto found = results_.find(result_key(operation, a, b));
   return found == results_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Extent ExtentTable::remember(char operation, Extent a, Extent b, Extent result) {
-  results_.emplace(key_of(operation, a, b), result);
+  results_.emplace(result_key(operation, a, b), result);
   return result;
 }
 
@@ -230,18 +231,18 @@ std::vector<ExtentTerm> terms_of(Extent extent) {
 }
 
 Extent Extent::general_sum(Extent a, Extent b) {
-  if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '+');
+  if (a.is_number() && b.is_number()) return checked_result(a.number(), b.number(), '+');
   if (a.is(0)) return b;
   if (b.is(0)) return a;
   ExtentTable* const table = table_of(a, b);
   if (const std::optional<Extent> known = table->known('+', a, b)) return *known;
   std::vector<ExtentTerm> terms = terms_of(a);
   for (const ExtentTerm& term : terms_of(b)) terms.push_back(term);
-  return table->remember('+', a, b, make(table, std::move(terms)));
+  return table->remember('+', a, b, make_extent(table, std::move(terms)));
 }
 
 Extent Extent::general_product(Extent a, Extent b) {
-  if (a.is_number() && b.is_number()) return checked(a.number(), b.number(), '*');
+  if (a.is_number() && b.is_number()) return checked_result(a.number(), b.number(), '*');
   if (a.is(1)) return b;
   if (b.is(1)) return a;
   ExtentTable* const table = table_of(a, b);
@@ -249,7 +250,7 @@ Extent Extent::general_product(Extent a, Extent b) {
   std::vector<ExtentTerm> terms;
   for (const ExtentTerm& x : terms_of(a))
     for (const ExtentTerm& y : terms_of(b)) terms.push_back(multiply(x, y));
-  return table->remember('*', a, b, make(table, std::move(terms)));
+  return table->remember('*', a, b, make_extent(table, std::move(terms)));
 }
 
 std::optional<Extent> divide_exactly(Extent a, Extent b) {
@@ -267,7 +268,7 @@ std::optional<Extent> divide_exactly(Extent a, Extent b) {
     if (!part) return std::nullopt;
     quotient.push_back(std::move(*part));
   }
-  return make(table_of(a, b), std::move(quotient));
+  return make_extent(table_of(a, b), std::move(quotient));
 }
 
 namespace {
@@ -305,15 +306,16 @@ Extent floor_div(Extent a, Extent divisor) {
     if (!floor.is(0)) whole.push_back({.atoms = {}, .coefficient = floor.number()});
   }
   ExtentTable* table = table_of(a, divisor);
-  const Extent outside = make(table, std::move(whole));
-  const Extent inside = make(table, std::move(rest));
+  const Extent outside = make_extent(table, std::move(whole));
+  const Extent inside = make_extent(table, std::move(rest));
   if (provably_nonnegative(inside) && provably_less(inside, divisor)) return outside;
   // floor(floor(x / a) / b) = floor(x / (a × b)), where that product fits.
   const std::vector<ExtentTerm> terms = terms_of(inside);
   if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
       terms[0].atoms[0]->name.empty() && fits_product(terms[0].atoms[0]->divisor, divisor))
     return outside + floor_div(terms[0].atoms[0]->numerator, terms[0].atoms[0]->divisor * divisor);
-  return outside + make(table, {{.atoms = {table->quotient(inside, divisor)}, .coefficient = 1}});
+  return outside +
+         make_extent(table, {{.atoms = {table->quotient(inside, divisor)}, .coefficient = 1}});
 }
 
 Extent ceil_div(Extent a, std::int64_t divisor) { return floor_div(a + (divisor - 1), divisor); }
@@ -326,14 +328,14 @@ std::int64_t evaluate(Extent extent, std::span<const std::int64_t> symbol_values
     for (const ExtentAtom* atom : term.atoms) {
       if (!atom->name.empty()) {
         ensure(static_cast<std::size_t>(atom->id) < symbol_values.size(), "unbound symbol");
-        value = checked(value, symbol_values[static_cast<std::size_t>(atom->id)], '*');
+        value = checked_result(value, symbol_values[static_cast<std::size_t>(atom->id)], '*');
         continue;
       }
       const Extent quotient = floor_div(Extent(evaluate(atom->numerator, symbol_values)),
                                         Extent(evaluate(atom->divisor, symbol_values)));
-      value = checked(value, quotient.number(), '*');
+      value = checked_result(value, quotient.number(), '*');
     }
-    sum = checked(sum, value, '+');
+    sum = checked_result(sum, value, '+');
   }
   return sum;
 }

@@ -177,7 +177,7 @@ void Gradient::refuse(const Node* node) const {
 }
 
 /// `the input x`, or its number where it has no name.
-std::string described(const GraphData& graph, Tensor input, std::size_t number) {
+std::string described_input(const GraphData& graph, Tensor input, std::size_t number) {
   const std::string_view label = graph.label(input.node());
   return label.empty() ? fmt::format("input {}", number) : fmt::format("the input {}", label);
 }
@@ -187,7 +187,7 @@ void check_inputs(const GraphData& graph, std::span<const Tensor> inputs, Locati
     if (!is_smooth(inputs[i].dtype()))
       fail("gradient",
            fmt::format("{} is {}; only floating values have a gradient, leave it out",
-                       described(graph, inputs[i], i), type_text(*inputs[i].node())),
+                       described_input(graph, inputs[i], i), type_text(*inputs[i].node())),
            location);
 }
 

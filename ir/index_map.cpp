@@ -408,7 +408,7 @@ std::int64_t evaluate(
 
 namespace {
 
-std::string to_string(const IndexAtom& atom) {
+std::string atom_text(const IndexAtom& atom) {
   switch (atom.kind) {
     case IndexAtom::Kind::axis: return fmt::format("a{}", atom.axis);
     case IndexAtom::Kind::quotient:
@@ -430,7 +430,7 @@ std::string to_string(const Index& index) {
   std::string text;
   for (const IndexTerm& term : index.terms) {
     if (!text.empty()) text += " + ";
-    text += to_string(*term.atom);
+    text += atom_text(*term.atom);
     if (!term.coefficient.is(1)) text += " * " + to_string(term.coefficient);
   }
   if (text.empty()) return to_string(index.constant);

@@ -2,6 +2,7 @@
 // in the accumulator.
 #include "ir/interpret_group.h"
 #include "ir/interpret_totals.h"
+#include "ir/long_double.h"
 #include "ir/op.h"
 #include "ir/rounding.h"
 
@@ -11,8 +12,6 @@
 namespace sinter {
 
 namespace {
-
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 
 /// Of the elements moved by `sign` times their bounds.
 long double exact_logsumexp(const ReducedView& group, long double sign) {
@@ -56,7 +55,7 @@ long double exact_logsumexp(const ReducedView& group, long double sign) {
 //
 // Long double itself is off by less than 2^-62 of |M| and log n, where |M| is at most |L| + log n.
 // That is more than all the rest where |M| is far above n and the accumulator is f64.
-long double error_of(const ReducedView& group, long double largest) {
+long double logsumexp_error(const ReducedView& group, long double largest) {
   const auto n = static_cast<long double>(group.size());
   const auto steps =
       static_cast<long double>(std::min<std::int64_t>(group.depth.steps(), group.size() - 1));
@@ -90,7 +89,7 @@ Interval logsumexp_of(const ReducedView& group) {
   if (std::isinf(value)) return certain(value);
   const long double least = has_bounds ? exact_logsumexp(group, -1) : value;
   const long double most = has_bounds ? exact_logsumexp(group, 1) : value;
-  const long double error = error_of(group, std::max(std::fabs(least), std::fabs(most)));
+  const long double error = logsumexp_error(group, std::max(std::fabs(least), std::fabs(most)));
   return rounded({.value = value, .low = least - error, .high = most + error}, group.accumulator);
 }
 

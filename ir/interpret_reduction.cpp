@@ -1,6 +1,7 @@
 // The oracle for reductions: each result from all elements that go into it, in long double, with
 // the error that the reduction tree may make in the accumulator.
 #include "ir/interpret_group.h"
+#include "ir/long_double.h"
 #include "ir/rounding.h"
 #include "ir/walk.h"
 #include "sinter/error.h"
@@ -12,8 +13,6 @@
 namespace sinter {
 
 namespace {
-
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 
 std::int64_t bit_ceil(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
@@ -129,7 +128,7 @@ bool stays_behind(const ReducedView& group, std::size_t i, std::size_t best, int
   return i < best ? highest < leads : highest <= leads;
 }
 
-Whole place_of(const ReducedView& group, int sign) {
+Whole place_of_extreme(const ReducedView& group, int sign) {
   const std::size_t best = place_of_largest(group, sign);
   double bound = std::isinf(group.bound(best)) ? kUndecided : 0;
   if (!group.from.bounds.empty())
@@ -151,8 +150,8 @@ Whole truth_of(const ReducedView& group, bool decisive) {
 }
 
 Whole reduce_integers(Op op, const ReducedView& group, DType dtype) {
-  if (op == Op::argmax) return place_of(group, 1);
-  if (op == Op::argmin) return place_of(group, -1);
+  if (op == Op::argmax) return place_of_extreme(group, 1);
+  if (op == Op::argmin) return place_of_extreme(group, -1);
   if (op == Op::any) return truth_of(group, true);
   if (op == Op::all) return truth_of(group, false);
   Wide sum = 0;

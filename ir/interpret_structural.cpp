@@ -1,5 +1,6 @@
 // The oracle for structural ops: elements copied from place to place, straight from each op's
 // definition. It shares nothing with the index maps that kernels are made from.
+#include "ir/evaluate_all.h"
 #include "ir/interpret_ops.h"
 #include "ir/rounding.h"
 #include "ir/walk.h"
@@ -40,22 +41,22 @@ void broadcast(Expected& result, const Expected& from) {
   copy_strided(result, from, 0, strides);
 }
 
-void permute(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
+void permute_into(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
   const Numbers dense = row_major(from.shape);
   Numbers strides;
   for (const std::int64_t axis : axes) strides.push_back(dense[static_cast<std::size_t>(axis)]);
   copy_strided(result, from, 0, strides);
 }
 
-void slice(Expected& result, const Expected& from, std::size_t axis, std::int64_t begin,
-           std::int64_t step) {
+void slice_into(Expected& result, const Expected& from, std::size_t axis, std::int64_t begin,
+                std::int64_t step) {
   Numbers strides = row_major(from.shape);
   const std::int64_t base = begin * strides[axis];
   strides[axis] *= step;
   copy_strided(result, from, base, strides);
 }
 
-void flip(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
+void flip_into(Expected& result, const Expected& from, std::span<const std::int64_t> axes) {
   if (result.size() == 0) return;
   Numbers strides = row_major(from.shape);
   std::int64_t base = 0;
@@ -67,20 +68,14 @@ void flip(Expected& result, const Expected& from, std::span<const std::int64_t> 
   copy_strided(result, from, base, strides);
 }
 
-void unfold(Expected& result, const Expected& from, std::size_t axis, std::int64_t step) {
+void unfold_into(Expected& result, const Expected& from, std::size_t axis, std::int64_t step) {
   Numbers strides = row_major(from.shape);
   strides.push_back(strides[axis]);
   strides[axis] *= step;
   copy_strided(result, from, 0, strides);
 }
 
-Numbers evaluate_all(std::span<const Extent> extents, std::span<const std::int64_t> symbols) {
-  Numbers numbers;
-  for (const Extent extent : extents) numbers.push_back(evaluate(extent, symbols));
-  return numbers;
-}
-
-void concat(Expected& result, std::span<const Expected* const> parts, std::size_t axis) {
+void concat_into(Expected& result, std::span<const Expected* const> parts, std::size_t axis) {
   const Numbers strides = row_major(result.shape);
   std::int64_t begin = 0;
   for (const Expected* part : parts) {
@@ -114,7 +109,7 @@ void gather(Expected& result, const Expected& from, const Expected& indices, std
 }
 
 /// The result's axes: those of x before `axis`, those of the indices, those of x after `axis`.
-void take(Expected& result, const Expected& x, const Expected& indices, std::size_t axis) {
+void take_into(Expected& result, const Expected& x, const Expected& indices, std::size_t axis) {
   const Numbers dense = row_major(x.shape);
   const Numbers index_dense = row_major(indices.shape);
   const auto split = static_cast<std::ptrdiff_t>(axis);
@@ -127,8 +122,8 @@ void take(Expected& result, const Expected& x, const Expected& indices, std::siz
   gather(result, x, indices, axis, strides, index_strides);
 }
 
-void take_along_axis(Expected& result, const Expected& x, const Expected& indices,
-                     std::size_t axis) {
+void take_along_axis_into(Expected& result, const Expected& x, const Expected& indices,
+                          std::size_t axis) {
   Numbers strides = row_major(x.shape);
   strides[axis] = 0;
   gather(result, x, indices, axis, strides, row_major(indices.shape));
@@ -160,8 +155,8 @@ void add_element(Expected& to, std::size_t i, const Expected& from, std::size_t 
   to.bounds[i] = sum.bound;
 }
 
-void scatter(Expected& result, const Expected& x, const Expected& indices, const Expected& source,
-             bool accumulate) {
+void scatter_into(Expected& result, const Expected& x, const Expected& indices,
+                  const Expected& source, bool accumulate) {
   for (std::int64_t i = 0; i < result.size(); ++i) copy_element(result, i, x, i);
   const std::int64_t rows = x.shape[0];
   const std::int64_t columns = x.shape[1];
@@ -198,24 +193,25 @@ Expected interpret_structural(const Application& application) {
       result.integers = x.integers;
       result.bounds = x.bounds;
       break;
-    case Op::permute: permute(result, x, attribute(node, "axes").integers); break;
+    case Op::permute: permute_into(result, x, attribute(node, "axes").integers); break;
     case Op::broadcast_to: broadcast(result, x); break;
     case Op::slice:
-      slice(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
-            attribute(node, "step").integer);
+      slice_into(result, x, axis(), evaluate(attribute(node, "begin").extent, application.symbols),
+                 attribute(node, "step").integer);
       break;
-    case Op::flip: flip(result, x, attribute(node, "axes").integers); break;
+    case Op::flip: flip_into(result, x, attribute(node, "axes").integers); break;
     case Op::as_strided:
       copy_strided(result, x, evaluate(attribute(node, "offset").extent, application.symbols),
                    evaluate_all(attribute(node, "strides").extents, application.symbols));
       break;
-    case Op::unfold: unfold(result, x, axis(), attribute(node, "step").integer); break;
-    case Op::concat: concat(result, operands, axis()); break;
+    case Op::unfold: unfold_into(result, x, axis(), attribute(node, "step").integer); break;
+    case Op::concat: concat_into(result, operands, axis()); break;
     case Op::scatter:
-      scatter(result, x, *operands[1], *operands[2], attribute(node, "accumulate").integer != 0);
+      scatter_into(result, x, *operands[1], *operands[2],
+                   attribute(node, "accumulate").integer != 0);
       break;
-    case Op::take: take(result, x, *operands[1], axis()); break;
-    case Op::take_along_axis: take_along_axis(result, x, *operands[1], axis()); break;
+    case Op::take: take_into(result, x, *operands[1], axis()); break;
+    case Op::take_along_axis: take_along_axis_into(result, x, *operands[1], axis()); break;
     default: throw InternalError("interpret: unknown structural op");
   }
   drop_exact_bounds(result);

@@ -1,6 +1,7 @@
 // The oracle's sums, with the error that the reduction tree may make in the accumulator.
 #include "ir/interpret_group.h"
 #include "ir/interpret_totals.h"
+#include "ir/long_double.h"
 #include "ir/rounding.h"
 
 #include <algorithm>
@@ -10,9 +11,6 @@
 namespace sinter {
 
 namespace {
-
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 
 int lowest_bit_of(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);

@@ -1,5 +1,6 @@
 #include "ir/random_inputs.h"
 
+#include "ir/evaluate_all.h"
 #include "ir/walk.h"
 #include "sinter/error.h"
 
@@ -100,13 +101,6 @@ void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
     array.set_real_at(walk.offset(0), low + (high - low) * fraction);
   }
-}
-
-std::vector<std::int64_t> evaluate_all(std::span<const Extent> extents,
-                                       std::span<const std::int64_t> symbols) {
-  std::vector<std::int64_t> values;
-  for (const Extent extent : extents) values.push_back(evaluate(extent, symbols));
-  return values;
 }
 
 HostArray allocate(const InputInfo& input, std::span<const std::int64_t> symbols) {

@@ -84,7 +84,7 @@ Tensor cummin(Operand x, int axis, ScanOptions options) {
 
 namespace {
 
-int axis_of(Tensor y) { return static_cast<int>(attribute(*y.node(), "axis").integer); }
+int scanned_axis(Tensor y) { return static_cast<int>(attribute(*y.node(), "axis").integer); }
 
 Tensor sum_from_here(Tensor g, int axis) { return cumsum(g, axis, {.reverse = true}); }
 
@@ -111,11 +111,11 @@ Tensor is_leader(Tensor passed, Tensor x, Tensor before) {
 
 Tensor cumsum_vjp(Tensor x, Tensor y, Tensor g) {
   (void)x;
-  return sum_from_here(g, axis_of(y));
+  return sum_from_here(g, scanned_axis(y));
 }
 
 Tensor cumprod_vjp(Tensor x, Tensor y, Tensor g) {
-  const int axis = axis_of(y);
+  const int axis = scanned_axis(y);
   const Tensor is_zero = eq(x, 0);
   const Tensor zeros = cumsum(is_zero, axis);
   const Tensor usable = where(is_zero, 1, x);
@@ -130,13 +130,13 @@ Tensor cumprod_vjp(Tensor x, Tensor y, Tensor g) {
 }
 
 Tensor cummax_vjp(Tensor x, Tensor y, Tensor g) {
-  const int axis = axis_of(y);
+  const int axis = scanned_axis(y);
   const Tensor before = cummax(x, axis, {.exclusive = true});
   return to_leaders(x, g, is_leader(gt(x, before), x, before), axis);
 }
 
 Tensor cummin_vjp(Tensor x, Tensor y, Tensor g) {
-  const int axis = axis_of(y);
+  const int axis = scanned_axis(y);
   const Tensor before = cummin(x, axis, {.exclusive = true});
   return to_leaders(x, g, is_leader(lt(x, before), x, before), axis);
 }

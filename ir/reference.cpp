@@ -73,7 +73,7 @@ std::string row_text(const OpInfo& row) {
   return fmt::format("| `{}` | {} | {} |\n", row.name, attributes_in_words(row), row.doc);
 }
 
-std::string table_of(OpKind kind, std::string_view head) {
+std::string table_of_kind(OpKind kind, std::string_view head) {
   std::string text = fmt::format("\n{}\n|", head);
   for (std::size_t columns = 1;
        columns < static_cast<std::size_t>(std::count(head.begin(), head.end(), '|')); ++columns)
@@ -87,13 +87,14 @@ std::string table_of(OpKind kind, std::string_view head) {
 }  // namespace
 
 std::string op_reference() {
-  return table_of(OpKind::elementwise, "| elementwise | dtype of the operands | ulp | gives |") +
-         table_of(OpKind::reduction, "| reduction | dtype | attributes = default | gives |") +
-         table_of(OpKind::scan, "| scan | attributes | gives |") +
-         table_of(OpKind::structural, "| structural | attributes = default | gives |") +
-         table_of(OpKind::custom, "| custom | attributes | gives |") +
-         table_of(OpKind::opaque, "| opaque | attributes | gives |") +
-         table_of(OpKind::source, "| source | attributes = default | gives |") + "\n";
+  return table_of_kind(OpKind::elementwise,
+                       "| elementwise | dtype of the operands | ulp | gives |") +
+         table_of_kind(OpKind::reduction, "| reduction | dtype | attributes = default | gives |") +
+         table_of_kind(OpKind::scan, "| scan | attributes | gives |") +
+         table_of_kind(OpKind::structural, "| structural | attributes = default | gives |") +
+         table_of_kind(OpKind::custom, "| custom | attributes | gives |") +
+         table_of_kind(OpKind::opaque, "| opaque | attributes | gives |") +
+         table_of_kind(OpKind::source, "| source | attributes = default | gives |") + "\n";
 }
 
 }  // namespace sinter

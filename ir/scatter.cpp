@@ -2,6 +2,7 @@
 #include "ir/composite.h"
 #include "ir/record.h"
 #include "ir/resolve_indices.h"
+#include "ir/shape_view.h"
 #include "sinter/views.h"
 
 #include <algorithm>
@@ -42,8 +43,6 @@ Tensor scatter(Operand x, Operand indices, Operand source, bool accumulate) {
 }
 
 namespace {
-
-Extents view(const ShapeVector& shape) { return std::span<const Extent>(shape); }
 
 /// A number as a Tensor of `dtype`, a Tensor cast to it.
 Tensor typed(const Operand& operand, DType dtype, GraphData& data, std::string_view op) {

@@ -1,5 +1,7 @@
 #include "ir/special.h"
 
+#include "ir/long_double.h"
+
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,8 +12,6 @@ namespace {
 
 constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr long double kHalfRootOfPi = 0.886226925452758013649084L;
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
 
 /// The positive root of digamma is the sum of these.
 constexpr long double kRoot = 1.461632144968362341280917L;

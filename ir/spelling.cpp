@@ -45,11 +45,11 @@ int Call::small(std::string_view name) const {
   return static_cast<int>(value);
 }
 
+double Call::real(std::string_view name) const { return as_real(argument(name).literal); }
+
 Keep Call::keep() const { return integer("keep") != 0 ? Keep::yes : Keep::no; }
 
 namespace {
-
-using Results = llvm::SmallVector<Tensor, 2>;
 
 Results record_row(const Call& call) {
   return {record_elementwise(call.spelling.row->op, call.operands)};
@@ -98,10 +98,7 @@ const RowRecorder kRowRecorders[] = {
     {Op::size,            0, [](const Call& c) -> Results { return {record_size(c.graph.data(), c.argument("extent").extent, c.argument("dtype").dtype, c.location)}; }},
 };
 
-const AttributeInfo kAxis       = {.name = "axis",       .kind = AttributeKind::integer,  .default_text = "-1"};
-const AttributeInfo kAxes       = {.name = "axes",       .kind = AttributeKind::integers, .default_text = "[]"};
-const AttributeInfo kCorrection = {.name = "correction", .kind = AttributeKind::integer,  .default_text = "0"};
-const AttributeInfo kKeep       = {.name = "keep",       .kind = AttributeKind::boolean,  .default_text = "false"};
+const AttributeInfo kCorrection = {.name = "correction", .kind = AttributeKind::integer, .default_text = "0"};
 
 Results copy(const Call& call) {
   if (call.operands[0].is_literal()) fail("copy", "the operand is a number; record it with full", call.location);

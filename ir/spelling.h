@@ -29,6 +29,8 @@ struct WrittenAttribute {
 void read_default(const AttributeInfo& info, WrittenAttribute& argument);
 
 struct Call;
+/// What a call records.
+using Results = llvm::SmallVector<Tensor, 2>;
 
 /// One name that may stand before operands.
 struct Spelling {
@@ -37,7 +39,7 @@ struct Spelling {
   int operands;       ///< -1: one or more
   int results;
   std::vector<AttributeInfo> attributes;
-  llvm::SmallVector<Tensor, 2> (*record)(const Call&);
+  Results (*record)(const Call&);
 };
 
 /// A parsed statement, ready to be recorded.
@@ -50,6 +52,7 @@ struct Call {
 
   const WrittenAttribute& argument(std::string_view name) const;
   std::int64_t integer(std::string_view name) const { return argument(name).integer; }
+  double real(std::string_view name) const;
   /// As an int; throws UserError where it is none.
   int small(std::string_view name) const;
   Keep keep() const;

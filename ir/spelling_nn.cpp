@@ -10,40 +10,31 @@ namespace sinter {
 
 namespace {
 
-using Results = llvm::SmallVector<Tensor, 2>;
-using enum AttributeKind;
-
 // clang-format off
-const AttributeInfo kSlope         = {.name = "slope",           .kind = literal,  .default_text = "0.01"};
-const AttributeInfo kAlpha         = {.name = "alpha",           .kind = literal,  .default_text = "1"};
-const AttributeInfo kBeta          = {.name = "beta",            .kind = literal,  .default_text = "1"};
-const AttributeInfo kThreshold     = {.name = "threshold",       .kind = literal,  .default_text = "20"};
-const AttributeInfo kLow           = {.name = "low",             .kind = literal,  .default_text = "-1"};
-const AttributeInfo kHigh          = {.name = "high",            .kind = literal,  .default_text = "1"};
-const AttributeInfo kValue         = {.name = "value",           .kind = literal,  .default_text = "1"};
-const AttributeInfo kDelta         = {.name = "delta",           .kind = literal,  .default_text = "1"};
-const AttributeInfo kP             = {.name = "p",               .kind = literal,  .default_text = "2"};
-const AttributeInfo kEps           = {.name = "eps",             .kind = literal,  .default_text = "1e-05"};
-const AttributeInfo kLengthEps     = {.name = "eps",             .kind = literal,  .default_text = "1e-12"};
-const AttributeInfo kCosineEps     = {.name = "eps",             .kind = literal,  .default_text = "1e-08"};
-const AttributeInfo kRmsEps        = {.name = "eps",             .kind = literal,  .default_text = "1.1920929e-07"};  // f32's epsilon; f64 has its own
-const AttributeInfo kMomentum      = {.name = "momentum",        .kind = literal,  .default_text = "0.1"};
-const AttributeInfo kSmoothing     = {.name = "label_smoothing", .kind = literal,  .default_text = "0"};
-const AttributeInfo kIgnore        = {.name = "ignore_index",    .kind = integer,  .default_text = "-100"};
-const AttributeInfo kReduction     = {.name = "reduction",       .kind = integer,  .default_text = "2"};  // 0 none, 1 sum, 2 mean
-const AttributeInfo kLogTarget     = {.name = "log_target",      .kind = boolean,  .default_text = "false"};
-const AttributeInfo kCorrection    = {.name = "correction",      .kind = integer,  .default_text = ""};
-const AttributeInfo kGroups        = {.name = "groups",          .kind = integer,  .default_text = ""};
-const AttributeInfo kAxis          = {.name = "axis",            .kind = integer,  .default_text = "1"};
-const AttributeInfo kAxes          = {.name = "axes",            .kind = integers, .default_text = "[]"};
-const AttributeInfo kNormAxes      = {.name = "axes",            .kind = integers, .default_text = "[-1]"};
-const AttributeInfo kKeep          = {.name = "keep",            .kind = boolean,  .default_text = "false"};
-const AttributeInfo kDType         = {.name = "dtype",           .kind = dtype,    .default_text = "i8"};
+const AttributeInfo kSlope          = {.name = "slope",           .kind = AttributeKind::literal,  .default_text = "0.01"};
+const AttributeInfo kAlpha          = {.name = "alpha",           .kind = AttributeKind::literal,  .default_text = "1"};
+const AttributeInfo kBeta           = {.name = "beta",            .kind = AttributeKind::literal,  .default_text = "1"};
+const AttributeInfo kThreshold      = {.name = "threshold",       .kind = AttributeKind::literal,  .default_text = "20"};
+const AttributeInfo kLow            = {.name = "low",             .kind = AttributeKind::literal,  .default_text = "-1"};
+const AttributeInfo kHigh           = {.name = "high",            .kind = AttributeKind::literal,  .default_text = "1"};
+const AttributeInfo kValue          = {.name = "value",           .kind = AttributeKind::literal,  .default_text = "1"};
+const AttributeInfo kDelta          = {.name = "delta",           .kind = AttributeKind::literal,  .default_text = "1"};
+const AttributeInfo kP              = {.name = "p",               .kind = AttributeKind::literal,  .default_text = "2"};
+const AttributeInfo kEps            = {.name = "eps",             .kind = AttributeKind::literal,  .default_text = "1e-05"};
+const AttributeInfo kLengthEps      = {.name = "eps",             .kind = AttributeKind::literal,  .default_text = "1e-12"};
+const AttributeInfo kCosineEps      = {.name = "eps",             .kind = AttributeKind::literal,  .default_text = "1e-08"};
+const AttributeInfo kRmsEps         = {.name = "eps",             .kind = AttributeKind::literal,  .default_text = "1.1920929e-07"};  // f32's epsilon; f64 has its own
+const AttributeInfo kMomentum       = {.name = "momentum",        .kind = AttributeKind::literal,  .default_text = "0.1"};
+const AttributeInfo kSmoothing      = {.name = "label_smoothing", .kind = AttributeKind::literal,  .default_text = "0"};
+const AttributeInfo kIgnore         = {.name = "ignore_index",    .kind = AttributeKind::integer,  .default_text = "-100"};
+const AttributeInfo kReduction      = {.name = "reduction",       .kind = AttributeKind::integer,  .default_text = "2"};  // 0 none, 1 sum, 2 mean
+const AttributeInfo kLogTarget      = {.name = "log_target",      .kind = AttributeKind::boolean,  .default_text = "false"};
+const AttributeInfo kStdCorrection  = {.name = "correction",      .kind = AttributeKind::integer,  .default_text = ""};
+const AttributeInfo kGroups         = {.name = "groups",          .kind = AttributeKind::integer,  .default_text = ""};
+const AttributeInfo kVectorAxis     = {.name = "axis",            .kind = AttributeKind::integer,  .default_text = "1"};
+const AttributeInfo kNormAxes       = {.name = "axes",            .kind = AttributeKind::integers, .default_text = "[-1]"};
+const AttributeInfo kQuantizedDType = {.name = "dtype",           .kind = AttributeKind::dtype,    .default_text = "i8"};
 // clang-format on
-
-double real(const Call& call, std::string_view name) {
-  return as_real(call.argument(name).literal);
-}
 
 Reduction reduction(const Call& call) {
   const std::int64_t value = call.integer("reduction");
@@ -84,44 +75,44 @@ Tensor weight_of_classes(const Call& call) {
 Results record_layer_norm(const Call& c) {
   check_operands(c, 1, 3);
   return {layer_norm(c.operands[0], norm_axes(c), operand_or(c, 1, 1), operand_or(c, 2, 0),
-                     real(c, "eps"))};
+                     c.real("eps"))};
 }
 
 Results record_rms_norm(const Call& c) {
   check_operands(c, 1, 2);
   std::optional<double> eps;
-  if (c.argument("eps").given) eps = real(c, "eps");
+  if (c.argument("eps").given) eps = c.real("eps");
   return {rms_norm(c.operands[0], norm_axes(c), operand_or(c, 1, 1), eps)};
 }
 
 Results record_group_norm(const Call& c) {
   check_operands(c, 1, 3);
   return {group_norm(c.operands[0], c.integer("groups"), operand_or(c, 1, 1), operand_or(c, 2, 0),
-                     real(c, "eps"))};
+                     c.real("eps"))};
 }
 
 Results record_instance_norm(const Call& c) {
   check_operands(c, 1, 3);
-  return {instance_norm(c.operands[0], operand_or(c, 1, 1), operand_or(c, 2, 0), real(c, "eps"))};
+  return {instance_norm(c.operands[0], operand_or(c, 1, 1), operand_or(c, 2, 0), c.real("eps"))};
 }
 
 Results record_batch_norm(const Call& c) {
   check_operands(c, 3, 5);
   const BatchNorm all = batch_norm(c.operands[0], c.operands[1], c.operands[2], operand_or(c, 3, 1),
-                                   operand_or(c, 4, 0), real(c, "momentum"), real(c, "eps"));
+                                   operand_or(c, 4, 0), c.real("momentum"), c.real("eps"));
   return {all.y, all.mean, all.var, all.running_mean, all.running_var};
 }
 
 Results record_batch_norm_inference(const Call& c) {
   check_operands(c, 3, 5);
   return {batch_norm_inference(c.operands[0], c.operands[1], c.operands[2], operand_or(c, 3, 1),
-                               operand_or(c, 4, 0), real(c, "eps"))};
+                               operand_or(c, 4, 0), c.real("eps"))};
 }
 
 Results record_cross_entropy(const Call& c) {
   const CrossEntropyOptions options = {.weight = weight_of_classes(c),
                                        .ignore_index = c.integer("ignore_index"),
-                                       .label_smoothing = real(c, "label_smoothing"),
+                                       .label_smoothing = c.real("label_smoothing"),
                                        .reduction = reduction(c)};
   return {cross_entropy(c.operands[0], c.operands[1], options)};
 }
@@ -150,17 +141,17 @@ Operand value_operand(const Call& c) { return {c.argument("value").literal, c.lo
 // clang-format off
 std::vector<Spelling> nn_spellings() {
   return {
-      {"leaky_relu",        nullptr,  1, 1, {kSlope},                  [](const Call& c) -> Results { return {leaky_relu(c.operands[0], real(c, "slope"))}; }},
-      {"elu",               nullptr,  1, 1, {kAlpha},                  [](const Call& c) -> Results { return {elu(c.operands[0], real(c, "alpha"))}; }},
+      {"leaky_relu",        nullptr,  1, 1, {kSlope},                  [](const Call& c) -> Results { return {leaky_relu(c.operands[0], c.real("slope"))}; }},
+      {"elu",               nullptr,  1, 1, {kAlpha},                  [](const Call& c) -> Results { return {elu(c.operands[0], c.real("alpha"))}; }},
       {"selu",              nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {selu(c.operands[0])}; }},
       {"silu",              nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {silu(c.operands[0])}; }},
-      {"swish",             nullptr,  1, 1, {kBeta},                   [](const Call& c) -> Results { return {swish(c.operands[0], real(c, "beta"))}; }},
+      {"swish",             nullptr,  1, 1, {kBeta},                   [](const Call& c) -> Results { return {swish(c.operands[0], c.real("beta"))}; }},
       {"mish",              nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {mish(c.operands[0])}; }},
-      {"softplus",          nullptr,  1, 1, {kBeta, kThreshold},       [](const Call& c) -> Results { return {softplus(c.operands[0], real(c, "beta"), real(c, "threshold"))}; }},
+      {"softplus",          nullptr,  1, 1, {kBeta, kThreshold},       [](const Call& c) -> Results { return {softplus(c.operands[0], c.real("beta"), c.real("threshold"))}; }},
       {"gelu_tanh",         nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {gelu_tanh(c.operands[0])}; }},
       {"hardswish",         nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {hardswish(c.operands[0])}; }},
       {"hardsigmoid",       nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {hardsigmoid(c.operands[0])}; }},
-      {"hardtanh",          nullptr,  1, 1, {kLow, kHigh},             [](const Call& c) -> Results { return {hardtanh(c.operands[0], real(c, "low"), real(c, "high"))}; }},
+      {"hardtanh",          nullptr,  1, 1, {kLow, kHigh},             [](const Call& c) -> Results { return {hardtanh(c.operands[0], c.real("low"), c.real("high"))}; }},
       {"softsign",          nullptr,  1, 1, {},                        [](const Call& c) -> Results { return {softsign(c.operands[0])}; }},
       {"swiglu",            nullptr,  2, 1, {},                        [](const Call& c) -> Results { return {swiglu(c.operands[0], c.operands[1])}; }},
       {"geglu",             nullptr,  2, 1, {},                        [](const Call& c) -> Results { return {geglu(c.operands[0], c.operands[1])}; }},
@@ -170,11 +161,11 @@ std::vector<Spelling> nn_spellings() {
       {"addcmul",           nullptr,  3, 1, {kValue},                  [](const Call& c) -> Results { return {addcmul(c.operands[0], c.operands[1], c.operands[2], value_operand(c))}; }},
       {"addcdiv",           nullptr,  3, 1, {kValue},                  [](const Call& c) -> Results { return {addcdiv(c.operands[0], c.operands[1], c.operands[2], value_operand(c))}; }},
       {"logaddexp",         nullptr,  2, 1, {},                        [](const Call& c) -> Results { return {logaddexp(c.operands[0], c.operands[1])}; }},
-      {"norm",              nullptr,  1, 1, {kP, kAxes, kKeep},        [](const Call& c) -> Results { return {norm(c.operands[0], real(c, "p"), c.argument("axes").integers, c.keep())}; }},
-      {"std",               nullptr,  1, 1, {kAxes, kCorrection, kKeep}, [](const Call& c) -> Results { return {std_dev(c.operands[0], c.argument("axes").integers, c.small("correction"), c.keep())}; }},
+      {"norm",              nullptr,  1, 1, {kP, kAxes, kKeep},        [](const Call& c) -> Results { return {norm(c.operands[0], c.real("p"), c.argument("axes").integers, c.keep())}; }},
+      {"std",               nullptr,  1, 1, {kAxes, kStdCorrection, kKeep}, [](const Call& c) -> Results { return {std_dev(c.operands[0], c.argument("axes").integers, c.small("correction"), c.keep())}; }},
       {"count_nonzero",     nullptr,  1, 1, {kAxes, kKeep},            [](const Call& c) -> Results { return {count_nonzero(c.operands[0], c.argument("axes").integers, c.keep())}; }},
-      {"l2_normalize",      nullptr,  1, 1, {kAxis, kLengthEps},       [](const Call& c) -> Results { return {l2_normalize(c.operands[0], c.small("axis"), real(c, "eps"))}; }},
-      {"cosine_similarity", nullptr,  2, 1, {kAxis, kCosineEps},       [](const Call& c) -> Results { return {cosine_similarity(c.operands[0], c.operands[1], c.small("axis"), real(c, "eps"))}; }},
+      {"l2_normalize",      nullptr,  1, 1, {kVectorAxis, kLengthEps}, [](const Call& c) -> Results { return {l2_normalize(c.operands[0], c.small("axis"), c.real("eps"))}; }},
+      {"cosine_similarity", nullptr,  2, 1, {kVectorAxis, kCosineEps}, [](const Call& c) -> Results { return {cosine_similarity(c.operands[0], c.operands[1], c.small("axis"), c.real("eps"))}; }},
       {"layer_norm",        nullptr, -1, 1, {kNormAxes, kEps},         record_layer_norm},
       {"rms_norm",          nullptr, -1, 1, {kNormAxes, kRmsEps},      record_rms_norm},
       {"group_norm",        nullptr, -1, 1, {kGroups, kEps},           record_group_norm},
@@ -185,10 +176,10 @@ std::vector<Spelling> nn_spellings() {
       {"nll_loss",          nullptr, -1, 1, {kIgnore, kReduction},     record_nll_loss},
       {"mse_loss",          nullptr,  2, 1, {kReduction},              [](const Call& c) -> Results { return {mse_loss(c.operands[0], c.operands[1], reduction(c))}; }},
       {"l1_loss",           nullptr,  2, 1, {kReduction},              [](const Call& c) -> Results { return {l1_loss(c.operands[0], c.operands[1], reduction(c))}; }},
-      {"huber_loss",        nullptr,  2, 1, {kDelta, kReduction},      [](const Call& c) -> Results { return {huber_loss(c.operands[0], c.operands[1], real(c, "delta"), reduction(c))}; }},
+      {"huber_loss",        nullptr,  2, 1, {kDelta, kReduction},      [](const Call& c) -> Results { return {huber_loss(c.operands[0], c.operands[1], c.real("delta"), reduction(c))}; }},
       {"bce_with_logits",   nullptr,  2, 1, {kReduction},              [](const Call& c) -> Results { return {bce_with_logits(c.operands[0], c.operands[1], reduction(c))}; }},
       {"kl_div",            nullptr,  2, 1, {kLogTarget, kReduction},  [](const Call& c) -> Results { return {kl_div(c.operands[0], c.operands[1], c.integer("log_target") != 0, reduction(c))}; }},
-      {"quantize",          nullptr, -1, 1, {kDType},                  record_quantize},
+      {"quantize",          nullptr, -1, 1, {kQuantizedDType},         record_quantize},
       {"dequantize",        nullptr, -1, 1, {},                        record_dequantize},
   };
 }

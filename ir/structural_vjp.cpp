@@ -5,6 +5,7 @@
 #include "ir/structural_vjp.h"
 
 #include "ir/resolve_indices.h"
+#include "ir/shape_view.h"
 #include "ir/structural.h"
 #include "sinter/views.h"
 
@@ -15,15 +16,13 @@ namespace sinter {
 
 namespace {
 
-Extents view(const ShapeVector& shape) { return std::span<const Extent>(shape); }
-Axes view(const AxesVector& axes) { return std::span<const std::int64_t>(axes); }
-
 std::size_t axis_of(const Node& node) {
   return static_cast<std::size_t>(attribute(node, "axis").integer);
 }
 
 /// `value` everywhere, in the graph of `beside`.
-Tensor filled(Tensor beside, std::span<const Extent> shape, std::int64_t value, DType dtype) {
+Tensor filled_beside(Tensor beside, std::span<const Extent> shape, std::int64_t value,
+                     DType dtype) {
   GraphData& graph = *beside.graph();
   const Location location = graph.location(beside.node());
   const Node* number = constant(graph, "gradient", Literal::of(value), dtype, location);
@@ -41,11 +40,11 @@ Tensor filled(Tensor beside, std::span<const Extent> shape, std::int64_t value, 
 Tensor zeros_along(Tensor g, std::size_t axis, Extent count) {
   ShapeVector shape(g.shape().begin(), g.shape().end());
   shape[axis] = count;
-  return filled(g, shape, 0, g.dtype());
+  return filled_beside(g, shape, 0, g.dtype());
 }
 
 /// g from place `begin` of `extent` on along `axis`, zeros around it.
-Tensor padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
+Tensor zero_padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
   const Extent behind = extent - begin - g.shape()[axis];
   std::vector<Operand> pieces;
   if (!begin.is(0)) pieces.emplace_back(zeros_along(g, axis, begin));
@@ -58,12 +57,12 @@ Tensor padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
 Tensor fitted(Tensor g, std::size_t axis, Extent begin, Extent extent) {
   const Extent room = extent - begin;
   const Extent length = g.shape()[axis];
-  if (provably_nonnegative(room - length)) return padded(g, axis, begin, extent);
+  if (provably_nonnegative(room - length)) return zero_padded(g, axis, begin, extent);
   // Where it depends on the sizes which is longer, there are zeros behind g enough for any.
   const bool is_longer = provably_nonnegative(length - room);
-  const Tensor enough = is_longer ? g : padded(g, axis, 0, length + room);
+  const Tensor enough = is_longer ? g : zero_padded(g, axis, 0, length + room);
   const Tensor inside = slice(enough, static_cast<int>(axis), 0, room);
-  return padded(inside, axis, begin, extent);
+  return zero_padded(inside, axis, begin, extent);
 }
 
 /// 0 … rank - 1 with `from` taken out and put in front of what is at `to` then.
@@ -79,7 +78,7 @@ AxesVector moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
 /// `extent` elements from `begin` on; zeros between them.
 Tensor spread_blocks(Tensor g, std::size_t axis, Extent begin, std::int64_t step, Extent extent) {
   const std::size_t last = g.shape().size() - 1;
-  const Tensor blocks = padded(g, last, 0, step);
+  const Tensor blocks = zero_padded(g, last, 0, step);
   const AxesVector order = moved_axis(last + 1, last, axis + 1);
   const Tensor side_by_side = permute(blocks, view(order));
   ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
@@ -92,7 +91,7 @@ Tensor slice_vjp(const Node& node, Tensor g) {
   const Extent begin = attribute(node, "begin").extent;
   const Extent extent = node.operand(0)->shape[axis];
   const std::int64_t step = attribute(node, "step").integer;
-  if (step == 1) return padded(g, axis, begin, extent);
+  if (step == 1) return zero_padded(g, axis, begin, extent);
   return spread_blocks(unsqueeze(g, -1), axis, begin, step, extent);
 }
 
@@ -126,7 +125,7 @@ Tensor sum_of_few_parts(Tensor g, std::size_t axis, std::int64_t size, std::int6
 Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::int64_t step,
                          Extent extent) {
   const std::size_t last = g.shape().size() - 1;
-  const Tensor whole = padded(g, last, 0, parts * step);
+  const Tensor whole = zero_padded(g, last, 0, parts * step);
   ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
   shape.push_back(parts);
   shape.push_back(step);
@@ -137,7 +136,7 @@ Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::in
 
   const std::size_t windows = last - 1;
   const Extent count = shape[axis];
-  const Tensor rows = padded(aside, windows, parts - 1, count + Extent(2 * (parts - 1)));
+  const Tensor rows = zero_padded(aside, windows, parts - 1, count + Extent(2 * (parts - 1)));
   ShapeVector diagonals(rows.shape().begin(), rows.shape().end());
   diagonals[windows] = count + Extent(parts - 1);
   std::vector<Extent> strides = row_major_strides(rows.shape());
@@ -177,7 +176,7 @@ Tensor as_strided_vjp(const Node& node, Tensor g) {
   const Tensor source = reshape(cast(g, wide), {count, 1});
   const Node& x = *node.operand(0);
   const Extent elements[] = {product(x.shape), 1};
-  const Tensor total = scatter(filled(g, elements, 0, wide), positions, source, true);
+  const Tensor total = scatter(filled_beside(g, elements, 0, wide), positions, source, true);
   return cast(reshape(total, x.shape), g.dtype());
 }
 
@@ -188,7 +187,7 @@ Tensor concat_vjp(const Node& node, std::size_t operand, Tensor g) {
 
 Tensor take_vjp(const Node& node, Tensor g) {
   const Operand indices[] = {tensor(*g.graph(), node.operand(1))};
-  const Tensor zeros = filled(g, node.operand(0)->shape, 0, g.dtype());
+  const Tensor zeros = filled_beside(g, node.operand(0)->shape, 0, g.dtype());
   return index_put(zeros, g, indices, {attribute(node, "axis").integer}, true);
 }
 
@@ -197,7 +196,7 @@ Tensor take_along_axis_vjp(const Node& node, Tensor g) {
   const std::span<const Extent> shape = node.operand(0)->shape;
   const Tensor indices = tensor(*g.graph(), node.operand(1));
   if (!node.shape[axis].is(1)) {
-    const Tensor zeros = filled(g, shape, 0, g.dtype());
+    const Tensor zeros = filled_beside(g, shape, 0, g.dtype());
     return scatter_add(zeros, static_cast<int>(axis), indices, g);
   }
   // One element of each line was read: no sum is needed to put it back.
@@ -229,7 +228,7 @@ Tensor scatter_vjp(const Node& node, std::size_t operand, Tensor g) {
   // Which row of the source was the last to be written to each row of x; -1 for none.
   const Tensor order = unsqueeze(places(graph, indices.shape()[0], location), 1);
   const Extent column[] = {node.shape[0], 1};
-  const Tensor last = scatter(filled(g, column, -1, i64), indices, order, false);
+  const Tensor last = scatter(filled_beside(g, column, -1, i64), indices, order, false);
   if (of_x) return where(lt(last, 0), g, 0);
   // An index outside is read elsewhere, but what was written there came from another row.
   const Tensor is_last = eq(take(last, indices, 0), order);

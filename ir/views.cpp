@@ -3,6 +3,7 @@
 
 #include "ir/composite.h"
 #include "ir/record.h"
+#include "ir/shape_view.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,14 +14,12 @@ namespace sinter {
 
 namespace {
 
-Extents view(const ShapeVector& shape) { return std::span<const Extent>(shape); }
-
 ShapeVector shape_of(const Operand& x) {
   return {x.tensor.node()->shape.begin(), x.tensor.node()->shape.end()};
 }
 
 /// `axis` of `x`, from the front.
-std::size_t axis_of(std::string_view op, const Operand& x, std::int64_t axis) {
+std::size_t axis_from_front(std::string_view op, const Operand& x, std::int64_t axis) {
   graph_of(op, x);
   return static_cast<std::size_t>(checked_axis(op, axis, *x.tensor.node(), x.location));
 }
@@ -28,7 +27,7 @@ std::size_t axis_of(std::string_view op, const Operand& x, std::int64_t axis) {
 }  // namespace
 
 Tensor squeeze(Operand x, int axis) {
-  const std::size_t place = axis_of("squeeze", x, axis);
+  const std::size_t place = axis_from_front("squeeze", x, axis);
   ShapeVector shape = shape_of(x);
   if (!shape[place].is(1))
     fail("squeeze",
@@ -52,8 +51,8 @@ Tensor unsqueeze(Operand x, int axis) {
 }
 
 Tensor transpose(Operand x, int a, int b) {
-  const std::size_t first = axis_of("transpose", x, a);
-  const std::size_t second = axis_of("transpose", x, b);
+  const std::size_t first = axis_from_front("transpose", x, a);
+  const std::size_t second = axis_from_front("transpose", x, b);
   AxesVector axes(x.tensor.node()->shape.size());
   std::iota(axes.begin(), axes.end(), 0);
   std::swap(axes[first], axes[second]);
@@ -62,7 +61,7 @@ Tensor transpose(Operand x, int a, int b) {
 
 Tensor select(Operand x, int axis, Extent index) {
   const CalledAt place(x);
-  const std::size_t at = axis_of("select", x, axis);
+  const std::size_t at = axis_from_front("select", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   const Extent from_front = provably_negative(index) ? extent + index : index;
   if (provably_negative(from_front) || provably_less(extent - Extent(1), from_front))
@@ -76,7 +75,7 @@ Tensor select(Operand x, int axis, Extent index) {
 
 std::vector<Tensor> split(Operand x, std::int64_t size, int axis) {
   const CalledAt place(x);
-  const std::size_t at = axis_of("split", x, axis);
+  const std::size_t at = axis_from_front("split", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (size < 1 || !extent.is_number())
     fail("split",
@@ -137,7 +136,7 @@ Tensor tile(Operand x, Axes repeats) {
 
 Tensor repeat(Operand x, std::int64_t times, int axis) {
   const CalledAt place(x);
-  const std::size_t at = axis_of("repeat", x, axis);
+  const std::size_t at = axis_from_front("repeat", x, axis);
   if (times < 0) fail("repeat", fmt::format("{} times", times), x.location);
   if (x.tensor.shape()[at].is(1)) {
     ShapeVector wide = shape_of(x);
@@ -155,7 +154,7 @@ Tensor repeat(Operand x, std::int64_t times, int axis) {
 
 Tensor roll(Operand x, std::int64_t shift, int axis) {
   const CalledAt place(x);
-  const std::size_t at = axis_of("roll", x, axis);
+  const std::size_t at = axis_from_front("roll", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (extent.is(0)) return x.tensor;
   if (extent.is_number()) shift = (shift % extent.number() + extent.number()) % extent.number();

@@ -60,7 +60,8 @@ std::string why_not_tuned(const DeviceState& device, const TuneRequest& request,
   return {};
 }
 
-void summarise(std::vector<double> microseconds, std::int64_t bytes, CandidateReport& candidate) {
+void summarise_times(std::vector<double> microseconds, std::int64_t bytes,
+                     CandidateReport& candidate) {
   const Quartiles quartiles = quartiles_of(std::move(microseconds));
   candidate.lower_quartile_us = quartiles.lower;
   candidate.median_us = quartiles.median;
@@ -165,7 +166,7 @@ class Tuner {
     const std::int64_t bytes = evaluate(traffic.bytes_read, request_.symbols) +
                                evaluate(traffic.bytes_written, request_.symbols);
     for (std::size_t i = 0; i < times.size(); ++i)
-      summarise(std::move(times[i]), bytes, result_.candidates[i]);
+      summarise_times(std::move(times[i]), bytes, result_.candidates[i]);
     result_.chosen = choose(result_.candidates);
     result_.rounds = rounds;
     result_.launches = effort.launches;

@@ -23,7 +23,7 @@ std::string names_of(const Interface& interface, int first, int count) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string text_of(const Literal& number) {
+std::string number_text(const Literal& number) {
   if (number.kind == Literal::Kind::boolean) return number.integer ? "true" : "false";
   return whole_text(number);
 }
@@ -34,7 +34,7 @@ void check_kind(const Interface& interface, const Slot& slot, const Binding& bin
   fail_binding(interface,
                slot.is_array()
                    ? fmt::format("{} is bound to the number {}; bind an array of {}",
-                                 to_string(slot), text_of(binding.number), type_text(slot))
+                                 to_string(slot), number_text(binding.number), type_text(slot))
                    : fmt::format("{} is bound to an array; bind a number", to_string(slot)));
 }
 
@@ -64,7 +64,7 @@ std::uint64_t scalar_bits(const Interface& interface, const Slot& slot, const Li
   }
   const auto fail = [&](std::string_view wanted) {
     fail_binding(interface, fmt::format("{} is {} but bound to {}; bind {}", to_string(slot),
-                                        name(slot.dtype), text_of(number), wanted));
+                                        name(slot.dtype), number_text(number), wanted));
   };
   const bool is_real = number.kind == Literal::Kind::real;
   if (is_real && (std::trunc(number.real) != number.real || std::fabs(number.real) > 0x1p62))

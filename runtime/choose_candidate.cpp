@@ -25,7 +25,7 @@ namespace sinter {
 namespace {
 
 // To be counted up when the same code is measured in another way.
-constexpr int kWay = 1;
+constexpr int kTuningWay = 1;
 
 /// What makes machine code of the kernel's text.
 std::string compiler_of(const DeviceState& device, const Program& program, const Options& options) {
@@ -47,7 +47,7 @@ std::string candidate_name(const Source& source) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::vector<std::int64_t> numbers_of(const TuneRequest& request) {
+std::vector<std::int64_t> numbers_asked(const TuneRequest& request) {
   std::vector<std::int64_t> numbers;
   for (const std::vector<Argument>* list :
        {&request.sources[0].arguments, &request.sources[0].table})
@@ -158,7 +158,7 @@ std::string machine_of(const DeviceState& device) {
 
 TuningQuestion question_of(DeviceState& device, const Target& target, const TuneRequest& request,
                            const Options& options) {
-  TuningQuestion question{.numbers = numbers_of(request),
+  TuningQuestion question{.numbers = numbers_asked(request),
                           .sizes = sizes_text(request),
                           .effort = options.tune,
                           .is_in_background = request.is_in_background,
@@ -177,9 +177,9 @@ TuningQuestion question_of(DeviceState& device, const Target& target, const Tune
     if (problem.empty()) problem = why_no_cluster(device, source, request.unit.functions[i].handle);
   }
   question.kernel =
-      name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kWay, machine_of(device),
-                          compiler_of(device, request.program, options), request.alignment,
-                          question.candidates[0]))
+      name_of(fmt::format("tuning, way {}\n{}\n{}\nalignment {}\n{}", kTuningWay,
+                          machine_of(device), compiler_of(device, request.program, options),
+                          request.alignment, question.candidates[0]))
           .hex();
   return question;
 }

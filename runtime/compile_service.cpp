@@ -24,19 +24,19 @@ constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
 // Whoever holds the lock of an entry longer than this is no reason to wait.
 constexpr std::chrono::seconds kLongestWait{60};
 // To be counted up when the same code is compiled or stored in another way.
-constexpr int kWay = 2;
+constexpr int kCompileWay = 2;
 
 /// What decides, beside the code of its kernels, what the host compiler makes of a unit.
 std::string host_head(const CompileSettings& settings, DiskCache& disk) {
-  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n", kWay,
+  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n", kCompileWay,
                      prelude_hash(Prelude::host), host_compiler(disk).version(),
                      settings.host.count, settings.host.optimize);
 }
 
 /// The same of NVRTC.
 std::string cubin_head(const CompileSettings& settings, DiskCache& disk) {
-  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kWay, prelude_hash(Prelude::cuda),
-                     nvrtc_identity(disk), settings.arch);
+  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kCompileWay,
+                     prelude_hash(Prelude::cuda), nvrtc_identity(disk), settings.arch);
 }
 
 std::string code_of(std::span<const Source> sources) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "runtime/environment.h"
 #include "runtime/nvrtc.h"
 #include "runtime/saved/archive.h"
 
@@ -23,11 +24,6 @@ std::string stamp_of(const std::string& path) {
   if (stat(path.c_str(), &status) != 0) return {};
   return fmt::format("{} {} {} {}.{}", status.st_dev, status.st_ino, status.st_size,
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
 }
 
 /// What a compiler said of itself when its file had this stamp.
@@ -62,9 +58,10 @@ void remember(DiskCache& disk, const CacheName& name, const std::string& path,
 
 /// Nearly all that decides which library the loader finds.
 CacheName name_of_nvrtc() {
-  return name_of(fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", variable("SINTER_NVRTC"),
-                             variable("CUDA_HOME"), variable("CUDAToolkit_ROOT"),
-                             variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
+  return name_of(
+      fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", environment_variable("SINTER_NVRTC"),
+                  environment_variable("CUDA_HOME"), environment_variable("CUDAToolkit_ROOT"),
+                  environment_variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
 }
 
 std::string find_nvrtc_identity(DiskCache& disk) {

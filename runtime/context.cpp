@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/evaluate_all.h"
 #include "ir/extent.h"
 #include "runtime/context_state.h"
 #include "runtime/stream_capture.h"
@@ -13,20 +14,13 @@ namespace sinter {
 
 namespace {
 
-std::vector<std::int64_t> numbers(std::span<const Extent> extents,
-                                  std::span<const std::int64_t> symbols) {
-  std::vector<std::int64_t> result;
-  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
-  return result;
-}
-
 /// The view of `base` that `slot` says.
 Array view_of(const Slot& slot, const Array& base, std::span<const std::int64_t> symbols) {
-  const std::vector<std::int64_t> shape = numbers(slot.shape, symbols);
+  const std::vector<std::int64_t> shape = evaluate_all(slot.shape, symbols);
   // An empty view may begin behind the end of its base.
   const std::int64_t offset =
       std::ranges::count(shape, 0) ? 0 : evaluate(slot.view->offset, symbols) * size_of(slot.dtype);
-  return base.view(offset, slot.dtype, shape, numbers(slot.view->strides, symbols));
+  return base.view(offset, slot.dtype, shape, evaluate_all(slot.view->strides, symbols));
 }
 
 /// StreamState::id where the outputs are used there first; 0 where that is not known.
@@ -49,8 +43,8 @@ std::vector<std::optional<Array>> make_outputs(const ExecutableState& executable
     const Slot& slot = interface.slots[i];
     arrays.emplace_back();
     if (!slot.view)
-      arrays.back() = empty_array(executable.device, slot.dtype, numbers(slot.shape, symbols),
-                                  numbers(slot.strides, symbols), user);
+      arrays.back() = empty_array(executable.device, slot.dtype, evaluate_all(slot.shape, symbols),
+                                  evaluate_all(slot.strides, symbols), user);
   }
   return arrays;
 }

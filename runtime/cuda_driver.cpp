@@ -16,7 +16,7 @@ using GetProcAddress = CUresult (*)(const char* symbol, void** address, int vers
                                     CUdriverProcAddressQueryResult* found);
 
 template <class Function>
-Function find(void* library, const char* name) {
+Function find_function(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
@@ -25,7 +25,7 @@ std::string version_text(int version) {
 }
 
 /// Fills the table; returns what is missing, or nothing.
-std::string fill(Driver& driver, GetProcAddress get_proc_address) {
+std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
   for (const DriverSymbol& symbol : kDriverSymbols) {
     void* address = nullptr;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -41,7 +41,7 @@ std::string fill(Driver& driver, GetProcAddress get_proc_address) {
 }
 
 /// Whether there is anything to run on.
-std::string start(const Driver& driver) {
+std::string start_driver(const Driver& driver) {
   if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     return "does not start: cuInit says " + describe(driver, result);
   int count = 0;
@@ -51,7 +51,7 @@ std::string start(const Driver& driver) {
 }
 
 /// Tables live as long as their libraries: for ever.
-const Driver* keep(std::unique_ptr<const Driver> driver) {
+const Driver* keep_driver(std::unique_ptr<const Driver> driver) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<const Driver>>;
   const std::lock_guard lock(mutex);
@@ -67,10 +67,10 @@ CudaDriver open_cuda_driver(const std::string& library) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
 
-  const auto get_version = find<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
+  const auto get_version = find_function<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
   int version = 0;
   if (!get_version || get_version(&version) != CUDA_SUCCESS) return fails("tells no version");
-  const auto get_proc_address = find<GetProcAddress>(handle, "cuGetProcAddress_v2");
+  const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
   if (version < kMinimumCudaDriver || !get_proc_address)
     return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
                              version_text(version), version_text(kMinimumCudaDriver)));
@@ -78,9 +78,10 @@ CudaDriver open_cuda_driver(const std::string& library) {
   auto driver = std::make_unique<Driver>();
   driver->name = "cuda";
   driver->version = version;
-  if (const std::string why = fill(*driver, get_proc_address); !why.empty()) return fails(why);
-  if (const std::string why = start(*driver); !why.empty()) return fails(why);
-  return {.driver = keep(std::move(driver))};
+  if (const std::string why = fill_driver(*driver, get_proc_address); !why.empty())
+    return fails(why);
+  if (const std::string why = start_driver(*driver); !why.empty()) return fails(why);
+  return {.driver = keep_driver(std::move(driver))};
 }
 
 const CudaDriver& cuda_driver() {

@@ -43,7 +43,7 @@ constexpr std::string_view kCodeNames[] = {"int",
                                            "float6_e3m2fn",
                                            "float4_e2m1fn"};
 
-std::uint8_t code_of(DType dtype) {
+std::uint8_t type_code(DType dtype) {
   switch (dtype) {
     case boolean: return kBool;
     case f8e4m3: return kFloat8E4M3Fn;
@@ -57,7 +57,7 @@ std::uint8_t code_of(DType dtype) {
 
 dlpack::DataType data_type_of(DType dtype) {
   return {
-      .code = code_of(dtype), .bits = static_cast<std::uint8_t>(8 * size_of(dtype)), .lanes = 1};
+      .code = type_code(dtype), .bits = static_cast<std::uint8_t>(8 * size_of(dtype)), .lanes = 1};
 }
 
 DType dtype_of(const dlpack::DataType& type) {

@@ -21,7 +21,7 @@ namespace sinter {
 
 namespace {
 
-const Target& target_of(const Options& options) {
+const Target& explained_target(const Options& options) {
   if (options.target.empty()) return known_targets().front();
   if (const Target* target = find_target(options.target)) return *target;
   std::vector<std::string_view> names;
@@ -42,7 +42,7 @@ void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t
 }
 
 /// Compiles each kernel as a program of its own, so that its time is its own.
-void compile_all(const EmittedProgram& emitted, const Target& target, Explanation& result) {
+void compile_each(const EmittedProgram& emitted, const Target& target, Explanation& result) {
   std::vector<std::exception_ptr> failures(result.kernels.size());
   std::vector<std::function<void()>> jobs;
   for (std::size_t i = 0; i < result.kernels.size(); ++i)
@@ -95,7 +95,7 @@ void add_reasons(const Program& program, Explanation& result) {
 }  // namespace
 
 Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
-  const Target& target = target_of(options);
+  const Target& target = explained_target(options);
   std::vector<NamedSize> named;
   for (const Size& size : sizes) named.push_back({size.symbol, size.value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
@@ -116,7 +116,7 @@ Explanation explain(const Graph& graph, std::span<const Size> sizes, const Optio
     add_totals(reporter.report(*item.kernel, item.kernel->schedule, item.source),
                result.unfused_launches, result.unfused_bytes);
 
-  if (result.why_not_compiled.empty()) compile_all(emitted, target, result);
+  if (result.why_not_compiled.empty()) compile_each(emitted, target, result);
   return result;
 }
 

@@ -6,7 +6,7 @@ namespace sinter {
 
 namespace {
 
-void let_go(ForeignMemory* memory) noexcept {
+void let_go_foreign(ForeignMemory* memory) noexcept {
   if (memory->bytes > 0) {
     if (is_releasing()) return release_later(memory);
     const ReleaseContext current(memory->device);
@@ -37,7 +37,7 @@ ForeignMemory::~ForeignMemory() {
 std::shared_ptr<const ForeignMemory> share_foreign(DeviceState& device, CUdeviceptr pointer,
                                                    std::int64_t bytes, dlpack::Device place,
                                                    ManagedTensorOwner owner) {
-  return {new ForeignMemory(device, pointer, bytes, place, std::move(owner)), &let_go};
+  return {new ForeignMemory(device, pointer, bytes, place, std::move(owner)), &let_go_foreign};
 }
 
 }  // namespace sinter

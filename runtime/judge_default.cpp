@@ -10,6 +10,7 @@
 #include "compiler/body.h"
 #include "compiler/plan.h"
 #include "ir/check.h"
+#include "ir/evaluate_all.h"
 #include "ir/extent.h"
 #include "ir/structural.h"
 #include "runtime/launch_grid.h"
@@ -27,13 +28,6 @@ constexpr std::int64_t kMostElements = 1 << 18;
 constexpr std::int64_t kSeveral = 7;
 /// Sizes beyond it are not searched for: they would hardly be small.
 constexpr std::int64_t kLargestSize = 1 << 10;
-
-std::vector<std::int64_t> numbers(std::span<const Extent> extents,
-                                  std::span<const std::int64_t> symbols) {
-  std::vector<std::int64_t> result;
-  for (const Extent extent : extents) result.push_back(evaluate(extent, symbols));
-  return result;
-}
 
 /// True if all guards hold and there is as much as one of everything that there is at the sizes
 /// `given`: no guard says that extents are not negative.
@@ -97,7 +91,7 @@ class Excerpt {
 
  private:
   const Node* make(const Node* node) {
-    const std::vector<std::int64_t> shape = numbers(node->shape, symbols_);
+    const std::vector<std::int64_t> shape = evaluate_all(node->shape, symbols_);
     elements_ += element_count(shape);
     if (elements_ > kMostElements) return nullptr;
     if (!inside_.contains(node)) {
@@ -129,7 +123,7 @@ class Excerpt {
     for (Attribute& attribute : attributes) {
       attribute.extent = evaluate(attribute.extent, symbols_);
       if (attribute.extents.empty()) continue;
-      const std::vector<std::int64_t> list = numbers(attribute.extents, symbols_);
+      const std::vector<std::int64_t> list = evaluate_all(attribute.extents, symbols_);
       attribute.extents = lists.emplace_back(list.begin(), list.end());
     }
     return graph_.data().make({.op = node.op,

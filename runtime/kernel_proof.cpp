@@ -28,9 +28,9 @@ std::string line_of(const PtxAccess& access, std::string_view ptx) {
 }
 
 /// The loads, or the stores, of an array, and what is wrong with them.
-class Accesses {
+class ArrayAccesses {
  public:
-  Accesses(std::span<const PtxAccess> accesses, std::string_view ptx, bool is_store)
+  ArrayAccesses(std::span<const PtxAccess> accesses, std::string_view ptx, bool is_store)
       : all_(accesses), ptx_(ptx), what_(is_store ? "store" : "load"), is_store_(is_store) {}
 
   /// Finds those of the array that has `parameter` as its address, or if `loaded_at` is not -1, an
@@ -113,8 +113,8 @@ class ArrayProof {
  private:
   AccessReport array(const Argument& argument, int parameter, int loaded_at, std::size_t count) {
     known_.insert({parameter, loaded_at});
-    Accesses loads(accesses_, ptx_, false);
-    Accesses stores(accesses_, ptx_, true);
+    ArrayAccesses loads(accesses_, ptx_, false);
+    ArrayAccesses stores(accesses_, ptx_, true);
     loads.find(parameter, loaded_at);
     stores.find(parameter, loaded_at);
     std::string name(program_.name_of(buffer_of(program_, argument)));

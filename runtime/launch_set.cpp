@@ -31,7 +31,8 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
 }
 
 /// What no plan of ours asks for, but a saved one may.
-[[noreturn]] void fail(const Variant& variant, std::size_t kernel, const std::string& message) {
+[[noreturn]] void fail_kernel(const Variant& variant, std::size_t kernel,
+                              const std::string& message) {
   throw UserError(fmt::format(
       "kernel {} {}; its plan is not for such sizes: compile the program here, or save it anew",
       variant.program.kernels[kernel].name, message));
@@ -73,7 +74,8 @@ ScratchLayout lay_out(const Variant& variant, const MemoryPlanner& planner,
     }
     const std::int64_t tickets = evaluate(kernel.source.tickets, symbols);
     if (bytes < 0 || tickets < 0) [[unlikely]]
-      fail(variant, i, fmt::format("wants {} bytes to work in and {} tickets", bytes, tickets));
+      fail_kernel(variant, i,
+                  fmt::format("wants {} bytes to work in and {} tickets", bytes, tickets));
     layout.workspace_offsets.push_back(bytes > 0 ? layout.arena_bytes : -1);
     layout.ticket_offsets.push_back(tickets > 0 ? layout.tickets : -1);
     layout.arena_bytes = checked_sum(layout.arena_bytes, aligned(bytes));
@@ -174,9 +176,9 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
     }
     const std::int64_t grid = launched_blocks(kernel.source, kernel.resident_blocks, symbols_);
     if (grid < 0 || grid > std::numeric_limits<int>::max()) [[unlikely]]
-      fail(*variant_, i,
-           fmt::format("wants {} blocks, and a launch has none to {} of them", grid,
-                       std::numeric_limits<int>::max()));
+      fail_kernel(*variant_, i,
+                  fmt::format("wants {} blocks, and a launch has none to {} of them", grid,
+                              std::numeric_limits<int>::max()));
     launch.changed = launch.changed || launch.config.gridDimX != static_cast<unsigned>(grid);
     launch.config.gridDimX = static_cast<unsigned>(grid);
     launch.is_empty = grid == 0;
@@ -189,8 +191,9 @@ void LaunchSet::set_symbols(std::span<const std::int64_t> symbols) {
         value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
     if (!fits_int && !argument.c_type.empty() && argument.c_type.find("long") == std::string::npos)
         [[unlikely]]
-      fail(*variant_, kernel,
-           fmt::format("takes {} = {} as {}", to_string(argument.extent), value, argument.c_type));
+      fail_kernel(
+          *variant_, kernel,
+          fmt::format("takes {} = {} as {}", to_string(argument.extent), value, argument.c_type));
     put(patch, static_cast<std::uint64_t>(value));
   });
 }

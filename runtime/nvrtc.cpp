@@ -23,25 +23,25 @@ constexpr int kHasMinimal = 12040;
 constexpr int kHasNoCache = 12090;
 
 template <class Function>
-bool find(void* library, const char* name, Function& function) {
+bool find_symbol(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   return function != nullptr;
 }
 
-bool fill(NvrtcTable& table, void* library) {
-  return find(library, "nvrtcVersion", table.nvrtcVersion) &&
-         find(library, "nvrtcGetErrorString", table.nvrtcGetErrorString) &&
-         find(library, "nvrtcGetNumSupportedArchs", table.nvrtcGetNumSupportedArchs) &&
-         find(library, "nvrtcGetSupportedArchs", table.nvrtcGetSupportedArchs) &&
-         find(library, "nvrtcCreateProgram", table.nvrtcCreateProgram) &&
-         find(library, "nvrtcDestroyProgram", table.nvrtcDestroyProgram) &&
-         find(library, "nvrtcCompileProgram", table.nvrtcCompileProgram) &&
-         find(library, "nvrtcGetProgramLogSize", table.nvrtcGetProgramLogSize) &&
-         find(library, "nvrtcGetProgramLog", table.nvrtcGetProgramLog) &&
-         find(library, "nvrtcGetCUBINSize", table.nvrtcGetCUBINSize) &&
-         find(library, "nvrtcGetCUBIN", table.nvrtcGetCUBIN) &&
-         find(library, "nvrtcGetPTXSize", table.nvrtcGetPTXSize) &&
-         find(library, "nvrtcGetPTX", table.nvrtcGetPTX);
+bool fill_table(NvrtcTable& table, void* library) {
+  return find_symbol(library, "nvrtcVersion", table.nvrtcVersion) &&
+         find_symbol(library, "nvrtcGetErrorString", table.nvrtcGetErrorString) &&
+         find_symbol(library, "nvrtcGetNumSupportedArchs", table.nvrtcGetNumSupportedArchs) &&
+         find_symbol(library, "nvrtcGetSupportedArchs", table.nvrtcGetSupportedArchs) &&
+         find_symbol(library, "nvrtcCreateProgram", table.nvrtcCreateProgram) &&
+         find_symbol(library, "nvrtcDestroyProgram", table.nvrtcDestroyProgram) &&
+         find_symbol(library, "nvrtcCompileProgram", table.nvrtcCompileProgram) &&
+         find_symbol(library, "nvrtcGetProgramLogSize", table.nvrtcGetProgramLogSize) &&
+         find_symbol(library, "nvrtcGetProgramLog", table.nvrtcGetProgramLog) &&
+         find_symbol(library, "nvrtcGetCUBINSize", table.nvrtcGetCUBINSize) &&
+         find_symbol(library, "nvrtcGetCUBIN", table.nvrtcGetCUBIN) &&
+         find_symbol(library, "nvrtcGetPTXSize", table.nvrtcGetPTXSize) &&
+         find_symbol(library, "nvrtcGetPTX", table.nvrtcGetPTX);
 }
 
 /// `context` says what was being compiled.
@@ -137,7 +137,7 @@ std::vector<std::string> library_names() {
 }
 
 /// What is opened stays for ever, as its library.
-const Nvrtc* keep(std::unique_ptr<const Nvrtc> nvrtc) {
+const Nvrtc* keep_nvrtc(std::unique_ptr<const Nvrtc> nvrtc) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<const Nvrtc>>;
   const std::lock_guard lock(mutex);
@@ -201,7 +201,7 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
 
   auto nvrtc = std::make_unique<Nvrtc>();
   int major = 0, minor = 0;
-  const bool is_complete = fill(nvrtc->table_, handle);
+  const bool is_complete = fill_table(nvrtc->table_, handle);
   if (!nvrtc->table_.nvrtcVersion || nvrtc->table_.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
     return fails("tells no version");
   nvrtc->version_ = major * 1000 + minor * 10;
@@ -218,7 +218,7 @@ OpenedNvrtc open_nvrtc(const std::string& library) {
   nvrtc->version_text_ = fmt::format("nvrtc {}, build {}, {}", version_name(nvrtc->version_),
                                      file.id, fmt::join(nvrtc->options("sm_0"), " "));
   nvrtc->path_ = std::move(file.path);
-  return {.nvrtc = keep(std::move(nvrtc))};
+  return {.nvrtc = keep_nvrtc(std::move(nvrtc))};
 }
 
 const OpenedNvrtc& nvrtc() {

@@ -30,8 +30,8 @@ std::string known_arch(const Nvrtc& compiler, const std::string& arch) {
   return number > newest ? fmt::format("compute_{}", newest) : arch;
 }
 
-CubinReport report_of(const NvrtcOutput& output, const std::string& entry,
-                      const std::string& arch) {
+CubinReport cubin_report(const NvrtcOutput& output, const std::string& entry,
+                         const std::string& arch) {
   CubinReport report{.arch = arch,
                      .cubin_bytes = static_cast<std::int64_t>(output.cubin.size()),
                      .compile_ms = output.milliseconds};
@@ -115,7 +115,7 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   NvrtcUnit unit{.milliseconds = output.milliseconds};
   for (const Source& source : sources) {
     unit.entries.push_back(source.entry);
-    unit.reports.push_back(report_of(output, source.entry, arch));
+    unit.reports.push_back(cubin_report(output, source.entry, arch));
   }
   unit.ptx = std::move(output.ptx);
   if (!output.cubin.empty()) {

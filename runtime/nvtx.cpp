@@ -20,7 +20,7 @@ constexpr std::array<const char*, 7> kCategories = {"compile", "plan", "emit",  
                                                     "launch",  "copy", "profile"};
 
 /// What a tool calls a category; 0 is none.
-std::uint32_t number_of(std::string_view category) {
+std::uint32_t category_number(std::string_view category) {
   const auto* const found = std::ranges::find(kCategories, category);
   return found == kCategories.end() ? 0
                                     : static_cast<std::uint32_t>(found - kCategories.begin()) + 1;
@@ -32,7 +32,7 @@ nvtxDomainHandle_t domain() {
     const nvtxDomainHandle_t made = nvtxDomainCreateA("sinter");
     if (made)
       for (const char* const category : kCategories)
-        nvtxDomainNameCategoryA(made, number_of(category), category);
+        nvtxDomainNameCategoryA(made, category_number(category), category);
     return made;
   }();
   return domain;
@@ -47,7 +47,7 @@ void Nvtx::push(std::string_view category, const std::string& name) {
   nvtxEventAttributes_t event = {};
   event.version = NVTX_VERSION;
   event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-  event.category = number_of(category);
+  event.category = category_number(category);
   event.messageType = NVTX_MESSAGE_TYPE_ASCII;
   event.message.ascii = name.c_str();
   nvtxDomainRangePushEx(domain(), &event);

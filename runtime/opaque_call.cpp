@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kAlignment = 256;
 constexpr std::string_view kUnknown = "it threw what is no std::exception";
 
-Extent bytes_of(const ResultType& type) {
+Extent result_bytes(const ResultType& type) {
   return product(type.shape) * Extent(size_of(type.dtype));
 }
 
@@ -31,7 +31,7 @@ int buffer_of_result(const Kernel& kernel, std::size_t number) {
   return store == kernel.stores.end() ? -1 : store->buffer;
 }
 
-Literal number_of(DType dtype, std::uint64_t bits) {
+Literal number_from_bits(DType dtype, std::uint64_t bits) {
   const auto* const place = reinterpret_cast<const std::byte*>(&bits);
   if (is_floating(dtype)) return Literal::of(read_real(dtype, place));
   return integer_literal(from_stored(dtype, read_integer(dtype, place)), dtype);
@@ -60,14 +60,14 @@ Source source_of_call(const Program& program, const Kernel& kernel) {
       continue;
     }
     const int buffer = program.buffer_of.lookup(operand);
-    const Extent bytes = bytes_of({.dtype = operand->dtype, .shape = operand->shape});
+    const Extent bytes = result_bytes({.dtype = operand->dtype, .shape = operand->shape});
     if (source.read_of.try_emplace(buffer, bytes).second)
       source.traffic.bytes_read = source.traffic.bytes_read + bytes;
     source.arguments.push_back({.kind = Kind::buffer, .index = buffer});
   }
   const std::vector<ResultType> types = result_types(call);
   for (std::size_t i = 0; i < types.size(); ++i) {
-    const Extent bytes = bytes_of(types[i]);
+    const Extent bytes = result_bytes(types[i]);
     source.traffic.bytes_written = source.traffic.bytes_written + bytes;
     if (const int buffer = buffer_of_result(kernel, i); buffer >= 0) {
       source.arguments.push_back({.kind = Kind::buffer, .index = buffer});
@@ -273,7 +273,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
   for (OpaqueArray& input : arrays_.inputs) {
     const std::uint64_t bits = next();
     if (input.is_number)
-      input.number = number_of(input.dtype, bits);
+      input.number = number_from_bits(input.dtype, bits);
     else
       input.data = reinterpret_cast<void*>(bits);
   }

@@ -41,7 +41,7 @@ template <class T>
 concept Word = std::is_enum_v<T> || std::is_integral_v<T>;
 
 template <Word T>
-bool parse(std::string_view text, std::string_view values, T& value) {
+bool read_option(std::string_view text, std::string_view values, T& value) {
   if (has_words(values)) {
     const std::vector<std::string> words = split(values, '|');
     const auto found = std::ranges::find(words, text);
@@ -57,28 +57,28 @@ bool parse(std::string_view text, std::string_view values, T& value) {
   return false;
 }
 
-bool parse(std::string_view text, std::string_view, std::string& value) {
+bool read_option(std::string_view text, std::string_view, std::string& value) {
   value = text;
   return true;
 }
 
-bool parse(std::string_view text, std::string_view, std::vector<std::string>& value) {
+bool read_option(std::string_view text, std::string_view, std::vector<std::string>& value) {
   value = split(text, ',');
   return true;
 }
 
-bool parse(std::string_view, std::string_view, decltype(Options::log)&) { return false; }
+bool read_option(std::string_view, std::string_view, decltype(Options::log)&) { return false; }
 
 template <Word T>
-std::string text_of(std::string_view values, const T& value) {
+std::string option_text(std::string_view values, const T& value) {
   if (has_words(values)) return split(values, '|')[static_cast<std::size_t>(value)];
   return fmt::format("{}", static_cast<std::int64_t>(value));
 }
-std::string text_of(std::string_view, const std::string& value) { return value; }
-std::string text_of(std::string_view, const std::vector<std::string>& value) {
+std::string option_text(std::string_view, const std::string& value) { return value; }
+std::string option_text(std::string_view, const std::vector<std::string>& value) {
   return fmt::format("{}", fmt::join(value, ","));
 }
-std::string text_of(std::string_view, const decltype(Options::log)&) { return ""; }
+std::string option_text(std::string_view, const decltype(Options::log)&) { return ""; }
 
 Options from_environment(Options options, bool is_asked) {
   for (const OptionInfo& option : option_table()) {
@@ -101,10 +101,10 @@ std::span<const OptionInfo> option_table() {
    .variable = VARIABLE,                                                                     \
    .heed = Heed::HEED,                                                                       \
    .values = VALUES,                                                                         \
-   .default_text = text_of(VALUES, defaults.FIELD),                                          \
+   .default_text = option_text(VALUES, defaults.FIELD),                                      \
    .doc = DOC,                                                                               \
    .set = [](Options& options, std::string_view text) {                                      \
-     if (!parse(text, VALUES, options.FIELD))                                                \
+     if (!read_option(text, VALUES, options.FIELD))                                                \
        throw UserError(fmt::format("{}={}: expected {}", VARIABLE, text, in_words(VALUES))); \
    }},
 #include "runtime/options.def"

@@ -45,8 +45,8 @@ std::vector<char*> environment() {
 }
 
 /// Starts the program in a process group of its own; returns errno, 0 if it runs.
-int start(std::span<const std::string> arguments, const std::string& folder, int output,
-          pid_t& process) {
+int start_process(std::span<const std::string> arguments, const std::string& folder, int output,
+                  pid_t& process) {
   std::vector<char*> pointers;
   for (const std::string& argument : arguments)
     pointers.push_back(const_cast<char*>(argument.c_str()));  // POSIX promises not to write them
@@ -88,7 +88,7 @@ ProcessResult run_process(std::span<const std::string> arguments, const std::str
   ProcessResult result;
   const File output(memfd_create("output", MFD_CLOEXEC));
   pid_t process = 0;
-  if (const int error = start(arguments, folder, output.descriptor(), process)) {
+  if (const int error = start_process(arguments, folder, output.descriptor(), process)) {
     result.output = std::strerror(error);
     return result;
   }

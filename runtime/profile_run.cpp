@@ -9,6 +9,7 @@
 #include "runtime/kernel_report.h"
 #include "runtime/quartiles.h"
 #include "runtime/stream_capture.h"
+#include "runtime/timing_event.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 #include "sinter/profile.h"
@@ -25,13 +26,6 @@ constexpr std::int64_t kScratchAlignment = 256;
 /// Versions of what is filled in that no Bound has: the copies of a profile, and nothing at all.
 constexpr std::uint64_t kCopiesVersion = ~std::uint64_t{0};
 constexpr std::uint64_t kNothingVersion = kCopiesVersion - 1;
-
-std::unique_ptr<EventState> make_event(DeviceState& device) {
-  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
-  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
-        "cuEventCreate", kProfiling);
-  return event;
-}
 
 void copy_on_device(DeviceState& device, CUdeviceptr to, CUdeviceptr from, std::int64_t bytes,
                     CUstream stream) {
@@ -116,9 +110,10 @@ class PlainCopy {
 class PieceTimer {
  public:
   PieceTimer(DeviceState& device, CUstream stream, std::size_t pieces)
-      : device_(device), stream_(stream), base_(make_event(device)) {
+      : device_(device), stream_(stream), base_(make_timing_event(device, kProfiling)) {
     for (std::size_t i = 0; i < pieces; ++i)
-      pairs_.push_back({.start = make_event(device), .end = make_event(device)});
+      pairs_.push_back({.start = make_timing_event(device, kProfiling),
+                        .end = make_timing_event(device, kProfiling)});
     if (!device.is_host)
       flush_ = std::make_unique<DeviceMemory>(device, 2 * device.target.l2_bytes,
                                               "memory that empties L2 before what is profiled");
@@ -204,7 +199,7 @@ KernelProfile empty_profile(const std::string& name, const KernelReport& report)
           .bytes_are_bounds = report.bytes_are_bounds || report.writes_are_bounds};
 }
 
-void summarise(const Samples& samples, double copies, KernelProfile& kernel) {
+void summarise_samples(const Samples& samples, double copies, KernelProfile& kernel) {
   const Quartiles times = quartiles_of(samples.kernel_us);
   kernel.median_us = times.median;
   kernel.lower_quartile_us = times.lower;
@@ -310,7 +305,7 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
   finish.is_done = true;
   finish_run(lane);
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    summarise(samples[i], plain_copy.repeats(result.kernels[i].bytes()), result.kernels[i]);
+    summarise_samples(samples[i], plain_copy.repeats(result.kernels[i].bytes()), result.kernels[i]);
     trace(device, samples[i], result.kernels[i]);
   }
   result.is_cold = timer.is_cold();

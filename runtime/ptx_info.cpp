@@ -53,7 +53,7 @@ bool is_global(std::string_view opcode) {
 }
 
 /// `ld.global.v4.b32` → 16.
-int bytes_of(std::string_view opcode) {
+int access_bytes(std::string_view opcode) {
   int count = 1;
   int bits = 0;
   for (std::size_t at; (at = opcode.find('.')) != opcode.npos;) {
@@ -87,7 +87,7 @@ struct Step {
 };
 
 /// Goes through the lines of one function, a kernel or what it calls.
-class Reader {
+class PtxReader {
  public:
   /// False behind the function.
   bool take(std::string_view line, int number) {
@@ -151,7 +151,7 @@ class Reader {
       const Origin origin = origin_among(address, 0);
       if (origin.is_own || (!address.empty() && is_name(address[0]))) return;
       steps_.push_back({.access = {.line = line_,
-                                   .bytes = bytes_of(opcode),
+                                   .bytes = access_bytes(opcode),
                                    .parameter = origin.parameter,
                                    .loaded_at = origin.loaded_at,
                                    .is_store = is_store}});
@@ -215,7 +215,7 @@ using Functions = std::unordered_map<std::string_view, std::vector<Step>>;
 Functions read_functions(std::string_view ptx) {
   Functions functions;
   std::string_view name;
-  Reader reader;
+  PtxReader reader;
   for (int number = 1; !ptx.empty(); ++number) {
     const std::size_t end = std::min(ptx.find('\n'), ptx.size());
     const std::string_view line = ptx.substr(0, end);

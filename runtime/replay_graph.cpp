@@ -14,17 +14,17 @@ namespace sinter {
 
 namespace {
 
-struct Range {
+struct ArenaRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
-  bool holds(const Range& other) const { return begin <= other.begin && other.end <= end; }
+  bool overlaps(const ArenaRange& other) const { return begin < other.end && other.begin < end; }
+  bool holds(const ArenaRange& other) const { return begin <= other.begin && other.end <= end; }
 };
 
 /// A temporary in the arena, and who has touched it.
 struct Tenant {
   int buffer = 0;
-  Range range;
+  ArenaRange range;
   llvm::SmallVector<int, 4> users;
 };
 
@@ -76,7 +76,7 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
   const auto range_of = [&](int buffer) {
     const auto place = static_cast<std::size_t>(buffer);
     const std::int64_t begin = layout.buffer_offsets[place];
-    return Range{begin, begin + bytes_of(program_.buffers[place], symbols)};
+    return ArenaRange{begin, begin + bytes_of(program_.buffers[place], symbols)};
   };
   std::vector<LaunchEdge> edges;
   std::vector<std::size_t> first_edge;  // of each kernel
@@ -92,7 +92,7 @@ std::vector<LaunchEdge> LaunchOrder::edges(const ScratchLayout& layout,
     first_edge.push_back(edges.size());
     std::vector<int> befores = program_.kernels[after].depends_on;
     for (const int written : touched_[after].written) {
-      const Range range = range_of(written);
+      const ArenaRange range = range_of(written);
       std::erase_if(tenants, [&](const Tenant& tenant) {
         if (tenant.buffer == written || !tenant.range.overlaps(range)) return false;
         befores.insert(befores.end(), tenant.users.begin(), tenant.users.end());

@@ -33,7 +33,7 @@ std::vector<std::byte> written(const Unit& unit) {
 }
 
 template <class Unit>
-std::optional<Unit> read(std::span<const std::byte> packed) {
+std::optional<Unit> read_unit(std::span<const std::byte> packed) {
   try {
     Unit unit;
     Reader reader(packed);
@@ -50,7 +50,7 @@ std::optional<Unit> read(std::span<const std::byte> packed) {
 std::vector<std::byte> pack(const NvrtcUnit& unit) { return written(unit); }
 
 std::optional<NvrtcUnit> unpack_unit(std::span<const std::byte> packed, std::size_t kernels) {
-  std::optional<NvrtcUnit> unit = read<NvrtcUnit>(packed);
+  std::optional<NvrtcUnit> unit = read_unit<NvrtcUnit>(packed);
   const bool is_whole = unit && unit->reports.size() == kernels &&
                         unit->entries.size() == kernels && !unit->image.empty();
   return is_whole ? std::move(unit) : std::nullopt;
@@ -63,7 +63,7 @@ std::vector<std::byte> pack(const StoredHostUnit& unit) {
 
 std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed,
                                                std::size_t kernels) {
-  std::optional<PackedHostUnit> stored = read<PackedHostUnit>(packed);
+  std::optional<PackedHostUnit> stored = read_unit<PackedHostUnit>(packed);
   StoredHostUnit unit;
   if (!stored || stored->entries.size() != kernels ||
       stored->object.size() != unit.object.hash.size())

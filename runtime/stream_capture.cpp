@@ -9,7 +9,7 @@ namespace sinter {
 namespace {
 
 /// Called by the driver with the last of the caller's graphs, where nothing may be asked of it.
-void let_go(void* kept) { release_later(static_cast<ReleasedLater*>(kept)); }
+void let_go_kept(void* kept) { release_later(static_cast<ReleasedLater*>(kept)); }
 
 std::mutex& of_captured_graphs() {
   static auto* const mutex = new std::mutex;
@@ -33,7 +33,7 @@ void CapturedGraph::keep(std::unique_ptr<ReleasedLater> kept) {
   const Driver& driver = stream_.device.driver;
   CUuserObject object = nullptr;
   check(driver,
-        driver.cuUserObjectCreate(&object, kept.get(), &let_go, /*references=*/1,
+        driver.cuUserObjectCreate(&object, kept.get(), &let_go_kept, /*references=*/1,
                                   CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
         "cuUserObjectCreate", what_);
   kept.release();

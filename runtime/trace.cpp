@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/device_state.h"
+#include "runtime/json_tree.h"
 #include "runtime/nvtx.h"
 #include "sinter/error.h"
 
@@ -25,11 +26,6 @@ constexpr std::size_t kMostPending = 256 << 10;  // bytes of text
 constexpr std::chrono::seconds kLongestPending{1};
 constexpr std::string_view kEnd = "\n]\n";
 constexpr int kHostLane = 1;  // the "process" of all threads; devices follow
-
-/// `text` with its quotes. What is no UTF-8 must not make the file unreadable.
-std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 /// Microseconds to the nanosecond: rounded otherwise, spans would not lie within one another.
 std::string microseconds(std::chrono::nanoseconds time) {
@@ -83,7 +79,7 @@ class TraceWriter {
     const int thread = device ? 0 : gettid();
     put(fmt::format(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
                     R"("args":{{{}}}}})",
-                    category, quoted(name), lane, thread, microseconds(begin - epoch()),
+                    category, json_quoted(name), lane, thread, microseconds(begin - epoch()),
                     microseconds(duration), arguments.json()));
     const TraceClock::time_point now = TraceClock::now();
     if (pending_.size() > kMostPending || now - written_ > kLongestPending) write();
@@ -98,7 +94,7 @@ class TraceWriter {
 
   void name_lane(int lane, std::string_view name) {
     put(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})",
-                    lane, quoted(name)));
+                    lane, json_quoted(name)));
   }
 
   int lane_of(const DeviceState& device) {
@@ -171,7 +167,7 @@ TraceArguments& TraceArguments::add(std::string_view name, double value) {
 }
 
 TraceArguments& TraceArguments::add(std::string_view name, std::string_view value) {
-  key(name) += quoted(value);
+  key(name) += json_quoted(value);
   return *this;
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kPartAlignment = 256;
 constexpr std::int64_t kPatternBytes = 1 << 20;
 
-std::int64_t aligned(std::int64_t bytes) { return round_up(bytes, kPartAlignment); }
+std::int64_t part_aligned(std::int64_t bytes) { return round_up(bytes, kPartAlignment); }
 
 /// The range of the numbers in a buffer: as recorded for an input, else small numbers.
 struct NumberRange {
@@ -81,13 +81,14 @@ bool touches(const Source& source, int buffer) {
 }
 
 /// Bytes of an array.
-struct Range {
+struct ByteRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
 /// Where `buffer` lies in what it is a part of, or in itself.
-Range range_in_whole(const Program& program, int number, std::span<const std::int64_t> symbols) {
+ByteRange range_in_whole(const Program& program, int number,
+                         std::span<const std::int64_t> symbols) {
   const Buffer& buffer = program.buffers[static_cast<std::size_t>(number)];
   const std::int64_t begin = buffer.whole < 0 ? 0 : offset_bytes(buffer, symbols);
   return {.begin = begin, .end = begin + bytes_of(buffer, symbols)};
@@ -99,7 +100,7 @@ std::vector<TuningData::Slot> TuningData::slots_of(const Request& request) {
   std::vector<Slot> slots;
   for (const int number : buffers_of_all(request.sources)) {
     const int whole = whole_of(request.program, number);
-    const Range range = range_in_whole(request.program, number, request.symbols);
+    const ByteRange range = range_in_whole(request.program, number, request.symbols);
     const auto known = std::ranges::find(slots, whole, &Slot::whole);
     if (known == slots.end()) {
       slots.push_back({.whole = whole, .begin = range.begin, .end = range.end});
@@ -114,12 +115,12 @@ std::vector<TuningData::Slot> TuningData::slots_of(const Request& request) {
 std::int64_t TuningData::room_for(const Slot& slot) {
   // It begins as far behind a multiple as in its whole. One unit more, for pointers that are less
   // aligned on purpose.
-  return aligned(slot.begin % kPartAlignment + slot.end - slot.begin) + kPartAlignment;
+  return part_aligned(slot.begin % kPartAlignment + slot.end - slot.begin) + kPartAlignment;
 }
 
 std::int64_t TuningData::bytes_per_set(const Request& request) {
-  std::int64_t bytes = aligned(request.workspace_bytes) +
-                       aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+  std::int64_t bytes = part_aligned(request.workspace_bytes) +
+                       part_aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
   for (const Slot& slot : slots_of(request)) bytes += room_for(slot);
   return bytes;
 }
@@ -146,13 +147,13 @@ void TuningData::lay_out(const Request& request) {
     parts_.push_back(part);
   }
   workspace_offset_ = set_bytes_;
-  set_bytes_ += aligned(request.workspace_bytes);
+  set_bytes_ += part_aligned(request.workspace_bytes);
   ticket_offset_ = set_bytes_;
-  set_bytes_ += aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
+  set_bytes_ += part_aligned(request.tickets * static_cast<std::int64_t>(sizeof(unsigned)));
 }
 
 TuningData::Part TuningData::part_at(const Slot& slot, int buffer) const {
-  const Range range = range_in_whole(program_, buffer, symbols_);
+  const ByteRange range = range_in_whole(program_, buffer, symbols_);
   return {.buffer = buffer,
           .dtype = program_.buffers[static_cast<std::size_t>(buffer)].dtype,
           .offset = slot.offset + range.begin - slot.begin,
@@ -162,7 +163,7 @@ TuningData::Part TuningData::part_at(const Slot& slot, int buffer) const {
 const TuningData::Slot* TuningData::slot_with(int buffer) const {
   const auto slot = std::ranges::find(slots_, whole_of(program_, buffer), &Slot::whole);
   if (slot == slots_.end()) return nullptr;
-  const Range range = range_in_whole(program_, buffer, symbols_);
+  const ByteRange range = range_in_whole(program_, buffer, symbols_);
   return range.begin >= slot->begin && range.end <= slot->end ? &*slot : nullptr;
 }
 

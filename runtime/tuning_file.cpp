@@ -17,14 +17,14 @@ namespace sinter {
 
 namespace {
 
-constexpr std::string_view kMark = "sinter tuning ";
+constexpr std::string_view kTuningMark = "sinter tuning ";
 constexpr std::string_view kFormat = "1";
 
 }  // namespace
 
 std::string pack_tuning_file(const StoredTunings& tunings) {
   const std::string text = to_text(tunings);
-  return fmt::format("{}{} {}\n{}", kMark, kFormat, name_of(text).hex(), text);
+  return fmt::format("{}{} {}\n{}", kTuningMark, kFormat, name_of(text).hex(), text);
 }
 
 ParsedTunings unpack_tuning_file(std::string_view file) {
@@ -32,9 +32,9 @@ ParsedTunings unpack_tuning_file(std::string_view file) {
     return ParsedTunings{.tunings = {}, .problem = std::move(problem)};
   };
   const std::size_t end = file.find('\n');
-  if (!file.starts_with(kMark) || end == std::string_view::npos)
+  if (!file.starts_with(kTuningMark) || end == std::string_view::npos)
     return fail("is no tuning file: write one with export_tuning");
-  const std::string_view head = file.substr(kMark.size(), end - kMark.size());
+  const std::string_view head = file.substr(kTuningMark.size(), end - kTuningMark.size());
   const std::string_view format = head.substr(0, head.find(' '));
   if (format != kFormat)
     return fail(fmt::format("has another format than {}, which this sinter reads: export it again",

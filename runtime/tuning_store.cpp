@@ -7,12 +7,12 @@ namespace sinter {
 namespace {
 
 // Whoever holds an entry longer than this is no reason to wait: at worst it is measured again.
-constexpr std::chrono::seconds kLongestWait{10};
+constexpr std::chrono::seconds kLongestMergeWait{10};
 
 /// What the key says already need not be stored with it.
 CacheName entry_of(const std::string& kernel) { return name_of("tunings\n" + kernel); }
 
-KernelTunings read(const std::string& kernel, DiskCache& disk) {
+KernelTunings read_tunings(const std::string& kernel, DiskCache& disk) {
   const auto entry = disk.find(entry_of(kernel), DiskCache::Look::uncounted);
   if (!entry) return {};
   ParsedTunings parsed =
@@ -25,7 +25,7 @@ KernelTunings read(const std::string& kernel, DiskCache& disk) {
 KernelTunings TuningStore::find(const std::string& kernel, DiskCache& disk) {
   const std::lock_guard lock(mutex_);
   Known& known = known_[kernel];
-  if (!known.is_read) merge(known.tunings, read(kernel, disk));
+  if (!known.is_read) merge(known.tunings, read_tunings(kernel, disk));
   known.is_read = true;
   return known.tunings;
 }
@@ -44,8 +44,8 @@ void TuningStore::put(const std::string& kernel, const TunedSize& size, DiskCach
   }
   if (!disk.can_store()) return;
   const CacheName name = entry_of(kernel);
-  const CacheLock lock = disk.lock({&name, 1}, kLongestWait);
-  StoredTunings stored{.machine = {}, .kernels = {{kernel, read(kernel, disk)}}};
+  const CacheLock lock = disk.lock({&name, 1}, kLongestMergeWait);
+  StoredTunings stored{.machine = {}, .kernels = {{kernel, read_tunings(kernel, disk)}}};
   merge(stored.kernels[kernel], fresh);
   disk.store(name, bytes_of(to_text(stored)));
 }

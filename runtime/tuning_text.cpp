@@ -24,9 +24,9 @@ struct Meaningless {
 };
 
 /// A value in the text, with the way to it.
-class Reader {
+class TuningReader {
  public:
-  Reader(const JsonTree& value, std::string path) : value_(value), path_(std::move(path)) {}
+  TuningReader(const JsonTree& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   [[noreturn]] void fail(std::string_view what) const {
     throw Meaningless{fmt::format("{}: {}", path_, what)};
@@ -34,7 +34,7 @@ class Reader {
   bool has(const char* key) const {
     return value_.is(Kind::object) && value_.members.contains(key);
   }
-  Reader at(const char* key) const {
+  TuningReader at(const char* key) const {
     if (!has(key)) fail(fmt::format("there is no {}", key));
     return {value_.members.at(key), fmt::format("{} {}", path_, key)};
   }
@@ -68,7 +68,7 @@ class Reader {
     if (!value_.is(Kind::list)) fail("not a list");
     if (value_.list.size() > most) fail(fmt::format("has more than {} elements", most));
     for (std::size_t i = 0; i < value_.list.size(); ++i)
-      take(Reader(value_.list[i], fmt::format("{} {}", path_, i)));
+      take(TuningReader(value_.list[i], fmt::format("{} {}", path_, i)));
   }
   /// `take(key, value)`; members are called by so many hexadecimal digits.
   template <class Take>
@@ -77,7 +77,7 @@ class Reader {
     for (const auto& [key, value] : value_.members) {
       if (key.size() != digits || key.find_first_not_of("0123456789abcdef") != std::string::npos)
         fail(fmt::format("has a member that is not called by {} hexadecimal digits", digits));
-      take(key, Reader(value, fmt::format("{} {}…", path_, key.substr(0, 8))));
+      take(key, TuningReader(value, fmt::format("{} {}…", path_, key.substr(0, 8))));
     }
   }
 
@@ -89,8 +89,6 @@ class Reader {
 };
 
 /// With its quotes; what devices are called may be in any encoding.
-std::string quoted(std::string_view text) { return json_quoted(text); }
-
 std::string to_json(const TuningFact& fact) {
   return fmt::format(
       R"({{"median_us": {}, "lower_quartile_us": {}, "upper_quartile_us": {},)"
@@ -99,10 +97,10 @@ std::string to_json(const TuningFact& fact) {
       R"( "was_disturbed": {}}})",
       fact.median_us, fact.lower_quartile_us, fact.upper_quartile_us, fact.gigabytes_per_second,
       fact.reference_us, fact.blocks, fact.rounds, fact.launches, fact.effort == Tune::wide,
-      quoted(fact.schedule), quoted(fact.problem), fact.differs, fact.was_disturbed);
+      json_quoted(fact.schedule), json_quoted(fact.problem), fact.differs, fact.was_disturbed);
 }
 
-TuningFact read_fact(const Reader& from) {
+TuningFact read_fact(const TuningReader& from) {
   TuningFact fact{
       .median_us = from.at("median_us").measure(),
       .lower_quartile_us = from.at("lower_quartile_us").measure(),
@@ -130,21 +128,23 @@ TuningFact read_fact(const Reader& from) {
 
 std::string to_json(const TunedSize& size) {
   std::string text = fmt::format(R"(   {{"numbers": [{}], "sizes": {}, "candidates": {{)",
-                                 fmt::join(size.numbers, ", "), quoted(size.sizes));
+                                 fmt::join(size.numbers, ", "), json_quoted(size.sizes));
   for (const auto& [candidate, fact] : size.facts)
     text +=
         fmt::format("{}\n    \"{}\": {}", text.ends_with('{') ? "" : ",", candidate, to_json(fact));
   return text + "\n   }}";
 }
 
-TunedSize read_size(const Reader& from) {
+TunedSize read_size(const TuningReader& from) {
   TunedSize size{.numbers = {}, .sizes = from.at("sizes").text(), .facts = {}};
-  from.at("numbers").each_of_list(
-      SIZE_MAX, [&](const Reader& number) { size.numbers.push_back(number.whole(0, INT64_MAX)); });
+  from.at("numbers").each_of_list(SIZE_MAX, [&](const TuningReader& number) {
+    size.numbers.push_back(number.whole(0, INT64_MAX));
+  });
   from.at("candidates")
-      .each_of_object(kCandidateDigits, [&](const std::string& candidate, const Reader& fact) {
-        size.facts[candidate] = read_fact(fact);
-      });
+      .each_of_object(kCandidateDigits,
+                      [&](const std::string& candidate, const TuningReader& fact) {
+                        size.facts[candidate] = read_fact(fact);
+                      });
   return size;
 }
 
@@ -152,7 +152,7 @@ TunedSize read_size(const Reader& from) {
 
 std::string to_text(const StoredTunings& tunings) {
   std::string text =
-      fmt::format("{{\n \"machine\": {},\n \"kernels\": {{", quoted(tunings.machine));
+      fmt::format("{{\n \"machine\": {},\n \"kernels\": {{", json_quoted(tunings.machine));
   for (const auto& [kernel, known] : tunings.kernels) {
     text += fmt::format("{}\n  \"{}\": [", text.ends_with('{') ? "" : ",", kernel);
     for (const TunedSize& size : known.sizes)
@@ -166,11 +166,11 @@ ParsedTunings parse_tunings(std::string_view text) {
   const std::optional<JsonTree> stored = parse_json(text);
   if (!stored) return {.tunings = {}, .problem = "it is not JSON"};
   try {
-    const Reader from(*stored, "tunings");
+    const TuningReader from(*stored, "tunings");
     StoredTunings tunings{.machine = from.at("machine").text(), .kernels = {}};
     from.at("kernels").each_of_object(
-        kKernelDigits, [&](const std::string& kernel, const Reader& sizes) {
-          sizes.each_of_list(kMostTunedSizes, [&](const Reader& size) {
+        kKernelDigits, [&](const std::string& kernel, const TuningReader& sizes) {
+          sizes.each_of_list(kMostTunedSizes, [&](const TuningReader& size) {
             TunedSize read = read_size(size);
             KernelTunings& known = tunings.kernels[kernel];
             if (known.at(read.numbers)) size.fail("that size is there twice");

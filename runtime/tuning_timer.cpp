@@ -1,6 +1,7 @@
 #include "runtime/tuning_timer.h"
 
 #include "runtime/launch_grid.h"
+#include "runtime/timing_event.h"
 
 namespace sinter {
 
@@ -13,13 +14,6 @@ std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
 }
 
 constexpr std::string_view kTiming = "timing of candidates";
-
-std::unique_ptr<EventState> make_event(DeviceState& device) {
-  auto event = std::make_unique<EventState>(device, /*handle=*/nullptr);
-  check(device.driver, device.driver.cuEventCreate(&event->handle, CU_EVENT_DEFAULT),
-        "cuEventCreate", kTiming);
-  return event;
-}
 
 }  // namespace
 
@@ -90,8 +84,8 @@ TuningTimer::TuningTimer(DeviceState& device, CUstream stream, int launches)
     : device_(device),
       stream_(stream),
       launches_(launches),
-      start_(make_event(device)),
-      end_(make_event(device)) {
+      start_(make_timing_event(device, kTiming)),
+      end_(make_timing_event(device, kTiming)) {
   if (!device.is_host)
     flush_ = std::make_unique<DeviceMemory>(device, 2 * device.target.l2_bytes,
                                             "memory that empties L2 before tuning");

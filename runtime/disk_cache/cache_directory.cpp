@@ -8,14 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/environment.h"
+
 namespace sinter {
 
 namespace {
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
 
 /// Like mkdir -p, with folders for the user alone; returns errno.
 int make_folders(const std::string& path) {
@@ -35,11 +32,11 @@ int make_folders(const std::string& path) {
 }  // namespace
 
 std::string default_cache_directory() {
-  if (std::string chosen = variable("SINTER_CACHE_DIR"); !chosen.empty()) return chosen;
+  if (std::string chosen = environment_variable("SINTER_CACHE_DIR"); !chosen.empty()) return chosen;
   // A relative one is to be ignored, says the specification of base directories.
-  if (const std::string base = variable("XDG_CACHE_HOME"); base.starts_with('/'))
+  if (const std::string base = environment_variable("XDG_CACHE_HOME"); base.starts_with('/'))
     return base + "/sinter";
-  if (const std::string home = variable("HOME"); home.starts_with('/'))
+  if (const std::string home = environment_variable("HOME"); home.starts_with('/'))
     return home + "/.cache/sinter";
   return {};
 }

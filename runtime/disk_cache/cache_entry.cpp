@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstring>
 
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA256.h>
-#include <llvm/Support/xxhash.h>
+
+#include "runtime/header_hash.h"
 
 namespace sinter {
 
@@ -15,25 +15,16 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "entries are written as they lie");
 
-constexpr std::array<char, 8> kMark = {'s', 'i', 'n', 't', 'e', 'r', ' ', '1'};
+constexpr std::array<char, 8> kEntryMark = {'s', 'i', 'n', 't', 'e', 'r', ' ', '1'};
 
-struct Header {
-  std::array<char, 8> mark = kMark;
+struct EntryHeader {
+  std::array<char, 8> mark = kEntryMark;
   CacheName name;
   std::uint64_t payload_bytes = 0;
   std::uint64_t payload_hash = 0;
   std::uint64_t header_hash = 0;  ///< of what comes before it
 };
-static_assert(sizeof(Header) == 64);
-
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return llvm::xxh3_64bits(llvm::ArrayRef<std::uint8_t>(
-      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-}
-
-std::uint64_t hash_of(const Header& header) {
-  return hash_of(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
-}
+static_assert(sizeof(EntryHeader) == 64);
 
 }  // namespace
 
@@ -45,8 +36,9 @@ CacheName name_of(std::string_view key) {
 }
 
 std::vector<std::byte> pack_entry(const CacheName& name, std::span<const std::byte> payload) {
-  Header header{.name = name, .payload_bytes = payload.size(), .payload_hash = hash_of(payload)};
-  header.header_hash = hash_of(header);
+  EntryHeader header{
+      .name = name, .payload_bytes = payload.size(), .payload_hash = hash_of(payload)};
+  header.header_hash = header_hash_of(header);
   std::vector<std::byte> file(sizeof header + payload.size());
   std::memcpy(file.data(), &header, sizeof header);
   std::ranges::copy(payload, file.begin() + sizeof header);
@@ -54,11 +46,11 @@ std::vector<std::byte> pack_entry(const CacheName& name, std::span<const std::by
 }
 
 UnpackedEntry unpack_entry(const CacheName& name, std::span<const std::byte> file) {
-  Header header;
+  EntryHeader header;
   if (file.size() < sizeof header) return {.payload = {}, .damage = "it is cut short"};
   std::memcpy(&header, file.data(), sizeof header);
-  if (header.mark != kMark) return {.payload = {}, .damage = "it is no entry of this format"};
-  if (header.header_hash != hash_of(header))
+  if (header.mark != kEntryMark) return {.payload = {}, .damage = "it is no entry of this format"};
+  if (header.header_hash != header_hash_of(header))
     return {.payload = {}, .damage = "its header is changed"};
   if (header.name != name) return {.payload = {}, .damage = "it is another entry"};
   const std::span<const std::byte> payload = file.subspan(sizeof header);

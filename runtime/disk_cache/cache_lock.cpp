@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kWholePlace = std::numeric_limits<std::int64_t>::max() - 1;
 
-std::int64_t place_of(const CacheName& name) {
+std::int64_t lock_place(const CacheName& name) {
   std::uint64_t first = 0;
   std::memcpy(&first, name.hash.data(), sizeof first);
   return static_cast<std::int64_t>(first >> 2);
@@ -52,7 +52,7 @@ CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName
   if (!lock.file_) return lock;
   // All take theirs in the same order, so that no two wait for one another.
   std::vector<std::int64_t> places;
-  for (const CacheName& name : names) places.push_back(place_of(name));
+  for (const CacheName& name : names) places.push_back(lock_place(name));
   std::ranges::sort(places);
   const Clock::time_point deadline = Clock::now() + limit;
   for (const std::int64_t place : places) {

@@ -45,7 +45,7 @@ std::size_t span_of(const Side& side, const CUDA_MEMCPY3D& copy) {
   return side.row(copy.Height - 1, copy.Depth - 1) + copy.WidthInBytes - side.start;
 }
 
-std::string in_words(const char* what, std::uintptr_t start, std::size_t bytes) {
+std::string bytes_in_words(const char* what, std::uintptr_t start, std::size_t bytes) {
   return fmt::format("{} of {} bytes at {}, which is {}", what, bytes,
                      reinterpret_cast<const void*>(start),
                      describe_address(reinterpret_cast<const void*>(start)));
@@ -144,7 +144,8 @@ CUresult check_copy(const CUDA_MEMCPY3D& copy) {
     return fail(CUDA_ERROR_INVALID_VALUE, "a copy of no rows");
   for (const Side& side : {source_of(copy), target_of(copy)})
     if (!is_legal(side, span_of(side, copy), /*must_be_ready=*/false))
-      return fail(CUDA_ERROR_INVALID_VALUE, in_words("a copy", side.start, span_of(side, copy)));
+      return fail(CUDA_ERROR_INVALID_VALUE,
+                  bytes_in_words("a copy", side.start, span_of(side, copy)));
   return CUDA_SUCCESS;
 }
 
@@ -153,7 +154,8 @@ Failure run_copy(const CUDA_MEMCPY3D& copy) {
   const Side source = source_of(copy), target = target_of(copy);
   for (const Side& side : {source, target})
     if (!is_legal(side, span_of(side, copy), /*must_be_ready=*/true))
-      return {CUDA_ERROR_ILLEGAL_ADDRESS, in_words("a copy", side.start, span_of(side, copy))};
+      return {CUDA_ERROR_ILLEGAL_ADDRESS,
+              bytes_in_words("a copy", side.start, span_of(side, copy))};
   for (std::size_t z = 0; z < copy.Depth; ++z)
     for (std::size_t y = 0; y < copy.Height; ++y)
       std::memmove(reinterpret_cast<void*>(target.row(y, z)),
@@ -174,14 +176,14 @@ CUresult check_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
   if (memset.width == 0) return CUDA_SUCCESS;
   if (memset.height == 0) return fail(CUDA_ERROR_INVALID_VALUE, "a fill of no rows");
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/false))
-    return fail(CUDA_ERROR_INVALID_VALUE, in_words("a fill", memset.dst, span_of(memset)));
+    return fail(CUDA_ERROR_INVALID_VALUE, bytes_in_words("a fill", memset.dst, span_of(memset)));
   return CUDA_SUCCESS;
 }
 
 Failure run_memset(const CUDA_MEMSET_NODE_PARAMS& memset) {
   if (memset.width == 0) return {};
   if (!is_legal(target_of(memset), span_of(memset), /*must_be_ready=*/true))
-    return {CUDA_ERROR_ILLEGAL_ADDRESS, in_words("a fill", memset.dst, span_of(memset))};
+    return {CUDA_ERROR_ILLEGAL_ADDRESS, bytes_in_words("a fill", memset.dst, span_of(memset))};
   for (std::size_t y = 0; y < memset.height; ++y) {
     auto* const row = reinterpret_cast<std::byte*>(memset.dst + y * memset.pitch);
     if (memset.elementSize == 1) {

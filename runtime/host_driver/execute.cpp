@@ -32,7 +32,7 @@ struct Worker {
 };
 
 /// What the workers share of one launch.
-struct Work {
+struct SharedWork {
   BlockWork blocks;
   std::uint64_t count = 0;  // of blocks
   std::uint64_t chunk = 1;  // blocks that a worker takes at a time
@@ -54,7 +54,7 @@ Failure run_blocks(Worker& worker, const BlockWork& blocks, std::uint64_t first,
   }
 }
 
-void run_share(Worker& worker, Work& work) {
+void run_share(Worker& worker, SharedWork& work) {
   BlockWork blocks = work.blocks;
   blocks.shared = worker.shared.part(blocks.shared_bytes);
   blocks.sites = &worker.sites;
@@ -99,7 +99,7 @@ class Pool {
 
   /// Fails without running anything if the launch is cooperative and too large. Throws
   /// std::bad_alloc, or std::system_error, where there is no memory for the threads that it takes.
-  void run(Work& work, const KernelLaunch& launch) {
+  void run(SharedWork& work, const KernelLaunch& launch) {
     const std::lock_guard launching(launch_mutex_);
     work.failure = find_excess(launch);
     if (work.failure.code != cuda::CUDA_SUCCESS) return;
@@ -146,7 +146,7 @@ class Pool {
     for (;;) {
       wake_[index].wait(lock, [&] { return generation_ != seen && index < helpers_; });
       seen = generation_;
-      Work& work = *work_;
+      SharedWork& work = *work_;
       lock.unlock();
       run_share(*worker, work);
       lock.lock();
@@ -158,7 +158,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_[kMaxWorkers];
   std::condition_variable done_;
-  Work* work_ = nullptr;
+  SharedWork* work_ = nullptr;
   std::uint64_t generation_ = 0;
   std::atomic<int> wanted_ = default_workers();
   int started_ = 0;
@@ -209,7 +209,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   std::unique_ptr<AccessCounter> counter;
   if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
 
-  Work work;
+  SharedWork work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   work.count = block_count(launch);
   std::optional<GridMeeting> meeting;

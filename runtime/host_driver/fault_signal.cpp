@@ -20,11 +20,11 @@ constexpr std::size_t kLandingStackBytes = 64 << 10;
 
 struct sigaction previous_actions[std::size(kSignals)];
 
-struct Fault {
+struct CaughtFault {
   int signal;
   const void* address;
 };
-thread_local Fault fault;
+thread_local CaughtFault fault;
 thread_local std::byte* landing_stack_top = nullptr;
 
 // Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:

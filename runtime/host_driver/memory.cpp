@@ -30,7 +30,7 @@ struct Mapping {
   std::size_t page_bytes;  // guards included
 };
 
-struct Entry {
+struct TableEntry {
   Allocation allocation;
   Mapping mapping{};  // none for registered memory
 };
@@ -42,7 +42,7 @@ struct Freed {
 
 struct Table {
   std::mutex mutex;
-  std::map<std::uintptr_t, Entry> entries;  // by start
+  std::map<std::uintptr_t, TableEntry> entries;  // by start
   // What is lent, by start; `entries` has what they make up together.
   std::multimap<std::uintptr_t, std::size_t> lent;
   // A ring with room for all, so that freeing takes no memory.
@@ -73,7 +73,7 @@ bool is_poisoned(const std::byte* from, const std::byte* to) {
   return true;
 }
 
-bool is_intact(const Entry& entry) {
+bool is_intact(const TableEntry& entry) {
   const std::byte* const start = reinterpret_cast<const std::byte*>(entry.allocation.start);
   const std::byte* const inner = first_byte(entry.mapping);
   return is_poisoned(inner, start) &&
@@ -81,10 +81,10 @@ bool is_intact(const Entry& entry) {
 }
 
 /// The entry whose allocation holds `address` or ends there.
-const Entry* find_entry(const Table& table, std::uintptr_t address) {
+const TableEntry* find_entry(const Table& table, std::uintptr_t address) {
   auto after = table.entries.upper_bound(address);
   if (after == table.entries.begin()) return nullptr;
-  const Entry& entry = std::prev(after)->second;
+  const TableEntry& entry = std::prev(after)->second;
   return address < entry.allocation.end() ? &entry : nullptr;
 }
 
@@ -119,7 +119,7 @@ void release_oldest(Table& table) {
   munmap(mapping.pages, mapping.page_bytes);
 }
 
-void quarantine(Table& table, const Entry& entry) {
+void quarantine(Table& table, const TableEntry& entry) {
   // Mapping it anew drops the pages but keeps the addresses from being used again.
   mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -210,7 +210,7 @@ FreeResult free_memory(std::uintptr_t start) {
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(start);
   if (found == all.entries.end() || !found->second.mapping.pages) return FreeResult::unknown;
-  const Entry entry = found->second;
+  const TableEntry entry = found->second;
   const bool is_sound = !entry.allocation.is_ready || is_intact(entry);
   all.entries.erase(found);
   quarantine(all, entry);
@@ -242,9 +242,9 @@ bool unregister_memory(std::uintptr_t start) {
 bool lend_memory(std::uintptr_t start, std::size_t bytes) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  if (const Entry* entry = find_entry(all, start); entry &&
-                                                   entry->allocation.kind != MemoryKind::lent &&
-                                                   bytes <= entry->allocation.end() - start)
+  if (const TableEntry* entry = find_entry(all, start);
+      entry && entry->allocation.kind != MemoryKind::lent &&
+      bytes <= entry->allocation.end() - start)
     return false;
   for (const Allocation& touched : touching(all, start, bytes))
     if (touched.kind != MemoryKind::lent)
@@ -264,7 +264,7 @@ void take_back_memory(std::uintptr_t start, std::size_t bytes) {
   const auto found = std::find_if(first, last, [&](const auto& at) { return at.second == bytes; });
   if (found == last) return;  // the device was reset meanwhile
   all.lent.erase(found);
-  const Entry* const joined = find_entry(all, start);
+  const TableEntry* const joined = find_entry(all, start);
   const std::uintptr_t from = joined->allocation.start, to = joined->allocation.end();
   all.entries.erase(from);
   for (auto rest = all.lent.lower_bound(from); rest != all.lent.end() && rest->first < to; ++rest)
@@ -274,7 +274,7 @@ void take_back_memory(std::uintptr_t start, std::size_t bytes) {
 std::optional<Allocation> find_allocation(std::uintptr_t address) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  const Entry* const entry = find_entry(all, address);
+  const TableEntry* const entry = find_entry(all, address);
   return entry ? std::optional(entry->allocation) : std::nullopt;
 }
 
@@ -302,7 +302,7 @@ std::string describe_address(const void* pointer) {
       return describe_near(freed, address) + " that was freed";
   }
   // Else the allocation in whose guards it is.
-  const Entry* nearest = nullptr;
+  const TableEntry* nearest = nullptr;
   for (const auto& [start, entry] : all.entries) {
     const Mapping& mapping = entry.mapping;
     const auto pages = reinterpret_cast<std::uintptr_t>(mapping.pages);

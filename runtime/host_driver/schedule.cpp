@@ -11,7 +11,7 @@ namespace {
 // A queue longer than this is run down to half: the API allows a launch to wait.
 constexpr std::size_t kLongestQueue = 4096;
 
-constexpr const char* kNoMemory = "out of memory";  // short enough to take none
+constexpr const char* kOutOfMemory = "out of memory";  // short enough to take none
 
 /// One of those that are able, as `random` picks; null if there is none.
 template <class List>
@@ -223,7 +223,7 @@ void Schedule::run_one(Lock& lock, StreamState& stream, WithoutMemory how) {
   stream.is_running = false;
   progress_.notify_all();
   if (no_memory && how == WithoutMemory::throws) std::rethrow_exception(no_memory);
-  if (no_memory) failure = {cuda::CUDA_ERROR_OUT_OF_MEMORY, kNoMemory};
+  if (no_memory) failure = {cuda::CUDA_ERROR_OUT_OF_MEMORY, kOutOfMemory};
   clock_ += spent;
   if (failure_.code == cuda::CUDA_SUCCESS) failure_ = std::move(failure);
   ++stream.completed;

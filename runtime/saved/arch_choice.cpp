@@ -8,7 +8,7 @@ namespace sinter {
 namespace {
 
 /// 90 of `sm_90`; 0 of anything else.
-int number_of(std::string_view arch) {
+int arch_number(std::string_view arch) {
   constexpr std::string_view kPrefix = "sm_";
   if (!arch.starts_with(kPrefix)) return 0;
   const std::string_view digits = arch.substr(kPrefix.size());
@@ -29,8 +29,8 @@ bool is_embedded(int number) {
 
 bool runs_on(std::string_view stored, std::string_view arch) {
   if (stored == arch) return true;
-  const int from = number_of(stored);
-  const int to = number_of(arch);
+  const int from = arch_number(stored);
+  const int to = arch_number(arch);
   if (from == 0 || to == 0 || is_embedded(from) || is_embedded(to)) return false;
   return from / 10 == to / 10 && from <= to;
 }
@@ -39,7 +39,7 @@ std::optional<std::size_t> best_arch(std::span<const std::string> stored, std::s
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (!runs_on(stored[i], arch)) continue;
-    if (!best || number_of(stored[i]) > number_of(stored[*best])) best = i;
+    if (!best || arch_number(stored[i]) > arch_number(stored[*best])) best = i;
   }
   return best;
 }

@@ -35,8 +35,8 @@ std::string advice_for(const std::string& arch) {
 }
 
 /// What runs on the device, among what the file has kernels for.
-SavedKernels kernels_for(const SavedExecutable& saved, const DeviceState& device,
-                         const std::string& path) {
+SavedKernels kernels_to_load(const SavedExecutable& saved, const DeviceState& device,
+                             const std::string& path) {
   const std::string arch = device.is_host ? std::string(kHostArch) : device.arch;
   const std::optional<std::size_t> best = best_arch(saved.archs, arch);
   if (!best)
@@ -174,7 +174,7 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   const std::vector<std::byte> file = read_own_file(path);
   const SavedExecutable saved = read_saved(file, path);
   const Interface interface = interface_of(saved, path, {.file = file_name, .line = line});
-  SavedKernels kernels = kernels_for(saved, *device.state(), path);
+  SavedKernels kernels = kernels_to_load(saved, *device.state(), path);
   const OpaqueFunctions functions = find_functions(saved, path);
 
   auto state = std::make_shared<ExecutableState>(*device.state(), interface);

@@ -22,7 +22,7 @@ std::string why_not_here(const DeviceState& device, const Source& source) {
 }
 
 /// What a launch passes of an argument.
-std::size_t bytes_of(const Argument& argument, const GraphData& graph) {
+std::size_t argument_bytes(const Argument& argument, const GraphData& graph) {
   if (argument.kind == Argument::Kind::scalar)
     return static_cast<std::size_t>(
         size_of(graph.inputs[static_cast<std::size_t>(argument.index)].node->dtype));
@@ -98,9 +98,9 @@ class Loader {
       fail_parameters(source, fmt::format("takes {} parameters, and the plan has {}", taken.size(),
                                           passed.size()));
     for (std::size_t i = 0; i < passed.size(); ++i)
-      if (taken[i] != bytes_of(passed[i], graph_))
+      if (taken[i] != argument_bytes(passed[i], graph_))
         fail_parameters(source, fmt::format("takes {} bytes as parameter {}, and the plan has {}",
-                                            taken[i], i, bytes_of(passed[i], graph_)));
+                                            taken[i], i, argument_bytes(passed[i], graph_)));
   }
 
   [[noreturn]] void fail_parameters(const Source& source, const std::string& what) const {

@@ -29,7 +29,7 @@ namespace {
 
 using Variants = std::vector<std::shared_ptr<const Variant>>;
 
-[[noreturn]] void fail(const ExecutableState& state, const std::string& message) {
+[[noreturn]] void fail_save(const ExecutableState& state, const std::string& message) {
   throw UserError(fmt::format("save {}: {} (compiled at {})", state.interface.name, message,
                               state.interface.place));
 }
@@ -59,18 +59,19 @@ SaveTarget target_called(const ExecutableState& state, const std::string& name) 
   if (name == own.arch || (!state.device.is_host && !name.empty() && name == own_name(state)))
     return own;
   if (name == kHostArch)
-    fail(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
-                            "compiled for host_device()",
-                            state.device.name));
+    fail_save(state, fmt::format("options.archs has host, but it was compiled for {}; save what is "
+                                 "compiled for host_device()",
+                                 state.device.name));
   if (const Target* target = find_target(name))
     return {.arch = std::string(target->arch), .target = *target};
   std::vector<std::string_view> known = {kHostArch};
   for (const Target& target : known_targets())
     for (const std::string_view word : {target.arch, target.name})
       if (!std::ranges::count(known, word)) known.push_back(word);
-  fail(state, fmt::format("options.archs has {}, which is no architecture and no GPU that sinter "
-                          "knows; those are {}",
-                          name, fmt::join(known, ", ")));
+  fail_save(state,
+            fmt::format("options.archs has {}, which is no architecture and no GPU that sinter "
+                        "knows; those are {}",
+                        name, fmt::join(known, ", ")));
 }
 
 std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptions& options) {
@@ -86,8 +87,8 @@ std::vector<SaveTarget> targets_of(const ExecutableState& state, const SaveOptio
     targets.push_back(std::move(target));
     const auto same = std::ranges::count(targets, targets.back().arch, &SaveTarget::arch);
     if (same > 1)
-      fail(state, fmt::format("options.archs has {} twice; name one GPU of each architecture",
-                              targets.back().arch));
+      fail_save(state, fmt::format("options.archs has {} twice; name one GPU of each architecture",
+                                   targets.back().arch));
   }
   return targets;
 }
@@ -99,8 +100,8 @@ struct PlannedVariant {
 };
 
 /// The classes of sizes of `variants` as the other target has them: often fewer.
-std::vector<PlannedVariant> plan_for(const ExecutableState& state, const Variants& variants,
-                                     const Target& target) {
+std::vector<PlannedVariant> plan_variants(const ExecutableState& state, const Variants& variants,
+                                          const Target& target) {
   Options options = state.options;
   options.tune = Tune::off;
   options.force_candidate = -1;
@@ -165,12 +166,12 @@ std::vector<const Source*> sources_of(const Variants& variants) {
   return sources;
 }
 
-SavedKernels kernels_for(const ExecutableState& state, const Variants& own,
-                         const SaveTarget& target) {
+SavedKernels kernels_to_save(const ExecutableState& state, const Variants& own,
+                             const SaveTarget& target) {
   std::vector<PlannedVariant> planned;
   Variants variants = own;
   if (!target.is_own) {
-    planned = plan_for(state, own, target.target);
+    planned = plan_variants(state, own, target.target);
     variants.assign(planned.size(), nullptr);
     std::ranges::transform(planned, variants.begin(), &PlannedVariant::variant);
   }
@@ -238,7 +239,7 @@ auto read_elsewhere(const ExecutableState& state, Read read) {
     constexpr std::string_view kLoad = "load: ";
     std::string_view what = error.what();
     if (what.starts_with(kLoad)) what.remove_prefix(kLoad.size());
-    fail(state, fmt::format("options.tuned_elsewhere: {}", what));
+    fail_save(state, fmt::format("options.tuned_elsewhere: {}", what));
   }
 }
 
@@ -248,15 +249,16 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
   const std::vector<std::byte> file = read_elsewhere(state, [&] { return read_own_file(path); });
   const SavedExecutable saved = read_elsewhere(state, [&] { return read_saved(file, path); });
   if (pack(saved.program) != sections[0].bytes)
-    fail(state, fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
-                            "this one there",
-                            path, saved.program.name));
+    fail_save(state,
+              fmt::format("options.tuned_elsewhere has {}, which is another program ({}); save "
+                          "this one there",
+                          path, saved.program.name));
   for (std::size_t i = 0; i < saved.archs.size(); ++i) {
     const std::string& arch = saved.archs[i];
     if (std::ranges::count(sections, arch, &SavedSection::name))
-      fail(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
-                              "there already; leave one of them out",
-                              path, arch));
+      fail_save(state, fmt::format("options.tuned_elsewhere has {}, with kernels for {}, which are "
+                                   "there already; leave one of them out",
+                                   path, arch));
     // Throws where they would not be loaded.
     read_elsewhere(state, [&] { return read_kernels(saved, i, path); });
     const std::span<const std::byte> bytes = saved.sections[i].bytes;
@@ -270,10 +272,12 @@ void write_file(const ExecutableState& state, const std::string& path,
   // It is there to be handed on, and loaded only where nobody else can write to it.
   const int error = write_whole_file(path, file, Durability::power, Readers::everybody);
   if (error == EFBIG && file.size() > kLargestFile)
-    fail(state, fmt::format("{} would have {} bytes, and files of up to {} are read; save fewer "
-                            "architectures or classes of sizes in one",
-                            path, file.size(), kLargestFile));
-  if (error != 0) fail(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
+    fail_save(state,
+              fmt::format("{} would have {} bytes, and files of up to {} are read; save fewer "
+                          "architectures or classes of sizes in one",
+                          path, file.size(), kLargestFile));
+  if (error != 0)
+    fail_save(state, fmt::format("{} cannot be written: {}", path, std::strerror(error)));
 }
 
 }  // namespace
@@ -281,20 +285,21 @@ void write_file(const ExecutableState& state, const std::string& path,
 void Executable::save(const std::string& path, const SaveOptions& options) const {
   const ExecutableState& state = *state_;
   if (!state.source)
-    fail(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
+    fail_save(state, fmt::format("it was loaded from {}; copy that file", state.loaded_from));
   if (state.options.never_stall) await_background();  // what was tuned is what is saved
   const Variants variants = state.variants();
   if (variants.empty())
-    fail(state, fmt::format("there are no kernels yet; prepare the sizes that it is to be loaded "
-                            "with ({}), or run them, first",
-                            fmt::join(state.interface.symbols, ", ")));
+    fail_save(state,
+              fmt::format("there are no kernels yet; prepare the sizes that it is to be loaded "
+                          "with ({}), or run them, first",
+                          fmt::join(state.interface.symbols, ", ")));
   const TraceSpan span("compile", [&] { return fmt::format("save {}", state.interface.name); });
   std::vector<SavedSection> sections = {
       {.kind = kProgramSection, .bytes = pack(program_of(state, variants))}};
   for (const SaveTarget& target : targets_of(state, options))
     sections.push_back({.kind = kKernelsSection,
                         .name = target.arch,
-                        .bytes = pack(kernels_for(state, variants, target))});
+                        .bytes = pack(kernels_to_save(state, variants, target))});
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
   write_file(state, path, file);

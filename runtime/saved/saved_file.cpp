@@ -6,9 +6,8 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/xxhash.h>
 
+#include "runtime/header_hash.h"
 #include "sinter/error.h"
 
 namespace sinter {
@@ -17,13 +16,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are written as they lie");
 
-constexpr std::array<char, 8> kMark = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
+constexpr std::array<char, 8> kSavedMark = {'s', 'i', 'n', 't', 'e', 'r', 'x', '\n'};
 constexpr std::size_t kVersionBytes = 24;
 constexpr std::size_t kNameBytes = 16;
 
 /// Mark, format and version stay where they are in all formats.
-struct Header {
-  std::array<char, 8> mark = kMark;
+struct SavedHeader {
+  std::array<char, 8> mark = kSavedMark;
   std::uint32_t format = kSavedFormat;
   std::uint32_t sections = 0;
   std::array<char, kVersionBytes> version = {};
@@ -31,7 +30,7 @@ struct Header {
   std::uint64_t body_hash = 0;    ///< of what comes after the header
   std::uint64_t header_hash = 0;  ///< of what comes before it
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(SavedHeader) == 64);
 
 /// One section; they lie one after the other, without gaps, behind the rows.
 struct Row {
@@ -44,15 +43,6 @@ struct Row {
 };
 static_assert(sizeof(Row) == 56);
 
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  return llvm::xxh3_64bits(llvm::ArrayRef<std::uint8_t>(
-      reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-}
-
-std::uint64_t hash_of(const Header& header) {
-  return hash_of(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
-}
-
 template <std::size_t size>
 std::array<char, size> padded(std::string_view text) {
   std::array<char, size> result = {};
@@ -63,21 +53,21 @@ std::array<char, size> padded(std::string_view text) {
 
 /// Up to the first zero; bytes that are no letters as question marks.
 template <std::size_t size>
-std::string text_of(const std::array<char, size>& padded) {
+std::string unpadded(const std::array<char, size>& padded) {
   std::string result(padded.begin(), std::ranges::find(padded, '\0'));
   for (char& c : result)
     if (c < ' ' || c > '~') c = '?';
   return result;
 }
 
-std::string about(const Header& header) {
-  return fmt::format("it was saved by sinter {}, this is {}", text_of(header.version),
+std::string about(const SavedHeader& header) {
+  return fmt::format("it was saved by sinter {}, this is {}", unpadded(header.version),
                      sinter_version());
 }
 
 /// What is wrong with the header, before anything else is looked at.
-std::string problem_of(const Header& header, std::span<const std::byte> file) {
-  if (header.mark != kMark) return "is no executable that sinter saved: write one with save";
+std::string problem_of(const SavedHeader& header, std::span<const std::byte> file) {
+  if (header.mark != kSavedMark) return "is no executable that sinter saved: write one with save";
   if (header.format != kSavedFormat)
     return fmt::format(
         "has format {}, and this sinter reads format {} ({}): save it again with this version",
@@ -85,7 +75,7 @@ std::string problem_of(const Header& header, std::span<const std::byte> file) {
   if (header.file_bytes > file.size())
     return fmt::format("is cut short: it has {} bytes of {}; copy or save it again", file.size(),
                        header.file_bytes);
-  if (header.header_hash != hash_of(header))
+  if (header.header_hash != header_hash_of(header))
     return "is damaged: its header does not have the checksum that it names; copy or save it again";
   if (header.file_bytes != file.size())
     return fmt::format("is damaged: it has {} bytes instead of {}; copy or save it again",
@@ -97,8 +87,8 @@ std::string problem_of(const Header& header, std::span<const std::byte> file) {
 
 /// The same of a file that is shorter than a header.
 std::string problem_of_short(std::span<const std::byte> file) {
-  const std::size_t bytes = std::min(file.size(), kMark.size());
-  if (bytes == 0 || std::memcmp(file.data(), kMark.data(), bytes) != 0)
+  const std::size_t bytes = std::min(file.size(), kSavedMark.size());
+  if (bytes == 0 || std::memcmp(file.data(), kSavedMark.data(), bytes) != 0)
     return "is no executable that sinter saved: write one with save";
   return fmt::format("is cut short: it has {} bytes, fewer than its header; copy or save it again",
                      file.size());
@@ -109,8 +99,8 @@ std::string problem_of_short(std::span<const std::byte> file) {
 std::string_view sinter_version() { return SINTER_VERSION; }
 
 std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
-  Header header{.sections = static_cast<std::uint32_t>(sections.size()),
-                .version = padded<kVersionBytes>(sinter_version())};
+  SavedHeader header{.sections = static_cast<std::uint32_t>(sections.size()),
+                     .version = padded<kVersionBytes>(sinter_version())};
   std::vector<std::byte> file(sizeof header + sections.size() * sizeof(Row));
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const std::vector<std::byte>& bytes = sections[i].bytes;
@@ -130,24 +120,24 @@ std::vector<std::byte> pack_saved_file(std::span<const SavedSection> sections) {
 }
 
 void seal_saved_file(std::span<std::byte> file) {
-  Header header;
+  SavedHeader header;
   if (file.size() < sizeof header) return;
   std::memcpy(&header, file.data(), sizeof header);
   header.file_bytes = file.size();
   header.body_hash = hash_of(file.subspan(sizeof header));
-  header.header_hash = hash_of(header);
+  header.header_hash = header_hash_of(header);
   std::memcpy(file.data(), &header, sizeof header);
 }
 
 OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
   OpenedSavedFile result;
-  Header header;
+  SavedHeader header;
   if (file.size() < sizeof header) {
     result.problem = problem_of_short(file);
     return result;
   }
   std::memcpy(&header, file.data(), sizeof header);
-  result.version = text_of(header.version);
+  result.version = unpadded(header.version);
   result.problem = problem_of(header, file);
   if (!result.problem.empty()) return result;
   const auto fail = [&](std::string_view what) {
@@ -163,10 +153,10 @@ OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
     std::memcpy(&row, file.data() + sizeof header + i * sizeof row, sizeof row);
     if (row.offset != at || row.bytes > file.size() - at)
       return fail("a section does not lie where the one before it ends");
-    result.sections.push_back({.kind = text_of(row.kind),
+    result.sections.push_back({.kind = unpadded(row.kind),
                                .version = row.version,
                                .may_be_skipped = row.may_be_skipped != 0,
-                               .name = text_of(row.name),
+                               .name = unpadded(row.name),
                                .bytes = file.subspan(at, row.bytes)});
     at += row.bytes;
   }

@@ -170,7 +170,7 @@ std::vector<const ExtentAtom*> atoms_of(const SavedProgram& program, const Graph
 }
 
 /// The numbers in the file of the symbols of `graph`; -1 of one that the file does not know.
-std::vector<int> numbers_of(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
+std::vector<int> symbol_numbers(std::span<const ExtentAtom* const> atoms, const Graph& graph) {
   std::map<const ExtentAtom*, int> known;
   for (std::size_t i = 0; i < atoms.size(); ++i) known.emplace(atoms[i], static_cast<int>(i));
   std::vector<int> numbers;
@@ -275,7 +275,7 @@ SavedKernels unpack_kernels(std::span<const std::byte> bytes, const SavedProgram
   for (const std::vector<std::byte>& image : kernels.images)
     require(is_whole_image(image, kernels.arch), "an image is not whole");
   const Checker checker(graph, program, kernels.images.size());
-  const std::vector<int> numbers = numbers_of(atoms, graph);
+  const std::vector<int> numbers = symbol_numbers(atoms, graph);
   for (SavedVariant& saved : kernels.variants) {
     checker.check(saved);
     Variant& variant = saved.variant;

@@ -30,17 +30,17 @@ void HostElements::set(std::int64_t i, double value) const {
 
 namespace {
 
-struct Sizes {
+struct ProductSizes {
   std::int64_t m, k, n;
 };
 
-Sizes sizes_of(std::span<const std::int64_t> x, std::span<const std::int64_t> w) {
+ProductSizes product_sizes(std::span<const std::int64_t> x, std::span<const std::int64_t> w) {
   return {.m = x[0], .k = x[1], .n = w[1]};
 }
 
 int enqueue(const OpaqueCall& call) {
   if (!call.is_host_device) return 1;
-  const Sizes sizes = sizes_of(call.inputs[0].shape, call.inputs[1].shape);
+  const ProductSizes sizes = product_sizes(call.inputs[0].shape, call.inputs[1].shape);
   const double alpha =
       call.inputs.size() > 2 ? as_real(call.inputs[2].number) : call.number("alpha", 1.0);
   const HostElements x(call.inputs[0]);
@@ -62,7 +62,7 @@ int enqueue(const OpaqueCall& call) {
 void reference(const OpaqueReference& call) {
   const OpaqueValue& x = call.inputs[0];
   const OpaqueValue& w = call.inputs[1];
-  const Sizes sizes = sizes_of(x.shape, w.shape);
+  const ProductSizes sizes = product_sizes(x.shape, w.shape);
   const double alpha =
       call.inputs.size() > 2 ? call.inputs[2].reals[0] : call.sizes.number("alpha", 1.0);
   for (std::int64_t i = 0; i < sizes.m; ++i)

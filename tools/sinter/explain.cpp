@@ -39,7 +39,7 @@ Json arrays_of(const KernelExplanation& kernel) {
   return arrays;
 }
 
-Json to_json(const KernelExplanation& kernel) {
+Json explanation_json(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
   Json members = Json::array();
   for (const MemberReport& member : report.members)
@@ -71,9 +71,10 @@ Json to_json(const KernelExplanation& kernel) {
           {"compile_ms", compiled(kernel, report.compile_ms)}};
 }
 
-Json to_json(const Explanation& explanation) {
+Json explanation_json(const Explanation& explanation) {
   Json kernels = Json::array();
-  for (const KernelExplanation& kernel : explanation.kernels) kernels.push_back(to_json(kernel));
+  for (const KernelExplanation& kernel : explanation.kernels)
+    kernels.push_back(explanation_json(kernel));
   Json boundaries = Json::array();
   for (const BoundaryReport& boundary : explanation.boundaries)
     boundaries.push_back({{"producer", boundary.producer},
@@ -162,7 +163,7 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
   for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
 }
 
-void print_text(const Explanation& explanation, const std::string& sizes) {
+void print_explanation(const Explanation& explanation, const std::string& sizes) {
   fmt::print("{} for {} ({}): {} in {}\n", explanation.graph, explanation.target, explanation.arch,
              counted(explanation.recorded_ops, "recorded op"),
              counted(static_cast<std::int64_t>(explanation.kernels.size()), "kernel"));
@@ -201,9 +202,9 @@ void explain(const ExplainArguments& arguments) {
                                                    .skip = options_from_environment().skip,
                                                    .target = std::string(target.name)});
   if (arguments.json)
-    fmt::print("{}\n", to_json(explanation).dump(2));
+    fmt::print("{}\n", explanation_json(explanation).dump(2));
   else
-    print_text(explanation, sizes.text(graph));
+    print_explanation(explanation, sizes.text(graph));
 }
 
 }  // namespace sinter::command

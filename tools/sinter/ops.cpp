@@ -109,7 +109,7 @@ Json value_or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json to_json(const ListedOp& op) {
+Json op_json(const ListedOp& op) {
   Json attributes = Json::array();
   for (const AttributeInfo& attribute : op.attributes)
     attributes.push_back(
@@ -171,7 +171,7 @@ void ops(const OpsArguments& arguments) {
   const std::vector<ListedOp> all = all_ops();
   if (arguments.json) {
     Json json = Json::array();
-    for (const ListedOp& op : all) json.push_back(to_json(op));
+    for (const ListedOp& op : all) json.push_back(op_json(op));
     fmt::print("{}\n", json.dump(2));
     return;
   }

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
+Json run_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
   Json outputs = Json::array();
   for (const Result& result : run.results)
     outputs.push_back({{"name", result.name}, {"hash", content_hash(result.array)}});
@@ -30,8 +30,8 @@ Json to_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
           {"outputs", outputs}};
 }
 
-void print_text(const RunArguments& arguments, const std::string& sizes, const Graph& graph,
-                const GraphRun& run, const std::optional<Verdict>& verdict) {
+void print_run(const RunArguments& arguments, const std::string& sizes, const Graph& graph,
+               const GraphRun& run, const std::optional<Verdict>& verdict) {
   fmt::print("{} on {}: seed {}{}{}\n", graph.name(), run.device, arguments.seed,
              sizes.empty() ? "" : ", ", sizes);
   fmt::print("{}{}", counted(run.launches, "launch"), arguments.unfused ? ", unfused" : "");
@@ -73,9 +73,9 @@ bool run(const RunArguments& arguments) {
     compare_bits(arguments.unfused ? other : result, arguments.unfused ? result : other, *verdict);
   }
   if (arguments.json)
-    fmt::print("{}\n", to_json(result, verdict).dump(2));
+    fmt::print("{}\n", run_json(result, verdict).dump(2));
   else
-    print_text(arguments, sizes.text(graph), graph, result, verdict);
+    print_run(arguments, sizes.text(graph), graph, result, verdict);
   return !verdict || verdict->passes();
 }
 

@@ -1,0 +1,11 @@
+// What has no digits, in the type that the interpreter computes in.
+#pragma once
+
+#include <limits>
+
+namespace sinter {
+
+inline constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+inline constexpr long double kNan = std::numeric_limits<long double>::quiet_NaN();
+
+}  // namespace sinter
