@@ -100,17 +100,19 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
     const RelaxedCapture relaxed(driver);  // what is copied is no pinned memory
+    if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
+    lane.tables_copied->is_lost = true;
+    lane.is_copying = true;
     check(driver,
           driver.cuMemcpyHtoDAsync(launch.table_at, launch.table.data(), launch.table.size_bytes(),
                                    stream),
           "cuMemcpyHtoDAsync", context);
     launch.table_changed = false;
-    lane.is_copying = true;
     has_copied = true;
   }
   if (!has_copied) return;
-  if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
   check(driver, driver.cuEventRecord(lane.tables_copied->handle, stream), "cuEventRecord", context);
+  lane.tables_copied->is_lost = false;
 }
 
 /// Some devices read the host's memory in place, so that it must not change before they have.
@@ -118,8 +120,12 @@ void ContextState::await_tables(Lane& lane) {
   if (!lane.is_copying) return;
   const Driver& driver = executable->device.driver;
   const RelaxedCapture relaxed(driver);
-  check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
-        [&] { return fmt::format("the tables of {}", executable->interface.name); });
+  const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
+  if (lane.tables_copied->is_lost)
+    check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", context);
+  else
+    check(driver, driver.cuEventSynchronize(lane.tables_copied->handle), "cuEventSynchronize",
+          context);
   lane.is_copying = false;
 }
 

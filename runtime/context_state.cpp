@@ -84,12 +84,14 @@ struct Unfinished : ReleasedLater {
   using ReleasedLater::ReleasedLater;
 
   std::shared_ptr<StreamState> stream;
+  bool is_end_lost = false;  ///< the stream may be gone
   std::shared_ptr<HostWorks> works;
   std::vector<std::unique_ptr<Lane>> lanes;
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
 
-  bool may_go(const DeviceState* /*idle*/) const noexcept override {
+  bool may_go(const DeviceState* idle) const noexcept override {
+    if (is_end_lost) return idle == &stream->device;
     const Driver& driver = stream->device.driver;
     const ReleaseContext current(stream->device);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -125,14 +127,22 @@ ContextState::~ContextState() {
     leave_unfinished();
     return;
   }
-  if (is_end_marked_)
+  if (is_end_lost_) {
+    const CUresult result = driver.cuCtxSynchronize();
+    if (is_of_captures(result))
+      leave_unfinished();
+    else
+      log_failed_release(driver, result, "cuCtxSynchronize");
+  } else if (is_end_marked_) {
     log_failed_release(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize");
-  else if (stream_->is_owned)
+  } else if (stream_->is_owned) {
     log_failed_release(driver, driver.cuStreamSynchronize(stream_->handle), "cuStreamSynchronize");
+  }
 }
 
 void ContextState::leave_unfinished() noexcept {
   unfinished_->stream = stream_;
+  unfinished_->is_end_lost = is_end_lost_;
   unfinished_->works = host_works;
   unfinished_->lanes = std::move(lanes);
   unfinished_->arena = std::move(arena_);
@@ -234,8 +244,8 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
         launch_all</*kIsTraced=*/false>(*executable, lane, *host_works, kernel_launches);
     }
   } catch (...) {
-    // A function of the user's may fail at any time: what was launched before it is on its way.
-    if (lane.launches.has_calls() || marks_end_ || !stream_->is_owned) finish_failed_run(lane);
+    // What was launched before is on its way.
+    finish_failed_run(lane);
     throw;
   }
   finish_run(lane);
@@ -333,7 +343,11 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
   if (stream_ && stream_->id == stream->id && stream->handle != per_thread) [[likely]]
     return;
   const Driver& driver = executable->device.driver;
-  if (stream_ && stream_->is_owned && !is_end_marked_) {
+  if (is_end_lost_) {
+    const RelaxedCapture relaxed(driver);
+    check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", [&] { return after_last_run(); });
+    is_end_lost_ = false;
+  } else if (stream_ && stream_->is_owned && !is_end_marked_) {
     // What is recorded there now would be a part of the capture.
     if (sinter::is_captured(after_last_run(), *stream_))
       throw UserError(fmt::format(
@@ -360,7 +374,9 @@ void ContextState::finish_run(const Lane& lane) {
   }
   // A stream of somebody else's may be gone when the next run would ask it for its end.
   is_end_marked_ = false;
+  is_end_lost_ = true;
   mark_end();
+  is_end_lost_ = false;
 }
 
 void ContextState::finish_failed_run(const Lane& lane) {

@@ -110,6 +110,7 @@ struct ContextState {
   std::shared_ptr<StreamState> stream_;  ///< of the last run
   std::shared_ptr<EventState> end_;      ///< of the last run, made when first needed
   bool is_end_marked_ = false;           ///< `end_` was recorded after the last run
+  bool is_end_lost_ = false;  ///< it could not be, though nobody can ask the stream for its end
   /// The Bound whose arrays know that they are used, by which stream, and whether they
   /// count on `end_`, since somebody else owns that.
   std::uint64_t used_version_ = 0;

@@ -13,6 +13,8 @@ namespace sinter {
 
 namespace {
 
+constinit CountBlock shared_block;
+
 /// All blocks, and those whose thread has ended: another goes on with them.
 struct Blocks {
   std::mutex mutex;
@@ -39,12 +41,14 @@ struct GiveBack {
 
 }  // namespace
 
-CountBlock& take_count_block() {
+CountBlock& take_count_block() noexcept try {
   static thread_local GiveBack give_back;
   const std::lock_guard lock(blocks().mutex);
   CountBlock* block = nullptr;
   if (blocks().unused.empty()) {
-    blocks().all.push_back(std::make_unique<CountBlock>());
+    auto made = std::make_unique<CountBlock>();
+    blocks().unused.reserve(blocks().all.size() + 1);  // giving it back takes no memory
+    blocks().all.push_back(std::move(made));
     block = blocks().all.back().get();
   } else {
     block = blocks().unused.back();
@@ -53,13 +57,16 @@ CountBlock& take_count_block() {
   give_back.block = block;
   this_threads_counts = block;
   return *block;
+} catch (...) {
+  return shared_block;
 }
 
 std::int64_t counted(Count what) {
   const std::lock_guard lock(blocks().mutex);
-  std::int64_t sum = 0;
+  const auto place = static_cast<std::size_t>(what);
+  std::int64_t sum = shared_block.counts[place].load(std::memory_order_relaxed);
   for (const auto& block : blocks().all)
-    sum += block->counts[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+    sum += block->counts[place].load(std::memory_order_relaxed);
   return sum;
 }
 

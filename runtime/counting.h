@@ -33,7 +33,8 @@ struct alignas(64) CountBlock {
 
 /// Null until the thread counts something.
 inline thread_local constinit CountBlock* this_threads_counts = nullptr;
-CountBlock& take_count_block();
+/// One for this thread; without memory for it, one that threads share, where counts may be lost.
+CountBlock& take_count_block() noexcept;
 
 inline void count(Count what, std::int64_t more = 1) {
   CountBlock* block = this_threads_counts;

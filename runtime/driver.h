@@ -44,6 +44,12 @@ inline constexpr DriverSymbol kDriverSymbols[] = {
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", also for codes newer than this code.
 std::string describe(const Driver& driver, CUresult result);
 
+/// True of what a driver says where a stream that is being captured stands in the way.
+inline bool is_of_captures(CUresult result) {
+  return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 /// Throws DriverError: the call, the code's name and text, the context, and what else is known.
 [[noreturn]] void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
                                      std::string_view context);

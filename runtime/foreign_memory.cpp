@@ -1,6 +1,7 @@
 #include "runtime/foreign_memory.h"
 
 #include "runtime/host_driver/memory.h"
+#include "runtime/kept_context.h"
 
 namespace sinter {
 
@@ -11,8 +12,12 @@ void let_go_foreign(ForeignMemory* memory) noexcept {
     if (is_releasing()) return release_later(memory);
     const ReleaseContext current(memory->device);
     const Driver& driver = memory->device.driver;
-    log_failed_release(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize");
+    const CUresult result = driver.cuCtxSynchronize();
+    // While a stream of the device is being captured nobody may wait for it.
+    if (is_of_captures(result)) return release_later(memory);
+    log_failed_release(driver, result, "cuCtxSynchronize");
   }
+  const KeptContext kept(memory->device.driver);  // the deleter is not ours
   delete memory;
 }
 

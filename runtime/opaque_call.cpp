@@ -206,11 +206,15 @@ void OpaqueBinding::set_why_not_captured(std::string why) const {
 
 void HostWorks::carry_out(void* given) {
   auto& work = *static_cast<Work*>(given);
-  const auto note = [&](std::string_view what) {
+  const auto note = [&](std::string_view what) noexcept {
     const std::lock_guard lock(work.works->mutex_);
-    if (work.works->failure_.empty())
+    if (!work.works->failure_.empty()) return;
+    try {
       work.works->failure_ = work.call->message(
           fmt::format("what it had the host do in an earlier run failed: {}", what));
+    } catch (...) {
+      work.works->failure_ = "no memory";  // so short that it takes none
+    }
   };
   try {
     work.function();

@@ -104,7 +104,7 @@ std::span<const OptionInfo> option_table() {
    .default_text = option_text(VALUES, defaults.FIELD),                                      \
    .doc = DOC,                                                                               \
    .set = [](Options& options, std::string_view text) {                                      \
-     if (!read_option(text, VALUES, options.FIELD))                                                \
+     if (!read_option(text, VALUES, options.FIELD))                                          \
        throw UserError(fmt::format("{}={}: expected {}", VARIABLE, text, in_words(VALUES))); \
    }},
 #include "runtime/options.def"

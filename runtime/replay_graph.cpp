@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <exception>
 
 #include "ir/extent.h"
 #include "runtime/counting.h"
@@ -13,6 +14,16 @@
 namespace sinter {
 
 namespace {
+
+/// What `thrown` says; "" if nothing was.
+std::string message_in(const std::exception_ptr& thrown) {
+  if (!thrown) return {};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
 
 struct ArenaRange {
   std::int64_t begin = 0;
@@ -160,9 +171,9 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
 }
 
 void ReplayGraph::build(LaunchSet& launches, HostWorks& works) {
+  is_built_ = false;
   const TraceSpan span("launch", "build graph");
   const RelaxedCapture relaxed(device_.driver);
-  is_built_ = false;
   while (!try_build(launches, works)) {
   }
   for (Part& part : parts_) instantiate(part);
@@ -283,22 +294,21 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
   // Relaxed, since libraries allocate what they need when they are first called.
   check(driver, driver.cuStreamBeginCapture(recorder_, CU_STREAM_CAPTURE_MODE_RELAXED),
         "cuStreamBeginCapture", binding.called());
-  std::string failure;
+  std::exception_ptr thrown;
   HostWorks::Pieces pieces;
   try {
     launch.call->enqueue(launch.parameters, device_, recorder_, works, pieces);
-  } catch (const std::exception& error) {
-    failure = error.what();
+  } catch (const std::exception&) {
+    thrown = std::current_exception();
   }
   const CUresult ended = driver.cuStreamEndCapture(recorder_, &result.graph);
-  const bool is_refused = ended >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-                          ended <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-  if (is_refused) {
+  const std::string failure = message_in(thrown);
+  if (is_of_captures(ended)) {
     binding.set_why_not_captured(fmt::format("capturing it failed: {}{}{}", describe(driver, ended),
                                              failure.empty() ? "" : "; ", failure));
     return false;
   }
-  if (!failure.empty()) throw UserError(failure);
+  if (thrown) throw UserError(failure);
   check(driver, ended, "cuStreamEndCapture", binding.called());
   std::size_t nodes = 0;
   check(driver, driver.cuGraphGetNodes(result.graph, nullptr, &nodes), "cuGraphGetNodes",

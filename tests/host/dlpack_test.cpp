@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "runtime/device_state.h"
@@ -96,6 +97,29 @@ TEST_F(DlpackTest, LettingGoWaitsForWorkThatIsQueued) {
   }
   host::configure({});
   EXPECT_EQ(deleted, 20);
+}
+
+/// Nobody may wait for a device of which a stream is being captured: it is let go of later.
+TEST_F(DlpackTest, LettingGoBesideACaptureIsPutOff) {
+  const Driver& driver = device.state()->driver;
+  const Stream other = device.stream();
+  std::optional<Array> x = take({.shape = {8}});
+  const Array y = device.empty(f32, {8});
+  Context context = doubling(device).context();
+  context.run(stream, {{"x", *x}}, {{"y", y}});
+  {
+    const CurrentContext current(*device.state());
+    ASSERT_EQ(driver.cuStreamBeginCapture(other.state()->handle, CU_STREAM_CAPTURE_MODE_RELAXED),
+              CUDA_SUCCESS);
+    x.reset();
+    EXPECT_EQ(deleted, 0);
+    CUgraph graph = nullptr;
+    driver.cuStreamEndCapture(other.state()->handle, &graph);
+    if (graph) EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
+  EXPECT_THAT(read(y), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
+  device.synchronize();
+  EXPECT_EQ(deleted, 1);
 }
 
 TEST_F(DlpackTest, ViewsKeepTheMemory) {

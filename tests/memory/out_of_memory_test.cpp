@@ -14,6 +14,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/background.h"
@@ -252,6 +253,38 @@ TEST_F(OutOfMemory, AsAProgramRuns) {
       "run", [&] { return use(executable, /*as_graph=*/false); }, 2000, 500);
   live_through(
       "replay", [&] { return use(executable, /*as_graph=*/true); }, 2000, 500);
+}
+
+/// What a thread keeps for itself is made by the first call that wants it.
+TEST_F(OutOfMemory, InAThreadThatRunsForTheFirstTime) {
+  DeviceState device(host::host_driver(), 0);
+  const Device on(&device);
+  const Executable executable = compile(record(), on, options());
+  const Stream stream = on.stream();
+  Context context = executable.context();
+  const Array x = on.empty(f32, {kRows, kColumns}), steps = on.empty(f32, {});
+  const Array total = on.empty(f32, {}), columns = on.empty(f32, {kColumns});
+  const Bindings bindings =
+      context.bind({{"x", x}, {"steps", steps}}, {{"total", total}, {"columns", columns}});
+  context.run(stream, bindings);
+  stream.synchronize();
+  int failed = 0, told = 0;
+  for (std::int64_t n = 1; n <= 40; ++n) {
+    std::thread([&] {
+      fail_allocation(n);
+      try {
+        context.run(stream, bindings);
+      } catch (const std::bad_alloc&) {
+        ++told;
+      } catch (const DriverError&) {
+        ++told;
+      }
+      failed += stop_failing().has_failed;
+    }).join();
+    stream.synchronize();
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_LE(told, failed);
 }
 
 TEST_F(OutOfMemory, AsMemoryIsKeptAndCopiesAreStaged) {
