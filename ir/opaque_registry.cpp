@@ -77,12 +77,13 @@ void register_opaque(std::string_view name, OpaqueFunction function) {
         fmt::format("register_opaque {}: there is no enqueue, which puts a call on its stream; "
                     "give it one",
                     name));
-  const std::lock_guard lock(registry().mutex);
-  const bool is_new =
-      registry()
-          .functions
-          .try_emplace(std::string(name), std::make_shared<OpaqueFunction>(std::move(function)))
-          .second;
+  // With nothing locked it may go: what it holds may register others.
+  const auto shared = std::make_shared<const OpaqueFunction>(std::move(function));
+  bool is_new = false;
+  {
+    const std::lock_guard lock(registry().mutex);
+    is_new = registry().functions.try_emplace(std::string(name), shared).second;
+  }
   if (!is_new)
     throw UserError(fmt::format(
         "register_opaque {}: a function of this name is registered already; take another name, or "
@@ -91,9 +92,11 @@ void register_opaque(std::string_view name, OpaqueFunction function) {
 }
 
 bool unregister_opaque(std::string_view name) {
+  std::shared_ptr<const OpaqueFunction> gone;  // what it holds goes with nothing locked
   const std::lock_guard lock(registry().mutex);
   const auto found = registry().functions.find(name);
   if (found == registry().functions.end()) return false;
+  gone.swap(found->second);
   registry().functions.erase(found);
   return true;
 }

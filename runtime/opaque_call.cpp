@@ -156,6 +156,7 @@ void OpaqueBinding::check_memory(const Source& source, const Program& program,
                                  std::span<const std::int64_t> symbols) const {
   const std::int64_t workspace = evaluate(source.workspace_bytes, symbols);
   auto argument = source.arguments.begin();
+  std::int64_t end = 0;  // of what lies there already
   for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
     for (const CallType& type : *types) {
       const Argument& place = *argument++;
@@ -175,10 +176,23 @@ void OpaqueBinding::check_memory(const Source& source, const Program& program,
       if (begin < 0 || checked_sum(begin, bytes) > all)
         fail(fmt::format("an array of {} bytes, {} bytes into {}, does not lie there", bytes, begin,
                          all));
+      if (is_buffer) {
+        const Buffer& buffer = program.buffers[static_cast<std::size_t>(place.index)];
+        if (buffer.dtype != type.dtype)
+          fail(fmt::format("an array of {} lies in one of {}", name(type.dtype),
+                           name(buffer.dtype)));
+        continue;
+      }
+      if (begin < end || begin % kAlignment != 0)
+        fail(
+            fmt::format("an array lies {} bytes into what it works in, where others or nothing "
+                        "may lie",
+                        begin));
+      end = begin + bytes;
     }
   // What the function works in lies behind these.
   if (const std::int64_t begin = evaluate(argument->extent, symbols);
-      begin < 0 || begin > workspace)
+      begin < end || begin > workspace || begin % kAlignment != 0)
     fail(fmt::format("what it works in, {} bytes into {}, does not lie there", begin, workspace));
 }
 

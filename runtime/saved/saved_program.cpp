@@ -8,7 +8,9 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include "ir/layout.h"
 #include "ir/opaque.h"
+#include "ir/structural.h"
 #include "runtime/saved/saved_fields.h"
 #include "sinter/text.h"
 
@@ -69,13 +71,14 @@ class Checker {
       if (kernels[i].kind != KernelKind::opaque) continue;
       require(next != saved.calls.end() && next->kernel == static_cast<int>(i),
               "a call is not described");
-      check(next++->call, saved.variant.kernels[i].source, saved.variant.program.buffers.size());
+      check(next++->call, saved.variant.kernels[i].source, saved.variant.program.buffers);
     }
     require(next == saved.calls.end(), "a kernel is described as a call");
   }
 
   /// Its arguments are what source_of_call makes of it.
-  void check(const CallDescription& call, const Source& source, std::size_t buffers) const {
+  void check(const CallDescription& call, const Source& source,
+             const std::vector<Buffer>& buffers) const {
     require(std::ranges::count(functions_, call.function, &SavedFunction::name) == 1,
             "a function is called that the program does not name");
     const std::size_t arrays = call.inputs.size() + call.outputs.size();
@@ -86,18 +89,32 @@ class Checker {
       const bool is_input = i < call.inputs.size();
       const CallType& type = is_input ? call.inputs[i] : call.outputs[i - call.inputs.size()];
       if (type.is_number) {
-        require(is_input && argument.kind == Argument::Kind::scalar &&
+        require(type.shape.empty() && is_input && argument.kind == Argument::Kind::scalar &&
                     is_scalar(argument.index, type.dtype),
                 "a call takes no scalar that is there");
         continue;
       }
       const bool is_workspace = !is_input && argument.kind == Argument::Kind::workspace;
-      require(is_workspace ||
-                  (argument.kind == Argument::Kind::buffer && is_place(argument.index, buffers)),
+      require(is_workspace || (argument.kind == Argument::Kind::buffer &&
+                               is_place(argument.index, buffers.size())),
               "a call takes a buffer that is not there");
+      if (!is_workspace) check_is_bound(buffers[static_cast<std::size_t>(argument.index)], buffers);
     }
     require(source.arguments.back().kind == Argument::Kind::workspace,
             "a call has other arguments than its operands and results");
+  }
+
+  /// What a function is told of a caller's array must be what the caller was asked for.
+  void check_is_bound(const Buffer& taken, const std::vector<Buffer>& buffers) const {
+    const Buffer& all = taken.whole < 0 ? taken : buffers[static_cast<std::size_t>(taken.whole)];
+    if (all.kind == Buffer::Kind::temporary) return;
+    const auto index = static_cast<std::size_t>(all.index);
+    const bool is_input = all.kind == Buffer::Kind::input;
+    const Node& node = is_input ? *graph_.inputs[index].node : *graph_.outputs[index].node;
+    const std::vector<Extent> strides =
+        is_input ? strides_of(node) : strides_of(graph_.outputs[index]);
+    require(all.dtype == node.dtype && all.elements == span_of(node.shape, strides),
+            "a call takes an array of another size than is bound");
   }
 
   bool is_scalar(int index, DType dtype) const {

@@ -115,7 +115,9 @@ TEST_F(DlpackTest, LettingGoBesideACaptureIsPutOff) {
     EXPECT_EQ(deleted, 0);
     CUgraph graph = nullptr;
     driver.cuStreamEndCapture(other.state()->handle, &graph);
-    if (graph) EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+    if (graph) {
+      EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+    }
   }
   EXPECT_THAT(read(y), ElementsAre(2, 4, 6, 8, 10, 12, 14, 16));
   device.synchronize();

@@ -145,7 +145,9 @@ TEST_F(UnmarkedEnd, IsWaitedForLaterBesideACapture) {
   EXPECT_EQ(has_run, 0);
   CUgraph graph = nullptr;
   driver.cuStreamEndCapture(other.state()->handle, &graph);
-  if (graph) EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  if (graph) {
+    EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
   device.synchronize();
   EXPECT_EQ(has_run, 1);
   unregister_opaque("unmarked_captured");

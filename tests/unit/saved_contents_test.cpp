@@ -88,6 +88,13 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
                 saved.variant.kernels[kernel].source.arguments.back().extent = 25000;
               }),
               HasSubstr(" what it works in, 25000 bytes into 24576, does not lie there"));
+  EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
+                const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
+                saved.variant.kernels[kernel].source.arguments.back().extent = 0;
+              }),
+              HasSubstr(" what it works in, 0 bytes into 24576, does not lie there"));
+  EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f16; }),
+              HasSubstr(" an array of f16 lies in one of f32"));
 }
 
 /// Memory is shared out by what a file says: nobody gets what is another's.
@@ -249,6 +256,14 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
          [&](auto& k) { arguments_of(k).back().kind = Argument::Kind::tickets; });
   expect("a call takes no scalar that is there",
          [&](auto& k) { call_of(k).inputs[1].dtype = DType::f64; });
+  expect("a call takes no scalar that is there",
+         [&](auto& k) { call_of(k).inputs[1].shape = {2}; });
+  expect("a call takes an array of another size than is bound", [&](auto& k) {
+    std::vector<Buffer>& buffers = program_of(k).buffers;
+    const auto output = std::ranges::find(buffers, Buffer::Kind::output, &Buffer::kind);
+    output->elements = output->elements * 2;
+    arguments_of(k)[0].index = static_cast<int>(output - buffers.begin());
+  });
   expect("a call takes no scalar that is there", [&](auto& k) {
     call_of(k).outputs[0].is_number = true;
     arguments_of(k)[2] = arguments_of(k)[1];
