@@ -338,9 +338,7 @@ std::string ContextState::after_last_run() const {
 }
 
 void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
-  // One handle stands for each thread's own default stream.
-  const auto per_thread = reinterpret_cast<CUstream>(std::uintptr_t{2});
-  if (stream_ && stream_->id == stream->id && stream->handle != per_thread) [[likely]]
+  if (stream_ && stream_->id == stream->id && stream->handle != per_thread_stream()) [[likely]]
     return;
   const Driver& driver = executable->device.driver;
   if (is_end_lost_) {

@@ -177,6 +177,8 @@ enum : unsigned { kMemHostRegisterPortable = 1, kMemHostRegisterDeviceMap = 2 };
 
 /// The legacy default stream, which waits for every blocking stream and is waited for by them.
 inline CUstream legacy_stream() { return reinterpret_cast<CUstream>(std::size_t{1}); }
+/// CU_STREAM_PER_THREAD: one handle for a stream of each thread.
+inline CUstream per_thread_stream() { return reinterpret_cast<CUstream>(std::size_t{2}); }
 
 enum CUlaunchAttributeID : unsigned {
   CU_LAUNCH_ATTRIBUTE_IGNORE = 0,

@@ -33,11 +33,11 @@ std::int64_t block_bytes(std::int64_t bytes);
 
 /// Blocks by size and by age. They go in and out as nodes, so that neither takes memory.
 class IdleBlocks {
-  /// A size, and whose turn it is among those of that size.
   struct Idle {
     MemoryBlock block;
     std::uint64_t age = 0;  ///< the smaller, the longer ago it was given back
   };
+  /// By size, and whose turn it is among those of that size.
   using BySize = std::map<std::pair<std::int64_t, std::uint64_t>, Idle>;
   using ByAge = std::map<std::uint64_t, BySize::iterator>;
 

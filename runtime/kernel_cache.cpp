@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "runtime/counting.h"
-#include "runtime/device_state.h"
 
 namespace sinter {
 

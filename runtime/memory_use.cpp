@@ -13,11 +13,6 @@ constexpr const char* kBefore = "work that used the memory of an array before it
 /// More are not kept: who has so many streams waits when the memory is given back.
 constexpr std::size_t kMostStreams = 16;
 
-/// One handle, and so one StreamState, stands for a stream of each thread.
-bool is_of_each_thread(const StreamState& stream) {
-  return stream.handle == reinterpret_cast<CUstream>(std::uintptr_t{2});
-}
-
 bool is_captured_now(const StreamState& stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return stream.device.driver.cuStreamIsCapturing(stream.handle, &status) != CUDA_SUCCESS ||
@@ -37,7 +32,7 @@ void await(const DeviceState& device, const std::vector<UsePoint>& points) {
 
 void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& stream) {
   if (last_.load(std::memory_order_acquire) == stream->id) return;
-  if (is_of_each_thread(*stream)) return let_out(device);
+  if (stream->handle == per_thread_stream()) return let_out(device);
   std::unique_lock lock(mutex_);
   if (std::ranges::find(began_, stream->id) == began_.end()) {
     if (began_.size() == kMostStreams) {

@@ -179,15 +179,15 @@ void OpaqueBinding::check_memory(const Source& source, const Program& program,
       if (is_buffer) {
         const Buffer& buffer = program.buffers[static_cast<std::size_t>(place.index)];
         if (buffer.dtype != type.dtype)
-          fail(fmt::format("an array of {} lies in one of {}", name(type.dtype),
-                           name(buffer.dtype)));
+          fail(fmt::format("an array of {} lies in one of {}; save the program anew",
+                           name(type.dtype), name(buffer.dtype)));
         continue;
       }
       if (begin < end || begin % kAlignment != 0)
         fail(
-            fmt::format("an array lies {} bytes into what it works in, where others or nothing "
-                        "may lie",
-                        begin));
+            fmt::format("an array lies {} bytes into what it works in, which must be a multiple of "
+                        "{} behind the {} of others; save the program anew",
+                        begin, kAlignment, end));
       end = begin + bytes;
     }
   // What the function works in lies behind these.

@@ -36,9 +36,8 @@ std::uint64_t StreamState::next_id() {
 std::uint64_t StreamState::id_of_other(const DeviceState& device, CUstream handle) {
   constexpr std::uint64_t kIsOfOthers = std::uint64_t{1} << 63;
   constexpr std::uint64_t kIsDefault = kIsOfOthers | std::uint64_t{1} << 62;
-  const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  if (number <= 1) return kIsDefault;  // always there, and one for all threads
-  if (number == 2 || !device.driver.cuStreamGetId) return next_id();
+  if (!handle || handle == legacy_stream()) return kIsDefault;  // always there, one for all threads
+  if (handle == per_thread_stream() || !device.driver.cuStreamGetId) return next_id();
   const CurrentContext current(device);
   const RelaxedCapture relaxed(device.driver);
   unsigned long long id = 0;

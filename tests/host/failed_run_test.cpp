@@ -12,6 +12,7 @@
 #include "sinter/opaque.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
+#include "tests/support/stream_capture.h"
 
 namespace sinter::failed_run_test {
 namespace {
@@ -96,61 +97,47 @@ TEST_P(FailedRun, IsWaitedForWhereItsEndCouldNotBeMarked) {
 
 INSTANTIATE_TEST_SUITE_P(Pooled, FailedRun, ::testing::Bool());
 
-using UnmarkedEnd = FailedRun;
-
-/// Work of the CPU that is yet to be done belongs to the Context.
-TEST_F(UnmarkedEnd, IsWaitedForBeforeTheContextGoes) {
-  static int has_run = 0;
-  has_run = 0;
-  register_opaque("unmarked_later", OpaqueFunction{.enqueue = [](const OpaqueCall& call) {
-                    call.on_host([] { ++has_run; });
-                    return 0;
-                  }});
-  const Executable executable =
-      compile(parse("graph add(x: f32[n]) {\n  y = opaque unmarked_later x : f32[n]\n"
-                    "  return y\n}\n"),
-              device, kQuick);
-  const Array x = filled(1), y = filled(0);
-  {
-    Context context = executable.context();
+/// A Context that leaves work of the CPU on a stream of somebody else's, whose end is not known.
+class UnmarkedEnd : public FailedRun {
+ protected:
+  UnmarkedEnd() {
+    has_run = 0;
+    register_opaque("unmarked_later", OpaqueFunction{.enqueue = [](const OpaqueCall& call) {
+                      call.on_host([] { ++has_run; });
+                      return 0;
+                    }});
+    const Executable executable =
+        compile(parse("graph add(x: f32[n]) {\n  y = opaque unmarked_later x : f32[n]\n"
+                      "  return y\n}\n"),
+                device, kQuick);
+    context.emplace(executable.context());
     host::inject_fault("cuEventRecord", 1, CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_THROW(context.run(*theirs, {{"x", x}}, {{"y", y}}), DriverError);
+    EXPECT_THROW(context->run(*theirs, {{"x", x}}, {{"y", y}}), DriverError);
     host::clear_faults();
     EXPECT_EQ(has_run, 0);
   }
+  ~UnmarkedEnd() override { unregister_opaque("unmarked_later"); }
+
+  static inline int has_run = 0;
+  const Array x = filled(1), y = filled(0);
+  std::optional<Context> context;
+};
+
+/// Work of the CPU that is yet to be done belongs to the Context.
+TEST_F(UnmarkedEnd, IsWaitedForBeforeTheContextGoes) {
+  context.reset();
   EXPECT_EQ(has_run, 1);
-  unregister_opaque("unmarked_later");
 }
 
-/// Beside a capture nobody may wait: then what the Context needs outlives it.
+/// Beside a capture nobody may wait, and who tries spoils it: what the Context needs outlives it.
 TEST_F(UnmarkedEnd, IsWaitedForLaterBesideACapture) {
-  static int has_run = 0;
-  has_run = 0;
-  register_opaque("unmarked_captured", OpaqueFunction{.enqueue = [](const OpaqueCall& call) {
-                    call.on_host([] { ++has_run; });
-                    return 0;
-                  }});
-  const Executable executable =
-      compile(parse("graph add(x: f32[n]) {\n  y = opaque unmarked_captured x : f32[n]\n"
-                    "  return y\n}\n"),
-              device, kQuick);
-  const Array x = filled(1), y = filled(0);
-  std::optional<Context> context = executable.context();
-  host::inject_fault("cuEventRecord", 1, CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_THROW(context->run(*theirs, {{"x", x}}, {{"y", y}}), DriverError);
-  host::clear_faults();
-  ASSERT_EQ(driver.cuStreamBeginCapture(other.state()->handle, CU_STREAM_CAPTURE_MODE_RELAXED),
-            CUDA_SUCCESS);
-  context.reset();
-  EXPECT_EQ(has_run, 0);
-  CUgraph graph = nullptr;
-  driver.cuStreamEndCapture(other.state()->handle, &graph);
-  if (graph) {
-    EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
-  }
+  const auto let_go = [&] {
+    context.reset();
+    EXPECT_EQ(has_run, 0);
+  };
+  EXPECT_THROW(test::UserGraph(other, CU_STREAM_CAPTURE_MODE_RELAXED, let_go), DriverError);
   device.synchronize();
   EXPECT_EQ(has_run, 1);
-  unregister_opaque("unmarked_captured");
 }
 
 constexpr int kLists = 12;

@@ -93,8 +93,16 @@ TEST(SavedContents, GivesCallsNoMoreThanTheirMemory) {
                 saved.variant.kernels[kernel].source.arguments.back().extent = 0;
               }),
               HasSubstr(" what it works in, 0 bytes into 24576, does not lie there"));
-  EXPECT_THAT(with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f16; }),
-              HasSubstr(" an array of f16 lies in one of f32"));
+  EXPECT_THAT(
+      with_type([](CallDescription& call) { call.inputs[0].dtype = DType::f16; }),
+      HasSubstr(" an array of f16 lies in one of f32; save the program anew (recorded at "));
+  EXPECT_THAT(lay_out_with([&](SavedVariant& saved) {
+                const auto kernel = static_cast<std::size_t>(saved.calls[0].kernel);
+                saved.calls[0].call.outputs[1].shape = {1};
+                saved.variant.kernels[kernel].source.arguments[3].extent = 4;
+              }),
+              HasSubstr(" an array lies 4 bytes into what it works in, which must be a multiple of "
+                        "256 behind the 0 of others; save the program anew (recorded at "));
 }
 
 /// Memory is shared out by what a file says: nobody gets what is another's.
