@@ -26,11 +26,22 @@ bool holds_all(DType to, DType from) {
          info(to).max_exponent >= info(from).max_exponent;
 }
 
+/// True if a cast by way of `between`, which holds all values of `from`, ends where a direct one
+/// does.
+bool is_same_directly(DType from, DType between, DType to) {
+  // What is out of range becomes the nearest end, and between integers it wraps.
+  if (is_integer(from) && is_floating(between) && is_integer(to)) return holds_all(to, from);
+  // Infinity becomes the largest number.
+  return !(from == f8e5m2 && to == f8e5m2);
+}
+
 const Node* merge_casts(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
   if (inner->op != Op::cast) return node;
   const Node* from = inner->operand(0);
-  if (!holds_all(inner->dtype, from->dtype)) return node;
+  if (!holds_all(inner->dtype, from->dtype) ||
+      !is_same_directly(from->dtype, inner->dtype, node->dtype))
+    return node;
   return cast(operand_at(graph, from, node), node->dtype).node();
 }
 

@@ -36,10 +36,8 @@ void MemoryUse::begin(DeviceState& device, const std::shared_ptr<StreamState>& s
   std::unique_lock lock(mutex_);
   if (std::ranges::find(began_, stream->id) == began_.end()) {
     if (began_.size() == kMostStreams) {
-      await(device, former_);
-      former_.clear();
       lock.unlock();
-      return forget();
+      return let_out(device);
     }
     began_.reserve(kMostStreams);
     streams_.reserve(kMostStreams);
@@ -86,8 +84,13 @@ void MemoryUse::end_at(const StreamState& stream, const std::shared_ptr<EventSta
 }
 
 void MemoryUse::await_former(DeviceState& device) {
-  const std::lock_guard lock(mutex_);
-  await(device, former_);
+  std::vector<UsePoint> points;
+  std::unique_lock lock(mutex_);
+  points = former_;
+  lock.unlock();
+  // What is waited for may wait for another thread, which may begin to use the memory meanwhile.
+  await(device, points);
+  lock.lock();
   former_.clear();
 }
 

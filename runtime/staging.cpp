@@ -10,6 +10,14 @@
 
 namespace sinter {
 
+namespace {
+
+/// How many pieces are asked for before another one is made where the last could not be: asking the
+/// driver in vain costs more than the copy.
+constexpr std::uint64_t kChoicesWithoutPinning = 100;
+
+}  // namespace
+
 /// Pinned memory, and the copy that used it last.
 struct Staging::Piece {
   explicit Piece(DeviceState& device) : used(device, /*handle=*/nullptr) {}
@@ -61,7 +69,7 @@ void Staging::set_limits(const Limits& limits) {
   const std::lock_guard lock(mutex_);
   pieces_.clear();
   limits_ = limits;
-  cannot_pin_ = false;
+  pin_from_ = chosen_;
 }
 
 bool Staging::is_for(std::size_t bytes, const void* host) const {
@@ -160,7 +168,7 @@ Staging::Piece* Staging::choose(const StreamState& stream) {
         (rank(*piece) == rank(*best) && piece->turn < best->turn))
       best = piece.get();
   }
-  const bool is_full = pieces_.size() >= limits_.pieces || cannot_pin_;
+  const bool is_full = pieces_.size() >= limits_.pieces || ++chosen_ < pin_from_;
   if ((best && rank(*best) == 0) || is_full) return best;
   auto made = std::make_unique<Piece>(device_);
   pieces_.reserve(limits_.pieces);
@@ -168,7 +176,7 @@ Staging::Piece* Staging::choose(const StreamState& stream) {
   if (driver.cuMemHostAlloc(&made->memory, limits_.piece_bytes, kMemHostAllocPortable) !=
           CUDA_SUCCESS ||
       driver.cuEventCreate(&made->used.handle, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-    cannot_pin_ = true;
+    pin_from_ = chosen_ + kChoicesWithoutPinning;
     return best;
   }
   pieces_.push_back(std::move(made));

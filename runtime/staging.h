@@ -68,7 +68,8 @@ class Staging {
   std::mutex mutex_;  ///< of what follows
   std::vector<std::unique_ptr<Piece>> pieces_;
   std::uint64_t turn_ = 0;
-  bool cannot_pin_ = false;
+  std::uint64_t chosen_ = 0;    ///< how often a piece was asked for while more might be made
+  std::uint64_t pin_from_ = 0;  ///< `chosen_` from which on one may be made
 };
 
 }  // namespace sinter

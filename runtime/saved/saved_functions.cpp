@@ -1,6 +1,6 @@
 #include "runtime/saved/saved_functions.h"
 
-#include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,15 +31,15 @@ std::string type_of(const Node& call) {
 /// Every type of call once; of many, the first.
 std::string calls_of(const GraphData& graph, std::string_view function) {
   constexpr std::size_t kMostTold = 4;
-  std::vector<std::string> types;
+  std::vector<std::string> told;
+  std::unordered_set<std::string> types;
   for (const Node* node : graph.nodes) {
     if (!is_opaque(*node) || function_of(*node) != function) continue;
-    std::string type = type_of(*node);
-    if (!std::ranges::count(types, type)) types.push_back(std::move(type));
+    const auto [type, is_new] = types.insert(type_of(*node));
+    if (is_new && told.size() < kMostTold) told.push_back(*type);
   }
-  const std::size_t more = types.size() > kMostTold ? types.size() - kMostTold : 0;
-  types.resize(types.size() - more);
-  return fmt::format("{}{}", fmt::join(types, "; "),
+  const std::size_t more = types.size() - told.size();
+  return fmt::format("{}{}", fmt::join(told, "; "),
                      more > 0 ? fmt::format("; and {} more", more) : "");
 }
 

@@ -119,6 +119,52 @@ TEST_F(MemoryPoolLimits, OfWhatIsKnownDoNotHideWhatWasBefore) {
   EXPECT_EQ(driver.cuStreamDestroy(handle), CUDA_SUCCESS);
 }
 
+std::atomic<bool>& is_awaited() {
+  static std::atomic<bool> result = false;
+  return result;
+}
+std::atomic<bool>& may_end() {
+  static std::atomic<bool> result = false;
+  return result;
+}
+
+/// The host device, where an event takes its time, which ends when somebody says so.
+Device late_device() {
+  static const Driver driver = [] {
+    Driver table = host::host_driver();
+    table.cuEventSynchronize = [](CUevent event) {
+      is_awaited() = true;
+      for (int i = 0; i < 10000 && !may_end(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return may_end() ? host::host_driver().cuEventSynchronize(event) : CUDA_ERROR_UNKNOWN;
+    };
+    return table;
+  }();
+  static auto& state = *new DeviceState(driver, 0);
+  return Device(&state);
+}
+
+/// One thread waits for what was there before; what it waits for may need another that uses the
+/// memory.
+TEST_F(MemoryPoolLimits, OfOneThreadsPatienceAreNotThoseOfAnother) {
+  const Device late = late_device();
+  late.state()->memory_pool->keep_at_most(1 << 20);
+  const Stream first = late.stream(), second = late.stream();
+  const PinnedArray ones = late.pinned(f32, {kCount});
+  std::ranges::fill(ones.elements_as<float>(), 1.0F);
+  { late.upload(late.empty(f32, {kCount}), ones, first); }
+  const Array again = late.empty(f32, {kCount});
+  std::string problem;
+  std::thread waiting(
+      [&] { problem = test::error_of<DriverError>([&] { (void)again.pointer(); }); });
+  while (!is_awaited()) std::this_thread::yield();
+  late.upload(again, ones, second);
+  may_end() = true;
+  waiting.join();
+  EXPECT_EQ(problem, "(nothing thrown)");
+  second.synchronize();
+}
+
 std::uint64_t& recycled() {
   static std::uint64_t times = 0;
   return times;

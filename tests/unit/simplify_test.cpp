@@ -289,6 +289,22 @@ TEST(SimplifyTest, KeepsCastsThatRound) {
             "  return y\n");
 }
 
+/// From floating dtypes to integers what is out of range becomes the nearest end; between integers
+/// it wraps.
+TEST(SimplifyTest, KeepsCastsThatMeetTheEndsOfARange) {
+  EXPECT_EQ(simplified("x: i16[8]", "a = cast x {to = f32}; y = cast a {to = u8}; return y"),
+            "  a = cast x {to = f32}\n"
+            "  y = cast a {to = u8}\n"
+            "  return y\n");
+  EXPECT_EQ(simplified("x: i16[8]", "a = cast x {to = f32}; y = cast a {to = i32}; return y"),
+            "  y = cast x {to = i32}\n"
+            "  return y\n");
+  EXPECT_EQ(simplified("x: f8e5m2[8]", "a = cast x {to = f32}; y = cast a {to = f8e5m2}; return y"),
+            "  a = cast x {to = f32}\n"
+            "  y = cast a {to = f8e5m2}\n"
+            "  return y\n");
+}
+
 TEST(SimplifyTest, DividesByPowersOfTwoByMultiplying) {
   EXPECT_EQ(simplified("x: f32[8]", "y = div x, 4096.0; return y"),
             "  y = mul x, 0.00024414062\n"
