@@ -4,18 +4,19 @@ function(sinter_embed_prelude variable)
   set(folder ${PROJECT_SOURCE_DIR}/codegen/device)
   set(shared float8.cuh types.cuh math.cuh functions.cuh special.cuh states.cuh reduce.cuh columns.cuh
       column_pieces.cuh column_clusters.cuh panels.cuh scan.cuh table.cuh tile.cuh)
-  set(cuda cuda_primitives.cuh ${shared})
-  set(host host_api.h host_primitives.h host_kernel.h ${shared})
+  set(cuda cuda_primitives.cuh)
+  set(host host_api.h host_primitives.h host_kernel.h)
 
   file(GLOB present CONFIGURE_DEPENDS ${folder}/*.cuh ${folder}/*.h)
   set(output ${PROJECT_BINARY_DIR}/generated/codegen/prelude_text.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_prelude.cmake)
   list(JOIN cuda "," cuda_list)
   list(JOIN host "," host_list)
+  list(JOIN shared "," shared_list)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCUDA=${cuda_list} -DHOST=${host_list}
-            -DOUTPUT=${output} -P ${script}
+            -DSHARED=${shared_list} -DOUTPUT=${output} -P ${script}
     DEPENDS ${present} ${script}
     COMMENT "Embedding the prelude"
     VERBATIM)

@@ -1,5 +1,6 @@
 # Run by cmake -P: joins the files of the prelude for each device and writes them as C++ string
-# literals. Arguments: FOLDER, CUDA and HOST (comma-separated file names), OUTPUT.
+# literals. Arguments: FOLDER; CUDA, HOST and SHARED (comma-separated file names: for one device, and
+# behind them for both); OUTPUT.
 cmake_minimum_required(VERSION 3.25)
 
 # Appends to `result` one device's text: the files in order, without the lines that only matter while
@@ -39,8 +40,10 @@ endfunction()
 
 join_files(cuda "${CUDA}")
 join_files(host "${HOST}")
+join_files(shared "${SHARED}")
 to_literal(cuda_literal "${cuda}")
 to_literal(host_literal "${host}")
+to_literal(shared_literal "${shared}")
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
 // Generated from codegen/device by cmake/embed_prelude.cmake.
 #include "codegen/prelude.h"
@@ -48,15 +51,25 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
 namespace sinter {
 namespace {
 
-constexpr std::string_view kCuda =
+constexpr std::string_view kCudaAlone =
 @cuda_literal@    ;
 
-constexpr std::string_view kHost =
+constexpr std::string_view kCuda =
+@cuda_literal@@shared_literal@    ;
+
+constexpr std::string_view kHostAlone =
 @host_literal@    ;
+
+constexpr std::string_view kHost =
+@host_literal@@shared_literal@    ;
 
 }  // namespace
 
 std::string_view prelude_text(Prelude which) { return which == Prelude::cuda ? kCuda : kHost; }
+
+std::string_view prelude_alone(Prelude which) {
+  return which == Prelude::cuda ? kCudaAlone : kHostAlone;
+}
 
 }  // namespace sinter
 ]=])

@@ -11,4 +11,7 @@ enum class Prelude { cuda, host };
 /// The files of codegen/device for `which`, joined in order; embedded when sinter is built.
 std::string_view prelude_text(Prelude which);
 
+/// What of that, at its beginning, is for `which` alone.
+std::string_view prelude_alone(Prelude which);
+
 }  // namespace sinter

@@ -6,8 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "codegen/prelude.h"
-
 namespace sinter {
 
 namespace {
@@ -211,16 +209,27 @@ class PreludeParts {
   std::unordered_map<std::string_view, std::vector<std::size_t>> declared_by_;
 };
 
+// Never destroyed: a thread may still emit while the process ends.
+const PreludeParts& cuda_parts() {
+  static const auto& parts = *new PreludeParts(prelude_text(Prelude::cuda));
+  return parts;
+}
+/// Of what both preludes have.
+const PreludeParts& shared_parts() {
+  static const auto& parts =
+      *new PreludeParts(prelude_text(Prelude::host).substr(prelude_alone(Prelude::host).size()));
+  return parts;
+}
+
 }  // namespace
 
 std::vector<PreludePart> prelude_parts(std::string_view prelude) {
   return Splitter(prelude).split();
 }
 
-std::string prelude_for(std::span<const std::string_view> kernels) {
-  // Never destroyed: a thread may still emit while the process ends.
-  static const auto& parts = *new PreludeParts(prelude_text(Prelude::cuda));
-  return parts.needed_by(kernels);
+std::string prelude_for(std::span<const std::string_view> kernels, Prelude which) {
+  if (which == Prelude::cuda) return cuda_parts().needed_by(kernels);
+  return std::string(prelude_alone(which)) + shared_parts().needed_by(kernels);
 }
 
 }  // namespace sinter

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/prelude.h"
+
 namespace sinter {
 
 /// A top-level declaration, or a preprocessor directive with what stands under it.
@@ -19,7 +21,8 @@ struct PreludePart {
 /// All parts of a prelude, in order; together they are the whole of it.
 std::vector<PreludePart> prelude_parts(std::string_view prelude);
 
-/// The prelude for NVRTC without the declarations that none of `kernels` needs.
-std::string prelude_for(std::span<const std::string_view> kernels);
+/// The prelude without the declarations that none of `kernels` needs; what is for the host device
+/// alone stays whole.
+std::string prelude_for(std::span<const std::string_view> kernels, Prelude which = Prelude::cuda);
 
 }  // namespace sinter

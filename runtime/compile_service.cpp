@@ -203,7 +203,7 @@ void CompileService::compile_host(std::span<Job* const> jobs, const CompileSetti
     return fmt::format("C++ compiler: {} and {} more functions", kernels[0].entry,
                        kernels.size() - 1);
   });
-  const std::string_view prelude = prelude_text(Prelude::host);
+  const std::string prelude = HostCompiler::prelude_of(kernels);
   const HostImage image =
       host_compiler(disk_cache(settings.cache)).compile(prelude, kernels, settings.host);
   const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);

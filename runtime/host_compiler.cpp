@@ -1,5 +1,6 @@
 #include "runtime/host_compiler.h"
 
+#include "codegen/prelude_parts.h"
 #include "ir/op.h"
 #include "runtime/compile_failure.h"
 #include "runtime/process.h"
@@ -144,6 +145,12 @@ HostCompiler::HostCompiler(const Options& options)
   }
   version_ = fmt::format("{} {} {} {}", name_, fmt::join(kFlags, " "),
                          fmt::join(library_flags(), " "), machine_flag());
+}
+
+std::string HostCompiler::prelude_of(std::span<const HostKernel> kernels) {
+  std::vector<std::string_view> texts;
+  for (const HostKernel& kernel : kernels) texts.push_back(kernel.text);
+  return prelude_for(texts, Prelude::host);
 }
 
 std::string HostCompiler::text(std::string_view prelude, std::span<const HostKernel> kernels) {

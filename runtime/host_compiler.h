@@ -59,6 +59,8 @@ class HostCompiler {
   /// of threads may compile at once.
   HostImage compile(std::string_view prelude, std::span<const HostKernel> kernels,
                     const HostBuild& build = {}) const;
+  /// The prelude as far as `kernels` need it.
+  static std::string prelude_of(std::span<const HostKernel> kernels);
   /// The translation unit that `compile` makes of them.
   static std::string text(std::string_view prelude, std::span<const HostKernel> kernels);
   /// Compiles such a text once more.

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "codegen/prelude.h"
 #include "runtime/compiler_identity.h"
 #include "runtime/counting.h"
 #include "runtime/kernels_per_run.h"
@@ -41,7 +40,7 @@ void compile_host(Run& run, const CompileSettings& settings) {
                        .threads = source->threads,
                        .has_barrier = source->has_barrier});
   run.image = host_compiler(disk_cache(settings.cache))
-                  .compile(prelude_text(Prelude::host), kernels, settings.host)
+                  .compile(HostCompiler::prelude_of(kernels), kernels, settings.host)
                   .image;
 }
 

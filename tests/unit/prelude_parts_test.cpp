@@ -69,6 +69,17 @@ TEST(PreludeParts, AreThoseThatAreNamedAndWhatTheyNameInTheirTurn) {
   EXPECT_LT(text.size(), prelude_text(Prelude::cuda).size() / 10);
 }
 
+TEST(PreludeParts, OfTheHostAloneAreThereAllTheTime) {
+  const std::string_view kernel = "Philox block(1, 2, 3);";
+  const std::string text = prelude_for({&kernel, 1}, Prelude::host);
+  const std::string_view alone = prelude_alone(Prelude::host);
+  EXPECT_TRUE(prelude_text(Prelude::host).starts_with(alone));
+  EXPECT_TRUE(text.starts_with(alone));
+  EXPECT_THAT(text.substr(alone.size()), HasSubstr("struct Philox"));
+  EXPECT_THAT(text.substr(alone.size()), Not(HasSubstr("struct Welford")));
+  EXPECT_LT(text.size(), prelude_text(Prelude::host).size() / 2);
+}
+
 TEST(PreludeParts, AreThoseOfAllKernelsOfAProgram) {
   const std::string_view kernels[] = {"Philox block(1, 2, 3);", "Welford<float> state;"};
   const std::string text = prelude_for(kernels);
