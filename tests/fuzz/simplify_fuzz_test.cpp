@@ -191,39 +191,6 @@ TEST_P(SimplifyFuzzTest, KeepsEveryBit) {
   }
 }
 
-/// Values of `dtype` of any bits, the ends of its range among them.
-HostArray any_values(DType dtype, std::mt19937& random) {
-  constexpr std::int64_t kCount = 300;
-  HostArray values(dtype, {kCount});
-  for (std::byte& byte : values.bytes())
-    byte = static_cast<std::byte>(dtype == boolean ? random() % 2 : random() % 256);
-  // Numbers of few bytes are in range of dtypes of as few; -1 and -2 are so of none without a sign.
-  const auto wide = static_cast<std::int64_t>(size_of(dtype));
-  for (std::int64_t i = 0; i < kCount / 2 && !is_floating(dtype) && dtype != boolean; ++i)
-    for (std::int64_t byte = i % wide + 1; byte < wide; ++byte)
-      values.bytes()[static_cast<std::size_t>(i * wide + byte)] = std::byte(i % 3 == 0 ? 0xff : 0);
-  return values;
-}
-
-TEST(SimplifyCastsTest, KeepEveryBitOfEveryChain) {
-  std::mt19937 random(7);
-  std::vector<DType> dtypes;
-  for (const DTypeInfo& one : kDTypes)
-    if (one.dtype != c64) dtypes.push_back(one.dtype);
-  for (const DType from : dtypes) {
-    Graph recorded("casts");
-    const Tensor x = recorded.input("x", from, {300});
-    for (const DType between : dtypes)
-      for (const DType to : dtypes)
-        recorded.output(std::string(name(between)) + "_" + std::string(name(to)),
-                        cast(cast(x, between), to));
-    Graph graph = clone(recorded);
-    simplify(graph.data());
-    EXPECT_EQ(first_changed(recorded, graph, {{"x", any_values(from, random)}}), "")
-        << "from " << name(from);
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Seeds, SimplifyFuzzTest, testing::Range(0U, 8U));
 
 }  // namespace
