@@ -17,7 +17,7 @@ function(sinter_embed_prelude variable)
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DCUDA=${cuda_list} -DHOST=${host_list}
             -DSHARED=${shared_list} -DOUTPUT=${output} -P ${script}
-    DEPENDS ${present} ${script}
+    DEPENDS ${present} ${script} ${PROJECT_SOURCE_DIR}/cmake/text_literal.cmake
     COMMENT "Embedding the prelude"
     VERBATIM)
   set(${variable} ${output} PARENT_SCOPE)

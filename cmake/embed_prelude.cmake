@@ -2,6 +2,7 @@
 # literals. Arguments: FOLDER; CUDA, HOST and SHARED (comma-separated file names: for one device, and
 # behind them for both); OUTPUT.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/text_literal.cmake)
 
 # Appends to `result` one device's text: the files in order, without the lines that only matter while
 # each is a header of its own (#pragma once, #include "…").
@@ -18,24 +19,6 @@ function(join_files result names)
     string(APPEND text "${part}\n")
   endforeach()
   set(${result} "${text}" PARENT_SCOPE)
-endfunction()
-
-# Literals have a guaranteed limit of 64 KiB and compilers less; pieces of whole lines, at most 8 KiB
-# each, stay clear of both.
-function(to_literal result text)
-  set(literal "    \"\"\n")
-  while(NOT text STREQUAL "")
-    string(SUBSTRING "${text}" 0 8192 piece)
-    string(FIND "${piece}" "\n" end REVERSE)
-    if(end EQUAL -1)
-      message(FATAL_ERROR "the prelude has a line of more than 8192 characters")
-    endif()
-    math(EXPR end "${end} + 1")
-    string(SUBSTRING "${text}" 0 ${end} piece)
-    string(SUBSTRING "${text}" ${end} -1 text)
-    string(APPEND literal "    R\"prelude(${piece})prelude\"\n")
-  endwhile()
-  set(${result} "${literal}" PARENT_SCOPE)
 endfunction()
 
 join_files(cuda "${CUDA}")

@@ -185,12 +185,15 @@ std::int64_t most_resident_bytes(const Target& target) {
   return std::max<std::int64_t>(kResidentBytes, target.shared_per_block_opt_in - kExchangeBytes);
 }
 
-double seconds_of(const Cost& cost, const Target& target, double busy, double moving) {
-  constexpr double kClock = 1.7e9;  // what memory-bound kernels are seen to run at
+double issue_rate(const Target& target) {
+  constexpr double kClock = 1.7e9;
   constexpr double kLanesPerSm = 128;
-  const double issue_rate = target.sm_count * kLanesPerSm * kClock;
+  return target.sm_count * kLanesPerSm * kClock;
+}
+
+double seconds_of(const Cost& cost, const Target& target, double busy, double moving) {
   if (moving < 0) moving = (cost.bytes_read + cost.bytes_written) / target.bandwidth;
-  return target.launch_seconds + std::max(moving, cost.instructions / issue_rate) / busy;
+  return target.launch_seconds + std::max(moving, cost.instructions / issue_rate(target)) / busy;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 
@@ -10,7 +11,9 @@
 #include "compiler/kernel_cost.h"
 #include "compiler/minimal_bytes.h"
 #include "ir/bind.h"
+#include "ir/extent.h"
 #include "runtime/emitted.h"
+#include "runtime/explain_graph.h"
 #include "runtime/kernel_proof.h"
 #include "runtime/kernel_report.h"
 #include "runtime/nvrtc_units.h"
@@ -34,6 +37,19 @@ PlanOptions plan_options(const Options& options, bool fuse) {
   return {.fuse = fuse,
           .numerics = {.rounding = options.rounding, .math = options.math},
           .skip = options.skip};
+}
+
+/// The schedules that tuning would try, of which nothing is known yet.
+void add_candidates(const Kernel& kernel, KernelReport& report) {
+  if (kernel.kind == KernelKind::opaque) return;
+  std::vector<std::string> seen;
+  for (const Schedule& schedule : kernel.candidates) {
+    std::string text = to_string(schedule);
+    if (std::ranges::find(seen, text) != seen.end()) continue;
+    report.candidates.push_back({.schedule = text, .chosen = seen.empty()});
+    seen.push_back(std::move(text));
+  }
+  report.tuning = "nothing was measured: this is what the default schedule would be held against";
 }
 
 void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t& bytes) {
@@ -73,12 +89,25 @@ void add_kernels(const EmittedProgram& emitted, const Target& target,
     KernelExplanation kernel{
         .name = item.kernel->name,
         .report = reporter.report(*item.kernel, item.kernel->schedule, item.source)};
-    if (kernel.report.launches > 0)
-      kernel.predicted_us = cost_of(emitted.program(), *item.kernel, target).seconds * 1e6;
+    if (kernel.report.launches > 0) {
+      const Cost cost = cost_of(emitted.program(), *item.kernel, target);
+      kernel.predicted_us = cost.seconds * 1e6;
+      kernel.instructions = cost.instructions;
+    }
+    add_candidates(*item.kernel, kernel.report);
     add_totals(kernel.report, result.launches, result.bytes);
     result.predicted_us += kernel.predicted_us;
     result.kernels.push_back(std::move(kernel));
   }
+}
+
+/// `rows = 2048`
+std::vector<std::string> sizes_in_words(const Graph& graph, std::span<const std::int64_t> symbols) {
+  std::vector<std::string> words;
+  for (const ExtentAtom* symbol : graph.data().extents->symbols())
+    words.push_back(
+        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
+  return words;
 }
 
 void add_reasons(const Program& program, Explanation& result) {
@@ -104,11 +133,17 @@ Explanation explain(const Graph& graph, std::span<const Size> sizes, const Optio
   Explanation result{.graph = std::string(graph.name()),
                      .target = std::string(target.name),
                      .arch = std::string(target.arch),
+                     .roofs = {.bytes_per_second = target.bandwidth,
+                               .instructions_per_second = issue_rate(target),
+                               .launch_us = target.launch_seconds * 1e6,
+                               .bytes_in_flight = target.bytes_in_flight},
+                     .sizes = sizes_in_words(graph, symbols),
                      .recorded_ops = program.recorded_ops,
                      .why_not_compiled = why_no_nvrtc(),
                      .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
   add_kernels(emitted, target, symbols, result);
   add_reasons(program, result);
+  add_graph(result, graph, program, target, symbols, plan_options(options, options.fuse));
 
   const EmittedProgram unfused(graph, target, symbols, plan_options(options, false));
   const KernelReporter reporter(unfused.program(), symbols);

@@ -1,99 +1,20 @@
 #include "tools/sinter/explain.h"
 
+#include "sinter/error.h"
 #include "sinter/explain.h"
 #include "tools/sinter/words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fstream>
 
 namespace sinter::command {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// A figure that only the compiler knows; null without it.
-template <class T>
-Json compiled(const KernelExplanation& kernel, const T& figure) {
-  return kernel.is_compiled ? Json(figure) : Json(nullptr);
-}
-
 /// Registers and spills are in a cubin, which a GPU newer than NVRTC does not get.
 bool has_cubin(const KernelExplanation& kernel) { return kernel.report.registers > 0; }
-
-Json arrays_of(const KernelExplanation& kernel) {
-  Json arrays = Json::array();
-  for (const AccessReport& array : kernel.arrays)
-    arrays.push_back({{"name", array.array},
-                      {"predicted_load_bytes", array.predicted_load_bytes},
-                      {"predicted_narrowest_load_bytes", array.predicted_narrowest_load_bytes},
-                      {"load_bytes", array.load_bytes},
-                      {"narrowest_load_bytes", array.narrowest_load_bytes},
-                      {"predicted_store_bytes", array.predicted_store_bytes},
-                      {"predicted_narrowest_store_bytes", array.predicted_narrowest_store_bytes},
-                      {"store_bytes", array.store_bytes},
-                      {"narrowest_store_bytes", array.narrowest_store_bytes},
-                      {"problem", array.problem.empty() ? Json() : Json(array.problem)}});
-  return arrays;
-}
-
-Json explanation_json(const KernelExplanation& kernel) {
-  const KernelReport& report = kernel.report;
-  Json members = Json::array();
-  for (const MemberReport& member : report.members)
-    members.push_back({{"name", member.name},
-                       {"phase", member.phase},
-                       {"kind", member.kind},
-                       {"list", member.list}});
-  return {{"name", kernel.name},
-          {"kind", report.kind},
-          {"members", members},
-          {"nodes", report.nodes},
-          {"launches", report.launches},
-          {"bytes_read", report.bytes_read},
-          {"bytes_written", report.bytes_written},
-          {"minimal_bytes", report.minimal_bytes},
-          {"threads", report.threads},
-          {"grid", report.grid},
-          {"cluster", report.cluster},
-          {"vector_bytes", report.vector_bytes},
-          {"predicted_us", kernel.predicted_us},
-          {"shared_bytes", report.shared_bytes},
-          {"registers", has_cubin(kernel) ? Json(report.registers) : Json()},
-          {"spill_bytes", has_cubin(kernel) ? Json(report.spill_bytes) : Json()},
-          {"arrays", compiled(kernel, arrays_of(kernel))},
-          {"independent_loads", compiled(kernel, kernel.independent_loads)},
-          {"blocks_per_sm", compiled(kernel, kernel.blocks_per_sm)},
-          {"occupancy", compiled(kernel, kernel.occupancy)},
-          {"bytes_in_flight", compiled(kernel, kernel.bytes_in_flight)},
-          {"compile_ms", compiled(kernel, report.compile_ms)}};
-}
-
-Json explanation_json(const Explanation& explanation) {
-  Json kernels = Json::array();
-  for (const KernelExplanation& kernel : explanation.kernels)
-    kernels.push_back(explanation_json(kernel));
-  Json boundaries = Json::array();
-  for (const BoundaryReport& boundary : explanation.boundaries)
-    boundaries.push_back({{"producer", boundary.producer},
-                          {"consumer", boundary.consumer},
-                          {"reason", boundary.reason},
-                          {"is_inside", boundary.is_inside},
-                          {"bytes", boundary.bytes}});
-  return {{"graph", explanation.graph},
-          {"target", explanation.target},
-          {"arch", explanation.arch},
-          {"kernels", kernels},
-          {"boundaries", boundaries},
-          {"totals",
-           {{"launches", explanation.launches},
-            {"bytes", explanation.bytes},
-            {"minimal_bytes", explanation.minimal_bytes},
-            {"unfused_bytes", explanation.unfused_bytes},
-            {"predicted_us", explanation.predicted_us}}}};
-}
 
 /// `x 16, weight 8`: how wide each array is accessed, and where that is less than predicted.
 std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
@@ -185,6 +106,13 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
                explanation.why_not_compiled);
 }
 
+void write_page(const std::string& file, const Explanation& explanation) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << explanation_html(explanation);
+  if (!stream.flush())
+    throw UserError(fmt::format("--html {}: the file cannot be written", file));
+}
+
 }  // namespace
 
 void explain(const ExplainArguments& arguments) {
@@ -201,9 +129,10 @@ void explain(const ExplainArguments& arguments) {
                                                    .math = numerics.math,
                                                    .skip = options_from_environment().skip,
                                                    .target = std::string(target.name)});
+  if (!arguments.html.empty()) write_page(arguments.html, explanation);
   if (arguments.json)
-    fmt::print("{}\n", explanation_json(explanation).dump(2));
-  else
+    fmt::print("{}\n", explanation_json(explanation));
+  else if (arguments.html.empty())
     print_explanation(explanation, sizes.text(graph));
 }
 

@@ -1,4 +1,4 @@
-// `sinter explain`: kernels, their cost, and the reason for every boundary, as text or JSON.
+// `sinter explain`: kernels, their cost, and the reason for every boundary, as text, JSON or an HTML page.
 #pragma once
 
 #include "tools/sinter/arguments.h"
@@ -13,6 +13,7 @@ struct ExplainArguments {
   NumericsArguments numerics;
   std::string arch = "sm_90";
   bool json = false;
+  std::string html;  ///< a file to write the page to
 };
 
 void explain(const ExplainArguments& arguments);

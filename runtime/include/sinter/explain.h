@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "sinter/executable.h"
 #include "sinter/graph.h"
 #include "sinter/options.h"
+#include "sinter/profile.h"
 #include "sinter/report.h"
 
 namespace sinter {
@@ -37,6 +39,9 @@ struct KernelExplanation {
   std::string name;         ///< as boundaries say it: `softmax_0`
   KernelReport report;      ///< registers, spills and compile time as NVRTC says
   double predicted_us = 0;  ///< of one launch in a CUDA Graph with a cold L2
+  double instructions = 0;  ///< of single threads, besides loads and stores, as predicted
+  /// What `add_profile` knows of it.
+  std::optional<KernelProfile> measured = {};
 
   // What follows is read from the PTX and the cubin; 0 and empty without NVRTC.
   bool is_compiled = false;
@@ -53,11 +58,62 @@ struct KernelExplanation {
   std::int64_t bytes_in_flight = 0;
 };
 
+/// A value that was recorded and that outputs or updates need, and what became of it.
+struct RecordedNode {
+  std::string name;  ///< as the graph's text has it
+  std::string op;
+  std::string text;  ///< `s = sum e {axes = [1], keep = true}`
+  std::string dtype;
+  std::string shape;  ///< `[rows, 512]`
+  std::string label;  ///< that its user gave it; empty: none
+  std::string place;  ///< `model.cpp:42`
+  /// Operands, by their place in Explanation::nodes; numbers that the text shows inline are none.
+  std::vector<int> operands = {};
+  /// `input`, `scalar`, `number`; `computed` by kernels; a `view`, which they see through; or
+  /// `simplified`: rewritten, so that nothing of it is left to compute.
+  std::string role;
+  /// Groups that compute it, or that see through it: several, where it is computed again.
+  std::vector<std::string> groups = {};
+  std::vector<std::string> outputs = {};  ///< that it is, by name
+  std::string updates;                    ///< the input that it is written into; empty: none
+};
+
+/// An array that a group reads or writes.
+struct ArrayUse {
+  std::string array;  ///< as the graph names it
+  std::string kind;   ///< `input`, `output`, or `temporary`: in memory of the program's own
+  std::int64_t bytes = 0;
+  std::vector<std::string> from = {};  ///< of what is read: the groups that wrote it
+};
+
+/// A fused group: a kernel, or one of the members of a joined kernel.
+struct GroupExplanation {
+  std::string name;  ///< as boundaries say it
+  int kernel = 0;    ///< its place in Explanation::kernels
+  std::string kind;
+  int phase = 0;  ///< of a member: what it needs of others is done in the phases before
+  int list = -1;  ///< members of one number run the same code on arrays of their own
+  std::vector<ArrayUse> reads = {};
+  std::vector<ArrayUse> writes = {};
+};
+
+/// What predictions take of the GPU: the roofs of a roofline.
+struct TargetExplanation {
+  double bytes_per_second = 0;         ///< that long streams reach
+  double instructions_per_second = 0;  ///< of single threads
+  double launch_us = 0;                ///< fixed cost of one kernel in a CUDA Graph
+  std::int64_t bytes_in_flight = 0;    ///< per SM, needed to reach that bandwidth
+};
+
 struct Explanation {
   std::string graph;
   std::string target;  ///< `h200`
   std::string arch;    ///< `sm_90`
+  TargetExplanation roofs = {};
+  std::vector<std::string> sizes;  ///< `rows = 2048`
   int recorded_ops = 0;
+  std::vector<RecordedNode> nodes;  ///< operands first
+  std::vector<GroupExplanation> groups;
   std::vector<KernelExplanation> kernels;
   std::vector<BoundaryReport> boundaries;
   std::vector<std::string> guards;  ///< what the kernels assume of the sizes
@@ -68,6 +124,7 @@ struct Explanation {
   std::int64_t unfused_bytes = 0;  ///< with one kernel per node
   std::int64_t unfused_launches = 0;
   double predicted_us = 0;  ///< the sum over all kernels
+  std::string measured_on;  ///< what `add_profile` and `add_tuning` know is of; empty: nothing
 };
 
 /// Plans and emits `graph` for these sizes and `options.target`, and, where there is NVRTC,
@@ -77,5 +134,16 @@ struct Explanation {
 Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options = {});
 Explanation explain(const Graph& graph, std::initializer_list<Size> sizes = {},
                     const Options& options = {});
+
+/// Adds what was measured of the same graph at the same sizes: times of kernels, or the tuning
+/// table of each. Throws UserError where the kernels are others.
+void add_profile(Explanation& explanation, const Profile& profile);
+void add_tuning(Explanation& explanation, const Report& report);
+
+/// As JSON; runtime/explain.schema.json says what is in it.
+std::string explanation_json(const Explanation& explanation);
+/// As one HTML page that needs nothing else: the recorded graph with its groups, and for each kernel
+/// its source, schedule and figures.
+std::string explanation_html(const Explanation& explanation);
 
 }  // namespace sinter

@@ -1,0 +1,180 @@
+#include <nlohmann/json.hpp>
+
+#include "sinter/explain.h"
+
+namespace sinter {
+
+namespace {
+
+using Tree = nlohmann::ordered_json;
+
+/// A figure that is null where it is not known.
+template <class T>
+Tree known(bool is_known, const T& figure) {
+  return is_known ? Tree(figure) : Tree();
+}
+
+Tree text_or_null(const std::string& text) { return known(!text.empty(), text); }
+
+Tree tree_of(const AccessReport& array);
+Tree tree_of(const MemberReport& member);
+Tree tree_of(const CandidateReport& candidate);
+Tree tree_of(const KernelExplanation& kernel);
+Tree tree_of(const BoundaryReport& boundary);
+Tree tree_of(const RecordedNode& node);
+Tree tree_of(const ArrayUse& use);
+Tree tree_of(const GroupExplanation& group);
+
+template <class Items>
+Tree list_of(const Items& items) {
+  Tree list = Tree::array();
+  for (const auto& item : items) list.push_back(tree_of(item));
+  return list;
+}
+
+Tree tree_of(const AccessReport& array) {
+  return {{"name", array.array},
+          {"predicted_load_bytes", array.predicted_load_bytes},
+          {"predicted_narrowest_load_bytes", array.predicted_narrowest_load_bytes},
+          {"load_bytes", array.load_bytes},
+          {"narrowest_load_bytes", array.narrowest_load_bytes},
+          {"predicted_store_bytes", array.predicted_store_bytes},
+          {"predicted_narrowest_store_bytes", array.predicted_narrowest_store_bytes},
+          {"store_bytes", array.store_bytes},
+          {"narrowest_store_bytes", array.narrowest_store_bytes},
+          {"problem", text_or_null(array.problem)}};
+}
+
+Tree tree_of(const MemberReport& member) {
+  return {{"name", member.name},
+          {"phase", member.phase},
+          {"kind", member.kind},
+          {"list", member.list}};
+}
+
+Tree tree_of(const CandidateReport& candidate) {
+  const bool is_timed = candidate.median_us > 0;
+  return {{"schedule", candidate.schedule},
+          {"chosen", candidate.chosen},
+          {"median_us", known(is_timed, candidate.median_us)},
+          {"lower_quartile_us", known(is_timed, candidate.lower_quartile_us)},
+          {"upper_quartile_us", known(is_timed, candidate.upper_quartile_us)},
+          {"gigabytes_per_second", known(is_timed, candidate.gigabytes_per_second)},
+          {"registers", known(candidate.registers > 0, candidate.registers)},
+          {"problem", text_or_null(candidate.problem)}};
+}
+
+Tree tree_of(const KernelProfile& profile) {
+  return {{"schedule", profile.schedule},
+          {"median_us", profile.median_us},
+          {"lower_quartile_us", profile.lower_quartile_us},
+          {"upper_quartile_us", profile.upper_quartile_us},
+          {"gigabytes_per_second", profile.gigabytes_per_second},
+          {"copy_us", profile.copy_us},
+          {"share_of_copy", profile.share_of_copy}};
+}
+
+Tree tree_of(const KernelExplanation& kernel) {
+  const KernelReport& report = kernel.report;
+  // A GPU newer than NVRTC gets PTX, and no cubin that has these.
+  const bool has_cubin = report.registers > 0;
+  const bool is_compiled = kernel.is_compiled;
+  return {{"name", kernel.name},
+          {"kind", report.kind},
+          {"members", list_of(report.members)},
+          {"nodes", report.nodes},
+          {"places", report.places},
+          {"launches", report.launches},
+          {"bytes_read", report.bytes_read},
+          {"bytes_written", report.bytes_written},
+          {"bytes_are_bounds", report.bytes_are_bounds},
+          {"minimal_bytes", report.minimal_bytes},
+          {"schedule", report.schedule},
+          {"threads", report.threads},
+          {"grid", report.grid},
+          {"cluster", report.cluster},
+          {"vector_bytes", report.vector_bytes},
+          {"predicted_us", kernel.predicted_us},
+          {"instructions", kernel.instructions},
+          {"measured", kernel.measured ? tree_of(*kernel.measured) : Tree()},
+          {"shared_bytes", report.shared_bytes},
+          {"registers", known(has_cubin, report.registers)},
+          {"spill_bytes", known(has_cubin, report.spill_bytes)},
+          {"arrays", known(is_compiled, list_of(kernel.arrays))},
+          {"independent_loads", known(is_compiled, kernel.independent_loads)},
+          {"blocks_per_sm", known(is_compiled, kernel.blocks_per_sm)},
+          {"occupancy", known(is_compiled, kernel.occupancy)},
+          {"bytes_in_flight", known(is_compiled, kernel.bytes_in_flight)},
+          {"compile_ms", known(is_compiled, report.compile_ms)},
+          {"notes", report.notes},
+          {"candidates", list_of(report.candidates)},
+          {"tuning", report.tuning},
+          {"source", report.source}};
+}
+
+Tree tree_of(const BoundaryReport& boundary) {
+  return {{"producer", boundary.producer},
+          {"consumer", boundary.consumer},
+          {"reason", boundary.reason},
+          {"is_inside", boundary.is_inside},
+          {"bytes", boundary.bytes}};
+}
+
+Tree tree_of(const RecordedNode& node) {
+  return {{"name", node.name},
+          {"op", node.op},
+          {"text", node.text},
+          {"dtype", node.dtype},
+          {"shape", node.shape},
+          {"label", text_or_null(node.label)},
+          {"place", node.place},
+          {"operands", node.operands},
+          {"role", node.role},
+          {"groups", node.groups},
+          {"outputs", node.outputs},
+          {"updates", text_or_null(node.updates)}};
+}
+
+Tree tree_of(const ArrayUse& use) {
+  return {{"array", use.array}, {"kind", use.kind}, {"bytes", use.bytes}, {"from", use.from}};
+}
+
+Tree tree_of(const GroupExplanation& group) {
+  return {{"name", group.name},   {"kernel", group.kernel},
+          {"kind", group.kind},   {"phase", group.phase},
+          {"list", group.list},   {"reads", list_of(group.reads)},
+          {"writes", list_of(group.writes)}};
+}
+
+}  // namespace
+
+std::string explanation_json(const Explanation& explanation) {
+  const TargetExplanation& roofs = explanation.roofs;
+  const Tree tree = {{"graph", explanation.graph},
+                     {"target", explanation.target},
+                     {"arch", explanation.arch},
+                     {"roofs",
+                      {{"bytes_per_second", roofs.bytes_per_second},
+                       {"instructions_per_second", roofs.instructions_per_second},
+                       {"launch_us", roofs.launch_us},
+                       {"bytes_in_flight", roofs.bytes_in_flight}}},
+                     {"sizes", explanation.sizes},
+                     {"recorded_ops", explanation.recorded_ops},
+                     {"measured_on", text_or_null(explanation.measured_on)},
+                     {"why_not_compiled", text_or_null(explanation.why_not_compiled)},
+                     {"nodes", list_of(explanation.nodes)},
+                     {"groups", list_of(explanation.groups)},
+                     {"kernels", list_of(explanation.kernels)},
+                     {"boundaries", list_of(explanation.boundaries)},
+                     {"guards", explanation.guards},
+                     {"totals",
+                      {{"launches", explanation.launches},
+                       {"bytes", explanation.bytes},
+                       {"minimal_bytes", explanation.minimal_bytes},
+                       {"unfused_launches", explanation.unfused_launches},
+                       {"unfused_bytes", explanation.unfused_bytes},
+                       {"predicted_us", explanation.predicted_us}}}};
+  return tree.dump(2, ' ', /*ensure_ascii=*/false, Tree::error_handler_t::replace);
+}
+
+}  // namespace sinter

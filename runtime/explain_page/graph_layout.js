@@ -1,0 +1,167 @@
+// Where everything of the graph is drawn: values within groups, groups within kernels.
+
+const kMostDrawn = 3000;     // values; beyond, kernels stay closed
+const kMostOpenAtFirst = 150;  // values; beyond, kernels are closed until they are opened
+const kLine = 17;
+const kPadding = 14;
+const kHead = 44;
+
+const letterWidth = (() => {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = '12px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+  return Math.max(6.6, context.measureText('MMMMMMMMMM').width / 10);
+})();
+
+const widthOf = (lines) => Math.max(...lines.map((line) => line.length)) * letterWidth;
+
+/** Kernels, their groups and boundaries by name, with what lies in each. */
+function modelOf(data) {
+  const groups = data.groups.map((group) => ({...group, values: [], standsFor: 1}));
+  const groupOf = new Map(groups.map((group) => [group.name, group]));
+  data.nodes.forEach((node, i) => node.groups.forEach((name) => {
+    if (groupOf.has(name)) groupOf.get(name).values.push(i);
+  }));
+  const kernels = data.kernels.map((kernel, i) => ({...kernel, index: i, isOpen: true,
+    groups: groups.filter((group) => group.kernel === i)}));
+  // Members that run the same code on arrays of their own are drawn once.
+  const drawnAs = new Map();
+  for (const kernel of kernels) {
+    const first = new Map();
+    kernel.drawn = kernel.groups.filter((group) => {
+      const key = `${group.phase} ${group.list}`;
+      const known = group.list >= 0 ? first.get(key) : undefined;
+      if (known) ++known.standsFor;
+      else first.set(key, group);
+      drawnAs.set(group.name, known || group);
+      return !known;
+    });
+    kernel.isJoined = kernel.groups.length > 1;
+    kernel.valueCount = kernel.drawn.reduce((sum, group) => sum + group.values.length, 0);
+  }
+  const kernelOf = new Map(data.kernels.map((kernel, i) => [kernel.name, i]));
+  for (const group of groups) kernelOf.set(group.name, group.kernel);
+  const count = kernels.reduce((sum, kernel) => sum + kernel.valueCount, 0);
+  const open = count <= kMostOpenAtFirst;
+  for (const kernel of kernels) kernel.isOpen = open;
+  return {data, groups, groupOf, kernels, kernelOf, drawnAs, count};
+}
+
+const typeText = (node) => node.dtype + node.shape;
+
+/** What of `data` is not drawn in any kernel: outputs that are views, mostly. */
+function freeValues(data) {
+  const isFree = (node) => node.groups.length === 0 &&
+    (node.role === 'view' || node.role === 'simplified');
+  return data.nodes.map((node, i) => i).filter((i) => isFree(data.nodes[i]));
+}
+
+function valueItem(data, i) {
+  const node = data.nodes[i];
+  const result = node.outputs.concat(node.updates ? [`${node.updates} (updated)`] : []);
+  const lines = [`${shortened(node.name, 28)} = ${node.op}`, shortened(typeText(node), 36)];
+  if (result.length > 0) lines.push(`→ ${shortened(result.join(', '), 34)}`);
+  return {kind: 'value', node: i, lines, role: node.role, isResult: result.length > 0,
+    width: widthOf(lines) + 18, height: lines.length * kLine + 10};
+}
+
+/** What a group takes from elsewhere. */
+function sourceItem(data, i) {
+  const node = data.nodes[i];
+  const from = node.groups.length > 0 ? node.groups[0] : '';
+  const lines = [`${shortened(node.name, 28)}  ${shortened(typeText(node), 34)}`];
+  if (from) lines.push(`from ${shortened(from, 34)}`);
+  return {kind: 'source', node: i, lines, role: from ? 'stored' : node.role,
+    width: widthOf(lines) + 24, height: lines.length * kLine + 6};
+}
+
+/** A group's values, with what they take from elsewhere above them. */
+function layoutGroup(data, group) {
+  const items = group.values.map((i) => valueItem(data, i));
+  const place = new Map(group.values.map((value, i) => [value, i]));
+  const edges = [];
+  for (const value of group.values)
+    for (const operand of new Set(data.nodes[value].operands)) {
+      if (!place.has(operand)) {
+        place.set(operand, items.length);
+        items.push(sourceItem(data, operand));
+      }
+      edges.push([place.get(operand), place.get(value)]);
+    }
+  const layout = arranged(items, edges, 18, 30);
+  return {items, edges, layout, width: layout.width, height: layout.height};
+}
+
+/** Values that pass from one box to another, and why these are two. */
+function edgesBetween(model, boxOf) {
+  const edges = new Map();
+  const between = (from, to) => {
+    const [a, b] = [boxOf(from), boxOf(to)];
+    if (a === undefined || b === undefined || a === b) return null;
+    const key = a < b ? `${a} ${b}` : `${b} ${a}`;
+    if (!edges.has(key))
+      edges.set(key, {from: Math.min(a, b), to: Math.max(a, b), uses: [], reasons: []});
+    return edges.get(key);
+  };
+  for (const group of model.groups)
+    for (const use of group.reads)
+      for (const from of use.from) {
+        const edge = between(from, group.name);
+        if (edge && !edge.uses.some((other) => other.array === use.array)) edge.uses.push(use);
+      }
+  for (const boundary of model.data.boundaries) {
+    const edge = between(boundary.producer, boundary.consumer);
+    if (edge) edge.reasons.push(boundary);
+  }
+  return [...edges.values()];
+}
+
+function edgeText(edge) {
+  if (edge.uses.length === 0) return '';
+  return bytesText(edge.uses.reduce((sum, use) => sum + use.bytes, 0));
+}
+
+function layoutKernel(model, kernel) {
+  const heads = [shortened(kernel.name, 44), headText(kernel)];
+  // The head is set larger than values are, and has a button at its end.
+  const headWidth = widthOf(heads) * 1.12 + 40;
+  const closed = {kind: 'kernel', kernel, heads, children: [], edges: [],
+    width: headWidth + 2 * kPadding, height: kHead + 12};
+  if (!kernel.isOpen || kernel.valueCount === 0) return closed;
+  const inner = kernel.drawn.map((group) => layoutGroup(model.data, group));
+  if (!kernel.isJoined)
+    return {...closed, group: inner[0],
+      width: Math.max(closed.width, inner[0].width + 2 * kPadding),
+      height: kHead + inner[0].height + 2 * kPadding};
+  const members = inner.map((group, i) => {
+    const member = kernel.drawn[i];
+    const more = member.standsFor > 1 ? ` and ${member.standsFor - 1} more like it` : '';
+    const head = `${shortened(member.name, 36)}${more}`;
+    const phase = `phase ${member.phase} · ${member.kind}`;
+    return {kind: 'group', member, heads: [head, phase], group,
+      width: Math.max(group.width, widthOf([head, phase]) * 1.05) + 2 * kPadding,
+      height: kHead + group.height + kPadding};
+  });
+  const place = new Map(kernel.drawn.map((group, i) => [group.name, i]));
+  const edges = edgesBetween(model, (name) =>
+    model.drawnAs.has(name) ? place.get(model.drawnAs.get(name).name) : undefined);
+  const layout = arranged(members, edges.map((edge) => [edge.from, edge.to]), 26, 46);
+  return {...closed, children: members, edges, layout,
+    width: Math.max(closed.width, layout.width + 2 * kPadding),
+    height: kHead + layout.height + 2 * kPadding};
+}
+
+function headText(kernel) {
+  if (kernel.kind === 'opaque') return `a call · ${bytesText(kernel.bytes_read)}`;
+  return [kernel.kind, counted(kernel.nodes.length, 'op'),
+    bytesText(kernel.bytes_read + kernel.bytes_written),
+    `${timeText(kernel.predicted_us)} predicted`].join(' · ');
+}
+
+/** All boxes and edges, with their places. */
+function layoutGraph(model) {
+  const kernels = model.kernels.map((kernel) => layoutKernel(model, kernel));
+  const free = freeValues(model.data).slice(0, 60).map((i) => valueItem(model.data, i));
+  const edges = edgesBetween(model, (name) => model.kernelOf.get(name));
+  const layout = arranged([...kernels, ...free], edges.map((edge) => [edge.from, edge.to]), 34, 58);
+  return {kernels, free, edges, layout, width: layout.width, height: layout.height};
+}
