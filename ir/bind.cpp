@@ -14,7 +14,7 @@ namespace sinter {
 
 namespace {
 
-constexpr std::int64_t kUnknown = -1;
+constexpr std::int64_t kUnknown = kUnknownSize;
 
 bool is_symbol(const ExtentTerm& term) {
   return term.atoms.size() == 1 && !term.atoms[0]->name.empty();
@@ -116,14 +116,17 @@ const InputShape* find_shape(const InputInfo& input, std::size_t place,
   throw InternalError("bind: every shape belongs to an input");
 }
 
-/// Every axis of every input, in order.
-std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape> inputs) {
+enum class Given : std::uint8_t { all, some };
+
+/// Every axis of every input that is given, in order.
+std::vector<Axis> match_axes(const GraphData& graph, std::span<const InputShape> inputs,
+                             Given which) {
   std::vector<Axis> axes;
   std::size_t matched = 0;
   for (std::size_t place = 0; place < graph.inputs.size(); ++place) {
     const InputInfo& input = graph.inputs[place];
     const InputShape* given = find_shape(input, place, inputs);
-    if (!given && input.node->op == Op::scalar) continue;
+    if (!given && (which == Given::some || input.node->op == Op::scalar)) continue;
     if (!given)
       throw UserError(fmt::format("input {}: it is not given; the graph says {}", input.name,
                                   type_text(*input.node)));
@@ -166,12 +169,8 @@ void check_known(const GraphData& graph, std::vector<std::int64_t>& symbols,
   }
 }
 
-}  // namespace
-
-std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const InputShape> inputs) {
-  const std::vector<Axis> axes = match_axes(graph, inputs);
-  const std::span<const ExtentAtom* const> names = graph.extents->symbols();
-  std::vector<std::int64_t> symbols(names.size(), kUnknown);
+/// Gives symbols that are unknown the values that the axes tell.
+void solve_all(std::span<const Axis> axes, std::vector<std::int64_t>& symbols) {
   for (const Axis& axis : axes) {
     if (axis.given < 0) refuse(axis, "; an extent is at least 0");
     if (const std::optional<std::size_t> symbol = lone_symbol(axis.extent))
@@ -181,11 +180,41 @@ std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const I
     solved_one = false;
     for (const Axis& axis : axes) solved_one |= solve(axis, symbols);
   }
+}
+
+/// Throws for the first axis that is not what the graph says. Axes of unknown symbols are let pass.
+void check_axes(std::span<const Axis> axes, std::span<const ExtentAtom* const> names,
+                std::span<const std::int64_t> symbols) {
+  for (const Axis& axis : axes) {
+    const bool is_known = std::ranges::none_of(names, [&](const ExtentAtom* symbol) {
+      return symbols[static_cast<std::size_t>(symbol->id)] == kUnknown &&
+             mentions(axis.extent, symbol->id);
+    });
+    if (is_known && evaluate(axis.extent, symbols) != axis.given)
+      refuse(axis, with_values(axis.extent, names, symbols));
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> bind_symbols(const GraphData& graph, std::span<const InputShape> inputs) {
+  const std::vector<Axis> axes = match_axes(graph, inputs, Given::all);
+  const std::span<const ExtentAtom* const> names = graph.extents->symbols();
+  std::vector<std::int64_t> symbols(names.size(), kUnknown);
+  solve_all(axes, symbols);
   check_known(graph, symbols,
               "give some input an axis of extent {} alone, from which it can be read");
   for (const Axis& axis : axes)
     if (evaluate(axis.extent, symbols) != axis.given)
       refuse(axis, with_values(axis.extent, names, symbols));
+  return symbols;
+}
+
+std::vector<std::int64_t> solve_symbols(const GraphData& graph, std::span<const InputShape> inputs,
+                                        std::vector<std::int64_t> symbols) {
+  const std::vector<Axis> axes = match_axes(graph, inputs, Given::some);
+  solve_all(axes, symbols);
+  check_axes(axes, graph.extents->symbols(), symbols);
   return symbols;
 }
 

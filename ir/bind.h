@@ -27,6 +27,14 @@ inline std::vector<std::int64_t> bind_symbols(const Graph& graph,
   return bind_symbols(graph.data(), inputs);
 }
 
+/// A size that is not known.
+inline constexpr std::int64_t kUnknownSize = -1;
+
+/// `symbols`, by id and some of them kUnknownSize, with those that the shapes of some inputs tell.
+/// Throws UserError where a shape does not fit what is known.
+std::vector<std::int64_t> solve_symbols(const GraphData& graph, std::span<const InputShape> inputs,
+                                        std::vector<std::int64_t> symbols);
+
 /// A symbol's value by name, as in `rows=4096`.
 struct NamedSize {
   std::string_view name;

@@ -92,6 +92,25 @@ void set_defaults(const GraphData& graph, SymbolSizes& sizes) {
   set_all(kDefaultSize);  // what check_sizes says of it is the answer
 }
 
+std::vector<InputShape> shapes_of(const HostArrays& inputs) {
+  std::vector<InputShape> shapes;
+  for (const auto& [name, array] : inputs) shapes.push_back({.name = name, .shape = array.shape()});
+  return shapes;
+}
+
+/// What the shapes of `inputs` tell of sizes that nobody gave.
+void set_from(const GraphData& graph, const HostArrays& inputs, SymbolSizes& sizes) {
+  std::vector<std::int64_t> known = sizes.values;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    if (sizes.is_default[i]) known[i] = kUnknownSize;
+  known = solve_symbols(graph, shapes_of(inputs), std::move(known));
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i] == kUnknownSize) continue;
+    sizes.values[i] = known[i];
+    sizes.is_default[i] = false;
+  }
+}
+
 /// The place of `word` among `words`.
 std::size_t place_of(std::string_view option, std::string_view word,
                      std::span<const char* const> words) {
@@ -112,14 +131,15 @@ PlanOptions plan_options(Numerics numerics) {
   return {.numerics = numerics, .skip = options_from_environment().skip};
 }
 
+void take_file(std::string& file, std::vector<std::string>& words) {
+  if (!file.empty() || words.empty() || words.back().find('=') != std::string::npos) return;
+  file = words.back();
+  words.pop_back();
+}
+
 void settle(GraphArguments& arguments) {
-  std::vector<std::string>& sizes = arguments.sizes;
-  const bool ends_with_file = !sizes.empty() && sizes.back().find('=') == std::string::npos;
-  if (arguments.file.empty() && ends_with_file) {
-    arguments.file = sizes.back();
-    sizes.pop_back();
-  }
-  for (const std::string& size : sizes) parse_assignment(size);
+  take_file(arguments.file, arguments.sizes);
+  for (const std::string& size : arguments.sizes) parse_assignment(size);
   if (arguments.file.empty())
     throw UsageError("FILE is missing: give a .sinter file, or - for standard input");
 }
@@ -142,7 +162,8 @@ std::string SymbolSizes::text(const Graph& graph) const {
   return result;
 }
 
-SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given) {
+SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
+                         const HostArrays& inputs) {
   const auto symbols = graph.data().extents->symbols();
   SymbolSizes sizes{.values = std::vector<std::int64_t>(symbols.size(), 0),
                     .is_default = std::vector<bool>(symbols.size(), true)};
@@ -162,8 +183,10 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given)
     sizes.values[id] = size.value;
     sizes.is_default[id] = false;
   }
+  set_from(graph.data(), inputs, sizes);
   set_defaults(graph.data(), sizes);
   check_sizes(graph, sizes.values);
+  solve_symbols(graph.data(), shapes_of(inputs), sizes.values);  // also holds defaults against them
   return sizes;
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/plan.h"
 #include "compiler/target.h"
+#include "ir/host_array.h"
 #include "sinter/graph.h"
 #include "sinter/numerics.h"
 
@@ -48,7 +49,10 @@ Numerics numerics_of(const NumericsArguments& arguments);
 /// As the environment asks: SINTER_SKIP names passes to leave out.
 PlanOptions plan_options(Numerics numerics = {});
 
-/// Takes the file from the end of `sizes` where the words `--size rows=64 FILE` put it. Throws
+/// Takes the file from the end of `words` where `--size rows=64 FILE` and the like put it.
+void take_file(std::string& file, std::vector<std::string>& words);
+
+/// Takes the file from the end of `sizes`. Throws
 /// UsageError where there is no file, and where a size is not NAME=NUMBER.
 void settle(GraphArguments& arguments);
 
@@ -69,9 +73,11 @@ inline constexpr std::int64_t kDefaultSize = 1024;
 inline constexpr std::int64_t kMostDefaultElements = std::int64_t{1} << 24;
 
 /// The given sizes; the other symbols get kDefaultSize, or the power of two below it at which no
-/// value has more than kMostDefaultElements. Throws UsageError on an unknown or repeated symbol and
-/// on a bad number, UserError on sizes at which the graph has no meaning.
-SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given);
+/// value has more than kMostDefaultElements. `inputs` that are at hand tell the sizes along their
+/// axes. Throws UsageError on an unknown or repeated symbol and on a bad number, UserError on sizes
+/// at which the graph has no meaning or the inputs do not fit.
+SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
+                         const HostArrays& inputs = {});
 
 /// The target for `sm_90` or `h200`. Throws UsageError for one that is not known.
 const Target& target_of(std::string_view arch);

@@ -2,10 +2,15 @@
 
 #include "ir/node.h"
 #include "runtime/host_driver/host_driver.h"
+#include "tools/sinter/words.h"
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sinter::command {
 
@@ -17,7 +22,7 @@ class Memory {
   Memory(const GraphData& graph, const HostArrays& inputs, const RunRequest& request)
       : graph_(graph), inputs_(inputs), stream_(request.device.stream()) {
     for (const InputInfo& input : graph.inputs)
-      if (input.node->op == Op::input) upload(input.name, request.device);
+      if (input.node->op == Op::input) make(input.name, request.device);
     for (const OutputInfo& output : graph.outputs) {
       const auto numbers = [&](std::span<const Extent> extents) {
         std::vector<std::int64_t> result;
@@ -27,6 +32,14 @@ class Memory {
       outputs_.push_back(request.device.empty(output.node->dtype, numbers(output.node->shape),
                                               numbers(output.strides)));
     }
+    stream_.synchronize();
+  }
+
+  /// Inputs that a run updated hold again what they held before it.
+  void undo_updates() const {
+    for (const UpdateInfo& update : graph_.updates)
+      for (const InputInfo& input : graph_.inputs)
+        if (input.node == update.parameter) upload(input.name);
     stream_.synchronize();
   }
 
@@ -67,12 +80,19 @@ class Memory {
 
  private:
   /// As flat bytes, so that the padding of strided inputs goes along.
-  void upload(const std::string& name, Device device) {
+  void make(const std::string& name, Device device) {
     const HostArray& values = inputs_.at(name);
     const auto bytes = static_cast<std::int64_t>(values.bytes().size());
     const Array memory = device.empty(boolean, {bytes});
-    device.upload(memory, values.bytes(), stream_);
     arrays_.emplace(name, memory.view(0, values.dtype(), values.shape(), values.strides()));
+    upload(name);
+  }
+
+  void upload(const std::string& name) const {
+    const HostArray& values = inputs_.at(name);
+    const Array& array = arrays_.at(name);
+    const auto bytes = static_cast<std::int64_t>(values.bytes().size());
+    array.device().upload(array.view(0, boolean, {bytes}), values.bytes(), stream_);
   }
 
   HostArray download(const Array& array) const {
@@ -126,6 +146,47 @@ std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64
   return sizes;
 }
 
+/// Runs once and waits; microseconds of the wall clock. The host device's counters then hold what
+/// it did, and nothing else.
+double timed_run(Context& context, const Stream& stream, const Bindings& bindings, bool replay) {
+  if (stream.device().is_host()) host::reset_counters();
+  const auto start = std::chrono::steady_clock::now();
+  if (replay)
+    context.replay(stream, bindings);
+  else
+    context.run(stream, bindings);
+  stream.synchronize();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+/// What the run that was just done cost.
+void count_run(GraphRun& run, const Device& device, const Executable& executable) {
+  const Report report = executable.report();
+  run.device = report.device;
+  run.target = report.target;
+  if (device.is_host()) {
+    const host::Counters counters = host::counters();
+    run.launches = static_cast<std::int64_t>(counters.kernels);
+    run.bytes_read = static_cast<std::int64_t>(counters.bytes_read);
+    run.bytes_written = static_cast<std::int64_t>(counters.bytes_written);
+    return;
+  }
+  for (const KernelReport& kernel : report.kernels) run.launches += kernel.launches;
+}
+
+/// Where run `number` first gave other bits than the first run; empty if nowhere.
+std::string difference_of(std::span<const Result> first, std::span<const Result> again,
+                          int number) {
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (const auto index = first_difference(first[i].array, again[i].array))
+      return fmt::format("{}: run {} gave other bits than run 1, first at [{}]: {} then, {} now",
+                         first[i].name, number, fmt::join(*index, ", "),
+                         element_text(first[i].array, *index),
+                         element_text(again[i].array, *index));
+  return {};
+}
+
 }  // namespace
 
 Device device_called(const std::string& name) {
@@ -142,22 +203,17 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   if (request.device.is_host()) turn.emplace();
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();
-  // Everything that is not the run itself comes before it and is not counted.
-  if (request.device.is_host()) host::reset_counters();
-  context.run(memory.stream(), memory.input_bindings(), memory.output_bindings());
-  memory.stream().synchronize();
-
-  const Report report = executable.report();
-  GraphRun run{.device = report.device, .target = report.target};
-  if (request.device.is_host()) {
-    const host::Counters counters = host::counters();
-    run.launches = static_cast<std::int64_t>(counters.kernels);
-    run.bytes_read = static_cast<std::int64_t>(counters.bytes_read);
-    run.bytes_written = static_cast<std::int64_t>(counters.bytes_written);
-  } else {
-    run.launches = context.counters().kernel_launches;
-  }
+  const Bindings bindings = context.bind(memory.input_bindings(), memory.output_bindings());
+  GraphRun run;
+  run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
+  count_run(run, request.device, executable);
   run.results = memory.download();
+  for (int i = 1; i < request.runs; ++i) {
+    memory.undo_updates();
+    run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
+    if (run.unrepeatable.empty())
+      run.unrepeatable = difference_of(run.results, memory.download(), i + 1);
+  }
   return run;
 }
 

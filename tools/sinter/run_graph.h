@@ -26,6 +26,8 @@ struct GraphRun {
   std::optional<std::int64_t> bytes_written;
   std::string device;
   std::string target;
+  std::vector<double> wall_us;  ///< of each run, from its call until the device is done
+  std::string unrepeatable;     ///< which run gave other bits than the first, and where; or empty
 };
 
 /// `host` or `cuda`; empty: a GPU if there is one, else the host device.
@@ -36,6 +38,8 @@ struct RunRequest {
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
   Numerics numerics = {};
+  int runs = 1;             ///< on the same inputs
+  bool replay = false;      ///< as one launch of a CUDA Graph
   std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
 };
 
@@ -43,7 +47,8 @@ struct RunRequest {
 Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats);
 
-/// Compiles `graph` and runs it once on `inputs` (and scalars, of rank 0). Throws what these throw.
+/// Compiles `graph` and runs it on `inputs` (and scalars, of rank 0), `request.runs` times: each
+/// begins with the same inputs, and must give the same bits. Throws what these throw.
 /// Any number of threads may call it; on the host device they compile at once and run in turn.
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request);
 

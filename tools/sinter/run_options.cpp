@@ -5,17 +5,37 @@ namespace sinter::command {
 
 void declare_run(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App& command = *app.add_subcommand("run", "Run a graph on random inputs");
+  CLI::App& command = *app.add_subcommand("run", "Run a graph on given or random inputs");
   add_graph(command, arguments->graph);
   add_place(command, arguments->device, arguments->seed);
+  command
+      .add_option("--inputs", arguments->inputs,
+                  "Inputs from .npy files; they also tell the sizes of symbols")
+      ->type_name("NAME=FILE")
+      ->delimiter(',');
+  command
+      .add_option("--outputs", arguments->outputs,
+                  "Write each output and updated input to NAME.npy in this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--repeat", arguments->repeat,
+                  "Run so often on the same inputs: the bits must be equal")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_flag("--graph", arguments->graph_replay,
+                   "Replay a CUDA Graph rather than launch kernel by kernel");
   command.add_flag("--check", arguments->check,
                    "Judge the results by the oracle, and compare fused with unfused bits");
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
   add_numerics(command, arguments->numerics);
   command.add_flag("--json", arguments->json, "Print JSON");
-  command.footer("Example:\n  sinter run softmax.sinter --device host --size rows=64 --check");
+  command.footer(
+      "Example:\n  sinter run softmax.sinter --device host --size rows=64 --check\n"
+      "  sinter run softmax.sinter --inputs x=x.npy --outputs results --repeat 20 --graph");
   command.final_callback([arguments, &chosen] {
     chosen = [arguments] {
+      take_file(arguments->graph.file, arguments->inputs);
       settle(arguments->graph);
       return run(*arguments);
     };

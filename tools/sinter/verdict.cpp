@@ -2,6 +2,7 @@
 
 #include "ir/check.h"
 #include "ir/interpret.h"
+#include "tools/sinter/words.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,11 +13,6 @@
 namespace sinter::command {
 
 namespace {
-
-std::string element_text(const HostArray& array, std::span<const std::int64_t> index) {
-  return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.real(index))
-                                    : fmt::format("{}", array.integer(index));
-}
 
 void add_line(Verdict& verdict, std::string line, bool is_problem) {
   if (is_problem && verdict.problem.empty()) verdict.problem = line;
@@ -34,6 +30,9 @@ void judge_by_oracle(const Graph& graph, const HostArrays& inputs,
     verdict.worst = std::max(verdict.worst, checked.worst);
     verdict.undecided += checked.undecided;
     verdict.is_within_bounds = verdict.is_within_bounds && checked.passes();
+    if (checked.first_bad && verdict.first_bad.empty())
+      verdict.first_bad =
+          fmt::format("{}[{}]", result.name, fmt::join(checked.first_bad->index, ", "));
     add_line(verdict, describe(result.name, checked), !checked.passes());
   }
 }

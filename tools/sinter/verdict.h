@@ -14,6 +14,7 @@ struct Verdict {
   double worst = 0;  ///< error over bound
   std::int64_t undecided = 0;
   bool is_within_bounds = true;
+  std::string first_bad;  ///< `y[3, 7]`, the first element beyond its bound; empty: none is
   bool is_equal_unfused = true;
   std::vector<std::string> lines;
   std::string problem;  ///< the first of the lines that tells of a failure; empty if it passes

@@ -17,6 +17,11 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.4g} {}", value, kUnits[unit]);
 }
 
+std::string element_text(const HostArray& array, std::span<const std::int64_t> index) {
+  return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.real(index))
+                                    : fmt::format("{}", array.integer(index));
+}
+
 std::string times_minimum(std::int64_t bytes, std::int64_t minimum) {
   if (minimum == 0) return "";
   return fmt::format(" ({:.3g} times the minimum)",
