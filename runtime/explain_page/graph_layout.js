@@ -4,7 +4,7 @@ const kMostDrawn = 3000;     // values; beyond, kernels stay closed
 const kMostOpenAtFirst = 150;  // values; beyond, kernels are closed until they are opened
 const kLine = 17;
 const kPadding = 14;
-const kHead = 44;
+const kHead = 50;
 
 const letterWidth = (() => {
   const context = document.createElement('canvas').getContext('2d');
@@ -64,11 +64,11 @@ function valueItem(data, i) {
     width: widthOf(lines) + 18, height: lines.length * kLine + 10};
 }
 
-/** What a group takes from elsewhere. */
-function sourceItem(data, i) {
+/** What a group takes from elsewhere: inputs, what other groups wrote, or their parts of a value. */
+function sourceItem(data, i, from, isParts) {
   const node = data.nodes[i];
-  const from = node.groups.length > 0 ? node.groups[0] : '';
-  const lines = [`${shortened(node.name, 28)}  ${shortened(typeText(node), 34)}`];
+  const name = shortened(node.name, 28);
+  const lines = [isParts ? `parts of ${name}` : `${name}  ${shortened(typeText(node), 34)}`];
   if (from) lines.push(`from ${shortened(from, 34)}`);
   return {kind: 'source', node: i, lines, role: from ? 'stored' : node.role,
     width: widthOf(lines) + 24, height: lines.length * kLine + 6};
@@ -78,14 +78,25 @@ function sourceItem(data, i) {
 function layoutGroup(data, group) {
   const items = group.values.map((i) => valueItem(data, i));
   const place = new Map(group.values.map((value, i) => [value, i]));
+  const writers = new Set(group.reads.flatMap((use) => use.from));
+  const arrays = new Set(group.reads.map((use) => use.array));
+  const writerOf = (node) => node.groups.find((name) => writers.has(name));
   const edges = [];
   for (const value of group.values)
     for (const operand of new Set(data.nodes[value].operands)) {
-      if (!place.has(operand)) {
-        place.set(operand, items.length);
-        items.push(sourceItem(data, operand));
+      const taken = data.nodes[operand];
+      const isRead = [taken.name, ...taken.emitted_as].some((name) => arrays.has(name));
+      // A value that other groups began: what they leave of it is read, not what it is made of.
+      const began = !place.has(operand) && !isRead && taken.role !== 'input' &&
+        data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
+      const key = began ? `parts of ${value}` : operand;
+      if (!place.has(key)) {
+        place.set(key, items.length);
+        items.push(began ? sourceItem(data, value, began, true) :
+          sourceItem(data, operand, writerOf(taken) || taken.groups[0] || '', false));
       }
-      edges.push([place.get(operand), place.get(value)]);
+      if (!edges.some(([from, to]) => from === place.get(key) && to === place.get(value)))
+        edges.push([place.get(key), place.get(value)]);
     }
   const layout = arranged(items, edges, 18, 30);
   return {items, edges, layout, width: layout.width, height: layout.height};

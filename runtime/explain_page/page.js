@@ -142,6 +142,15 @@ class Page {
     graph.replaceChildren(picture);
   }
 
+  /** Scrolls to the middle of the first kernel. */
+  lookAtFirst() {
+    const graph = this.place('graph');
+    const box = graph.querySelector('.kernel > .box');
+    if (!box) return;
+    const [own, all] = [box.getBoundingClientRect(), graph.getBoundingClientRect()];
+    graph.scrollLeft += own.x + own.width / 2 - (all.x + all.width / 2);
+  }
+
   zoom(factor) {
     this.scale = Math.min(2, Math.max(0.1, this.scale * factor));
     this.draw();
@@ -160,6 +169,7 @@ class Page {
   openAll(isOpen) {
     for (const kernel of this.model.kernels) kernel.isOpen = isOpen;
     this.draw();
+    this.lookAtFirst();
   }
 
   addTools() {
@@ -184,6 +194,7 @@ class Page {
     fill(this.place('summary'), {}, [summary(this.data)]);
     this.addTools();
     this.draw();
+    this.lookAtFirst();
     fill(this.place('kernels'), {}, [kernelTable(this.model, this)]);
     fill(this.place('roofline'), {}, [rooflinePart(this.model, this)]);
     fill(this.place('boundaries'), {}, [boundariesPart(this.data, this)]);
