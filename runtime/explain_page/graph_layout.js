@@ -2,6 +2,7 @@
 
 const kMostDrawn = 3000;     // values; beyond, kernels stay closed
 const kMostOpenAtFirst = 150;  // values; beyond, kernels are closed until they are opened
+const kMostLayersApart = 4;
 const kLine = 17;
 const kPadding = 14;
 const kHead = 50;
@@ -74,29 +75,49 @@ function sourceItem(data, i, from, isParts) {
     width: widthOf(lines) + 24, height: lines.length * kLine + 6};
 }
 
+/** What a value of a group takes from elsewhere, for each operand that is not in the group. */
+function takenBy(data, group, value, isInside) {
+  const writers = new Set(group.reads.flatMap((use) => use.from));
+  const arrays = new Set(group.reads.map((use) => use.array));
+  const began = data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
+  const taken = [];
+  for (const operand of new Set(data.nodes[value].operands)) {
+    if (isInside(operand)) continue;
+    const node = data.nodes[operand];
+    const isRead = [node.name, ...node.emitted_as].some((name) => arrays.has(name));
+    // A value that other groups began: what they leave of it is read, not what it is made of.
+    if (began && !isRead && node.role !== 'input') {
+      taken.push({key: `parts of ${value}`, node: value, from: began, isParts: true});
+    } else {
+      const from = node.groups.find((name) => writers.has(name)) || node.groups[0] || '';
+      taken.push({key: String(operand), node: operand, from, isParts: false});
+    }
+  }
+  return taken.filter((one, i) => taken.findIndex((other) => other.key === one.key) === i);
+}
+
 /** A group's values, with what they take from elsewhere above them. */
 function layoutGroup(data, group) {
   const items = group.values.map((i) => valueItem(data, i));
   const place = new Map(group.values.map((value, i) => [value, i]));
-  const writers = new Set(group.reads.flatMap((use) => use.from));
-  const arrays = new Set(group.reads.map((use) => use.array));
-  const writerOf = (node) => node.groups.find((name) => writers.has(name));
   const edges = [];
-  for (const value of group.values)
-    for (const operand of new Set(data.nodes[value].operands)) {
-      const taken = data.nodes[operand];
-      const isRead = [taken.name, ...taken.emitted_as].some((name) => arrays.has(name));
-      // A value that other groups began: what they leave of it is read, not what it is made of.
-      const began = !place.has(operand) && !isRead && taken.role !== 'input' &&
-        data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
-      const key = began ? `parts of ${value}` : operand;
-      if (!place.has(key)) {
-        place.set(key, items.length);
-        items.push(began ? sourceItem(data, value, began, true) :
-          sourceItem(data, operand, writerOf(taken) || taken.groups[0] || '', false));
+  group.values.forEach((value, i) => {
+    for (const operand of new Set(data.nodes[value].operands))
+      if (place.has(operand)) edges.push([place.get(operand), i]);
+  });
+  // What is taken at places far from one another is drawn at each of them, not with lines across.
+  const layer = layersOf(items.length, edges);
+  const drawn = new Map();
+  const order = [...group.values.keys()].sort((a, b) => layer[a] - layer[b]);
+  for (const i of order)
+    for (const taken of takenBy(data, group, group.values[i], (operand) => place.has(operand))) {
+      let source = drawn.get(taken.key);
+      if (!source || layer[i] - source.layer > kMostLayersApart) {
+        source = {item: items.length, layer: layer[i]};
+        drawn.set(taken.key, source);
+        items.push(sourceItem(data, taken.node, taken.from, taken.isParts));
       }
-      if (!edges.some(([from, to]) => from === place.get(key) && to === place.get(value)))
-        edges.push([place.get(key), place.get(value)]);
+      edges.push([source.item, i]);
     }
   const layout = arranged(items, edges, 18, 30);
   return {items, edges, layout, width: layout.width, height: layout.height};

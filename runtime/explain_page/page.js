@@ -83,6 +83,7 @@ class Page {
     this.data = data;
     this.model = modelOf(data);
     this.scale = null;
+    this.marked = null;
     this.place = (id) => document.getElementById(id);
   }
 
@@ -92,7 +93,9 @@ class Page {
     return html('button', {type: 'button', class: 'link', onclick: () => this.kernel(kernel)}, name);
   }
 
+  /** Shows what was pressed, also when the graph is drawn anew. */
   mark(selector) {
+    this.marked = selector;
     for (const element of document.querySelectorAll('.chosen-item'))
       element.classList.remove('chosen-item');
     if (selector)
@@ -140,15 +143,17 @@ class Page {
     picture.style.width = `${width * this.scale}px`;
     picture.style.height = `${Number(picture.getAttribute('height')) * this.scale}px`;
     graph.replaceChildren(picture);
+    this.mark(this.marked);
   }
 
-  /** Scrolls to the middle of the first kernel. */
+  /** Scrolls to where the first kernel begins. */
   lookAtFirst() {
     const graph = this.place('graph');
-    const box = graph.querySelector('.kernel > .box');
-    if (!box) return;
-    const [own, all] = [box.getBoundingClientRect(), graph.getBoundingClientRect()];
+    const first = graph.querySelector('.kernel .item') || graph.querySelector('.kernel > .name');
+    if (!first) return;
+    const [own, all] = [first.getBoundingClientRect(), graph.getBoundingClientRect()];
     graph.scrollLeft += own.x + own.width / 2 - (all.x + all.width / 2);
+    graph.scrollTop = 0;
   }
 
   zoom(factor) {

@@ -161,7 +161,8 @@ void add_explain(CLI::App& app, Command& chosen) {
   add_arch(command, arguments->arch);
   add_numerics(command, arguments->numerics);
   command.add_flag("--json", arguments->json, "Print JSON");
-  command.add_option("--html", arguments->html, "Write one HTML page to this file")->type_name("OUT");
+  command.add_option("--html", arguments->html, "Write one HTML page to this file")
+      ->type_name("OUT");
   command.footer("Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90");
   command.final_callback([arguments, &chosen] {
     chosen = [arguments] {
