@@ -39,6 +39,8 @@ if(SINTER_INSTALL)
       DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sinter
       FILES_MATCHING PATTERN *.h PATTERN *.def)
   endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/runtime/explain.schema.json
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/sinter COMPONENT sinter)
   install(EXPORT sinterTargets FILE sinterConfig.cmake NAMESPACE sinter::
     DESTINATION ${package_dir} COMPONENT sinter)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake

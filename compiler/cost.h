@@ -17,8 +17,8 @@ struct Cost {
 
 /// Needs: collapsed axes, where `body` reduces columns.
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
-/// Instructions of single threads per second, at the clock that memory-bound kernels are seen to run
-/// at.
+/// Instructions of single threads per second, at the clock that memory-bound kernels are seen to
+/// run at.
 double issue_rate(const Target& target);
 /// What the rest of `cost` takes where a share `busy` of the SMs has work, and moving its bytes
 /// takes `moving` seconds; negative: as long as at full bandwidth.

@@ -15,8 +15,8 @@ namespace {
 
 bool is_bound_value(const Node& node) { return node.op == Op::input || node.op == Op::scalar; }
 
-/// A copy of `graph` in which the line of each node is its number, from 1 on: passes hand places on,
-/// so that whatever becomes of a node still says which one it was.
+/// A copy of `graph` in which the line of each node is its number, from 1 on: passes hand places
+/// on, so that whatever becomes of a node still says which one it was.
 Graph with_numbers_for_places(const Graph& graph) {
   const std::vector<const Node*> needed = reachable(graph.data());
   std::size_t next = 0;
@@ -41,22 +41,31 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-/// By the number of each recorded node: the groups that compute something of it.
-std::vector<std::vector<std::string>> groups_by_node(const Graph& graph, const Program& program,
-                                                     const Target& target,
-                                                     const PlanOptions& options) {
+/// What became of a recorded node.
+struct Fate {
+  std::vector<std::string> groups;  ///< that compute something of it
+  std::vector<std::string> values;  ///< as they call it
+};
+
+/// By the number of the recorded node.
+std::vector<Fate> fates(const Graph& graph, const Program& program, const Target& target,
+                        const PlanOptions& options) {
   const Program numbered =
       plan(with_numbers_for_places(graph), target, {.symbols = program.facts.symbols}, options);
   ensure(numbered.kernels.size() == program.kernels.size(),
          "a graph is planned differently when its nodes have other places");
-  std::vector<std::vector<std::string>> groups(graph.data().nodes.size());
+  std::vector<Fate> result(graph.data().nodes.size());
   for_each_group(numbered, [&](int, const Kernel& group) {
     for (const Node* node : group.nodes) {
       const int number = numbered.graph->data().location(node).line;
-      if (number > 0) add_once(groups[static_cast<std::size_t>(number) - 1], group.name);
+      if (number == 0) continue;
+      Fate& fate = result[static_cast<std::size_t>(number) - 1];
+      add_once(fate.groups, group.name);
+      if (const std::string value = numbered.names().of(node); !value.empty())
+        add_once(fate.values, value);
     }
   });
-  return groups;
+  return result;
 }
 
 std::string role_of(const Node& node, bool is_computed) {
@@ -87,8 +96,7 @@ void place_uncomputed(std::vector<RecordedNode>& nodes) {
     }
 }
 
-void add_nodes(Explanation& result, const Graph& graph,
-               std::vector<std::vector<std::string>> groups) {
+void add_nodes(Explanation& result, const Graph& graph, std::vector<Fate> fates) {
   const GraphData& data = graph.data();
   const ValueNames names(data);
   std::vector<int> place_of(data.nodes.size(), -1);
@@ -96,6 +104,7 @@ void add_nodes(Explanation& result, const Graph& graph,
     const std::string name = names.is_live(node) ? names.of(node) : "";
     if (name.empty()) continue;
     place_of[node->id] = static_cast<int>(result.nodes.size());
+    Fate& fate = fates[node->id];
     RecordedNode recorded{.name = name,
                           .op = std::string(info(node->op).name),
                           .text = text_of(graph, *node, names),
@@ -103,8 +112,9 @@ void add_nodes(Explanation& result, const Graph& graph,
                           .shape = to_string(node->shape),
                           .label = std::string(data.label(node)),
                           .place = data.place(node),
-                          .role = role_of(*node, !groups[node->id].empty()),
-                          .groups = std::move(groups[node->id])};
+                          .role = role_of(*node, !fate.groups.empty()),
+                          .groups = std::move(fate.groups),
+                          .emitted_as = std::move(fate.values)};
     for (const Node* operand : node->operands)
       if (const int place = place_of[operand->id]; place >= 0) recorded.operands.push_back(place);
     result.nodes.push_back(std::move(recorded));
@@ -154,9 +164,10 @@ class GroupReporter {
   ArrayUse use_of(int number) const {
     static constexpr const char* kKinds[] = {"input", "output", "temporary"};
     const Buffer& used = buffer(number);
-    return {.array = program_.name_of(used),
-            .kind = kKinds[static_cast<std::size_t>(buffer(static_cast<int>(whole_of(number))).kind)],
-            .bytes = bytes_of(used, symbols_)};
+    return {
+        .array = program_.name_of(used),
+        .kind = kKinds[static_cast<std::size_t>(buffer(static_cast<int>(whole_of(number))).kind)],
+        .bytes = bytes_of(used, symbols_)};
   }
 
   const Program& program_;
@@ -173,7 +184,7 @@ void add_graph(Explanation& result, const Graph& graph, const Program& program,
   for_each_group(program, [&](int kernel, const Kernel& group) {
     result.groups.push_back(reporter.report(kernel, group));
   });
-  add_nodes(result, graph, groups_by_node(graph, program, target, without_views(graph, options)));
+  add_nodes(result, graph, fates(graph, program, target, without_views(graph, options)));
 }
 
 }  // namespace sinter

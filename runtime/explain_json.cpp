@@ -46,10 +46,8 @@ Tree tree_of(const AccessReport& array) {
 }
 
 Tree tree_of(const MemberReport& member) {
-  return {{"name", member.name},
-          {"phase", member.phase},
-          {"kind", member.kind},
-          {"list", member.list}};
+  return {
+      {"name", member.name}, {"phase", member.phase}, {"kind", member.kind}, {"list", member.list}};
 }
 
 Tree tree_of(const CandidateReport& candidate) {
@@ -131,6 +129,7 @@ Tree tree_of(const RecordedNode& node) {
           {"operands", node.operands},
           {"role", node.role},
           {"groups", node.groups},
+          {"emitted_as", node.emitted_as},
           {"outputs", node.outputs},
           {"updates", text_or_null(node.updates)}};
 }
@@ -140,9 +139,12 @@ Tree tree_of(const ArrayUse& use) {
 }
 
 Tree tree_of(const GroupExplanation& group) {
-  return {{"name", group.name},   {"kernel", group.kernel},
-          {"kind", group.kind},   {"phase", group.phase},
-          {"list", group.list},   {"reads", list_of(group.reads)},
+  return {{"name", group.name},
+          {"kernel", group.kernel},
+          {"kind", group.kind},
+          {"phase", group.phase},
+          {"list", group.list},
+          {"reads", list_of(group.reads)},
           {"writes", list_of(group.writes)}};
 }
 

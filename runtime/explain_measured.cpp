@@ -26,8 +26,7 @@ void add_profile(Explanation& explanation, const Profile& profile) {
         "the profile of {} is for {}, and the explanation for {}: explain it for those sizes",
         profile.graph, fmt::join(profile.sizes, ", "), fmt::join(explanation.sizes, ", ")));
   for (std::size_t i = 0; i < profile.kernels.size(); ++i)
-    if (profile.kernels[i].launches > 0)
-      explanation.kernels[i].measured = profile.kernels[i];
+    if (profile.kernels[i].launches > 0) explanation.kernels[i].measured = profile.kernels[i];
   explanation.measured_on = fmt::format("{}; {}", profile.device, profile.caches);
 }
 

@@ -8,7 +8,8 @@ namespace sinter {
 
 /// `frame` is the HTML, with a mark where each of the rest goes (explain_html.cpp).
 enum class ExplainPage : std::uint8_t { frame, style, script };
-/// From runtime/explain_page; `script` is all of its .js files in the order of runtime/CMakeLists.txt.
+/// From runtime/explain_page; `script` is all of its .js files in the order of
+/// runtime/CMakeLists.txt.
 std::string_view explain_page_text(ExplainPage part);
 
 }  // namespace sinter

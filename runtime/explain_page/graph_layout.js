@@ -2,9 +2,10 @@
 
 const kMostDrawn = 3000;     // values; beyond, kernels stay closed
 const kMostOpenAtFirst = 150;  // values; beyond, kernels are closed until they are opened
+const kMostLayersApart = 4;
 const kLine = 17;
 const kPadding = 14;
-const kHead = 44;
+const kHead = 50;
 
 const letterWidth = (() => {
   const context = document.createElement('canvas').getContext('2d');
@@ -64,14 +65,35 @@ function valueItem(data, i) {
     width: widthOf(lines) + 18, height: lines.length * kLine + 10};
 }
 
-/** What a group takes from elsewhere. */
-function sourceItem(data, i) {
+/** What a group takes from elsewhere: inputs, what other groups wrote, or their parts of a value. */
+function sourceItem(data, i, from, isParts) {
   const node = data.nodes[i];
-  const from = node.groups.length > 0 ? node.groups[0] : '';
-  const lines = [`${shortened(node.name, 28)}  ${shortened(typeText(node), 34)}`];
+  const name = shortened(node.name, 28);
+  const lines = [isParts ? `parts of ${name}` : `${name}  ${shortened(typeText(node), 34)}`];
   if (from) lines.push(`from ${shortened(from, 34)}`);
   return {kind: 'source', node: i, lines, role: from ? 'stored' : node.role,
     width: widthOf(lines) + 24, height: lines.length * kLine + 6};
+}
+
+/** What a value of a group takes from elsewhere, for each operand that is not in the group. */
+function takenBy(data, group, value, isInside) {
+  const writers = new Set(group.reads.flatMap((use) => use.from));
+  const arrays = new Set(group.reads.map((use) => use.array));
+  const began = data.nodes[value].groups.find((name) => name !== group.name && writers.has(name));
+  const taken = [];
+  for (const operand of new Set(data.nodes[value].operands)) {
+    if (isInside(operand)) continue;
+    const node = data.nodes[operand];
+    const isRead = [node.name, ...node.emitted_as].some((name) => arrays.has(name));
+    // A value that other groups began: what they leave of it is read, not what it is made of.
+    if (began && !isRead && node.role !== 'input') {
+      taken.push({key: `parts of ${value}`, node: value, from: began, isParts: true});
+    } else {
+      const from = node.groups.find((name) => writers.has(name)) || node.groups[0] || '';
+      taken.push({key: String(operand), node: operand, from, isParts: false});
+    }
+  }
+  return taken.filter((one, i) => taken.findIndex((other) => other.key === one.key) === i);
 }
 
 /** A group's values, with what they take from elsewhere above them. */
@@ -79,13 +101,23 @@ function layoutGroup(data, group) {
   const items = group.values.map((i) => valueItem(data, i));
   const place = new Map(group.values.map((value, i) => [value, i]));
   const edges = [];
-  for (const value of group.values)
-    for (const operand of new Set(data.nodes[value].operands)) {
-      if (!place.has(operand)) {
-        place.set(operand, items.length);
-        items.push(sourceItem(data, operand));
+  group.values.forEach((value, i) => {
+    for (const operand of new Set(data.nodes[value].operands))
+      if (place.has(operand)) edges.push([place.get(operand), i]);
+  });
+  // What is taken at places far from one another is drawn at each of them, not with lines across.
+  const layer = layersOf(items.length, edges);
+  const drawn = new Map();
+  const order = [...group.values.keys()].sort((a, b) => layer[a] - layer[b]);
+  for (const i of order)
+    for (const taken of takenBy(data, group, group.values[i], (operand) => place.has(operand))) {
+      let source = drawn.get(taken.key);
+      if (!source || layer[i] - source.layer > kMostLayersApart) {
+        source = {item: items.length, layer: layer[i]};
+        drawn.set(taken.key, source);
+        items.push(sourceItem(data, taken.node, taken.from, taken.isParts));
       }
-      edges.push([place.get(operand), place.get(value)]);
+      edges.push([source.item, i]);
     }
   const layout = arranged(items, edges, 18, 30);
   return {items, edges, layout, width: layout.width, height: layout.height};

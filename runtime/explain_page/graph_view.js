@@ -14,7 +14,10 @@ function curve(points) {
   return path;
 }
 
-/** Where the edges of each box leave and arrive: side by side, in the order of where they lead. */
+/**
+ * The points of each edge, and its middle between the last two layers, where no box is. Edges leave
+ * and reach a box side by side, in the order of where they lead.
+ */
 function portsOf(edges, layout, items) {
   const ports = edges.map(() => ({}));
   const spreadAlong = (end, other) => {
@@ -43,7 +46,13 @@ function portsOf(edges, layout, items) {
   return edges.map((edge, i) => {
     const bends = layout.bends[i].map((bend, at) =>
       ({x: bend.x === null ? ports[i][at === 0 ? 0 : 1].x : bend.x, y: bend.y}));
-    return [ports[i][0], ...bends, ports[i][1]];
+    const points = [ports[i][0], ...bends, ports[i][1]];
+    const [a, b] = bends.slice(-2);
+    return {
+      points: points.filter((point, at) =>
+        at === 0 || point.x !== points[at - 1].x || point.y !== points[at - 1].y),
+      gap: {x: (a.x + b.x) / 2, y: (a.y + b.y) / 2},
+    };
   });
 }
 
@@ -69,7 +78,7 @@ function itemElement(item, box, show) {
 
 function valuesElement(group, x, y, kernel, show) {
   const element = svg('g', {transform: `translate(${x},${y})`});
-  for (const points of portsOf(group.edges, group.layout, group.items))
+  for (const {points} of portsOf(group.edges, group.layout, group.items))
     element.append(svg('path', {class: 'wire', d: curve(points), 'marker-end': 'url(#tip)'}));
   group.items.forEach((item, i) =>
     element.append(itemElement({...item, kernel}, group.layout.boxes[i], show)));
@@ -81,10 +90,7 @@ function edgesElement(edges, layout, items, names, show, taken) {
   const element = svg('g', {});
   const lines = portsOf(edges.map((edge) => [edge.from, edge.to]), layout, items);
   edges.forEach((edge, i) => {
-    const points = lines[i];
-    const last = points.length - 1;
-    const at = {x: (points[last - 2].x + points[last - 1].x) / 2,
-      y: (points[last - 2].y + points[last - 1].y) / 2};
+    const {points, gap: at} = lines[i];
     const text = edgeText(edge);
     const width = text ? text.length * letterWidth + 14 : 16;
     const box = {x: at.x - width / 2, y: at.y - 10, width, height: 20};
@@ -124,7 +130,7 @@ function kernelElement(box, place, show, toggle) {
   const element = pressable(svg('g', {class: `kernel ${kernel.kind}`, 'data-kernel': kernel.name,
     transform: `translate(${place.x},${place.y})`},
   svg('rect', {class: 'box', width: box.width, height: box.height, rx: 9}),
-  svg('rect', {class: 'stripe', width: 5, height: box.height - 18, y: 9, rx: 2}),
+  svg('rect', {class: 'stripe', x: 4, y: 8, width: 4, height: box.height - 16, rx: 2}),
   textLines(box.heads, kPadding, 20, ['name', 'facts'])),
   `kernel ${kernel.name}, ${headText(kernel)}`, () => show.kernel(kernel.index));
   if (box.group)
@@ -143,7 +149,7 @@ function kernelElement(box, place, show, toggle) {
 
 function tip() {
   return svg('defs', {}, svg('marker', {id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4,
-    markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse'},
+    markerWidth: 8, markerHeight: 8, orient: 'auto', markerUnits: 'userSpaceOnUse'},
   svg('path', {d: 'M0,0.5 L8,4 L0,7.5 z'})));
 }
 

@@ -60,12 +60,25 @@ function kernelFacts(kernel, data) {
 const part = (title, ...children) =>
   html('section', {class: 'part'}, html('h3', {}, title), children);
 
+const kReasonsAtOnce = 4;  // between the same two; the others are folded away
+
+/** Why kernels are apart, two by two. */
 function reasonList(boundaries, show) {
-  return html('ul', {class: 'reasons'}, boundaries.map((boundary) => html('li', {},
-    html('div', {class: 'pair'}, show.link(boundary.producer), ' | ', show.link(boundary.consumer),
-      html('span', {class: 'quiet'}, ` ${bytesText(boundary.bytes)}` +
-        (boundary.is_inside ? ', inside one launch' : ''))),
-    html('div', {}, boundary.reason))));
+  const pairs = new Map();
+  for (const boundary of boundaries) {
+    const key = JSON.stringify([boundary.producer, boundary.consumer]);
+    if (!pairs.has(key)) pairs.set(key, []);
+    pairs.get(key).push(boundary);
+  }
+  const line = (boundary) => html('div', {}, boundary.reason,
+    html('span', {class: 'quiet'}, ` (${bytesText(boundary.bytes)})`));
+  return html('ul', {class: 'reasons'}, [...pairs.values()].map((pair) => html('li', {},
+    html('div', {class: 'pair'}, show.link(pair[0].producer), ' | ', show.link(pair[0].consumer),
+      pair[0].is_inside ? html('span', {class: 'quiet'}, ' inside one launch') : null),
+    pair.slice(0, kReasonsAtOnce).map(line),
+    pair.length > kReasonsAtOnce ? html('details', {},
+      html('summary', {}, `${pair.length - kReasonsAtOnce} more reasons`),
+      pair.slice(kReasonsAtOnce).map(line)) : null)));
 }
 
 function usesPart(kernel) {
@@ -149,6 +162,8 @@ function nodeDetails(model, index, show) {
     html('p', {}, kRoles[node.role],
       groups.length > 0 ? [node.role === 'computed' ? ' in ' : ', in ', groups] : '',
       groups.length > 1 && node.role === 'computed' ? ' (computed again rather than stored)' : '',
+      node.emitted_as.length > 0 && String(node.emitted_as) !== node.name ?
+        ['; in the source ', html('code', {}, shortened(node.emitted_as.join(', '), 200))] : '',
       `; recorded at ${node.place}`, node.outputs.length > 0 ? `; output ${node.outputs.join(', ')}` : '',
       node.updates ? `; written into ${node.updates}` : ''));
 }

@@ -5,17 +5,16 @@ const kSweeps = 8;
 const kMostBends = 4000;  // beyond, long edges run straight through what lies between
 
 /** Places that rise by at least `gaps` and lie as near to `wanted` as that allows (least squares). */
-function spread(wanted, gaps, weights) {
+function spread(wanted, gaps) {
   const blocks = [];  // of neighbours that touch: those that wanted to be nearer than the gap
   let offset = 0;
   wanted.forEach((place, i) => {
     offset += i > 0 ? gaps[i - 1] : 0;
-    blocks.push({sum: (place - offset) * weights[i], weight: weights[i], count: 1});
+    blocks.push({sum: place - offset, count: 1});
     for (let last = blocks.length - 1; last > 0; --last) {
       const [a, b] = [blocks[last - 1], blocks[last]];
-      if (a.sum / a.weight <= b.sum / b.weight) break;
-      blocks.splice(last - 1, 2,
-        {sum: a.sum + b.sum, weight: a.weight + b.weight, count: a.count + b.count});
+      if (a.sum / a.count <= b.sum / b.count) break;
+      blocks.splice(last - 1, 2, {sum: a.sum + b.sum, count: a.count + b.count});
     }
   });
   const places = [];
@@ -23,7 +22,7 @@ function spread(wanted, gaps, weights) {
   for (const block of blocks)
     for (let i = 0; i < block.count; ++i) {
       offset += places.length > 0 ? gaps[places.length - 1] : 0;
-      places.push(block.sum / block.weight + offset);
+      places.push(block.sum / block.count + offset);
     }
   return places;
 }
@@ -54,13 +53,13 @@ function layersOf(count, edges) {
 /** The items and the bends of long edges as cells, and which cells each edge goes through. */
 function cellsOf(items, edges, layer) {
   const cells = items.map((item, i) => ({width: item.width, height: item.height, layer: layer[i],
-    weight: 1, above: [], below: [], x: 0}));
+    above: [], below: [], x: 0}));
   const long = edges.reduce((sum, [from, to]) => sum + layer[to] - layer[from] - 1, 0);
   const paths = edges.map(([from, to]) => {
     const path = [from];
     for (let at = layer[from] + 1; at < layer[to] && long <= kMostBends; ++at) {
       path.push(cells.length);
-      cells.push({width: 6, height: 0, layer: at, weight: 4, above: [], below: [], x: 0});
+      cells.push({width: 6, height: 0, layer: at, above: [], below: [], x: 0});
     }
     path.push(to);
     for (let i = 1; i < path.length; ++i) {
@@ -108,7 +107,7 @@ function placeRows(cells, rows, gap) {
       });
       const gaps = row.slice(1).map((cell, i) =>
         (cells[cell].width + cells[row[i]].width) / 2 + gap);
-      const places = spread(wanted, gaps, row.map((cell) => cells[cell].weight));
+      const places = spread(wanted, gaps);
       row.forEach((cell, i) => { cells[cell].x = places[i]; });
     }
   }

@@ -83,6 +83,7 @@ class Page {
     this.data = data;
     this.model = modelOf(data);
     this.scale = null;
+    this.marked = null;
     this.place = (id) => document.getElementById(id);
   }
 
@@ -92,7 +93,9 @@ class Page {
     return html('button', {type: 'button', class: 'link', onclick: () => this.kernel(kernel)}, name);
   }
 
+  /** Shows what was pressed, also when the graph is drawn anew. */
   mark(selector) {
+    this.marked = selector;
     for (const element of document.querySelectorAll('.chosen-item'))
       element.classList.remove('chosen-item');
     if (selector)
@@ -140,6 +143,17 @@ class Page {
     picture.style.width = `${width * this.scale}px`;
     picture.style.height = `${Number(picture.getAttribute('height')) * this.scale}px`;
     graph.replaceChildren(picture);
+    this.mark(this.marked);
+  }
+
+  /** Scrolls to where the first kernel begins. */
+  lookAtFirst() {
+    const graph = this.place('graph');
+    const first = graph.querySelector('.kernel .item') || graph.querySelector('.kernel > .name');
+    if (!first) return;
+    const [own, all] = [first.getBoundingClientRect(), graph.getBoundingClientRect()];
+    graph.scrollLeft += own.x + own.width / 2 - (all.x + all.width / 2);
+    graph.scrollTop = 0;
   }
 
   zoom(factor) {
@@ -160,6 +174,7 @@ class Page {
   openAll(isOpen) {
     for (const kernel of this.model.kernels) kernel.isOpen = isOpen;
     this.draw();
+    this.lookAtFirst();
   }
 
   addTools() {
@@ -184,6 +199,7 @@ class Page {
     fill(this.place('summary'), {}, [summary(this.data)]);
     this.addTools();
     this.draw();
+    this.lookAtFirst();
     fill(this.place('kernels'), {}, [kernelTable(this.model, this)]);
     fill(this.place('roofline'), {}, [rooflinePart(this.model, this)]);
     fill(this.place('boundaries'), {}, [boundariesPart(this.data, this)]);

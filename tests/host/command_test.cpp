@@ -57,23 +57,6 @@ TEST_F(CommandTest, ProfileHasTheDocumentedKeys) {
   }
 }
 
-TEST_F(CommandTest, ExplainHasTheDocumentedKeys) {
-  const Json json = json_of("sinter explain layer_norm_backward.sinter --json");
-  EXPECT_EQ(keys(json), (Keys{"graph", "target", "arch", "kernels", "boundaries", "totals"}));
-  EXPECT_EQ(keys(json["totals"]),
-            (Keys{"launches", "bytes", "minimal_bytes", "unfused_bytes", "predicted_us"}));
-  ASSERT_FALSE(json["kernels"].empty());
-  for (const Json& kernel : json["kernels"])
-    EXPECT_EQ(keys(kernel), (Keys{"name",          "kind",          "members",
-                                  "nodes",         "launches",      "bytes_read",
-                                  "bytes_written", "minimal_bytes", "threads",
-                                  "grid",          "cluster",       "vector_bytes",
-                                  "predicted_us",  "shared_bytes",  "registers",
-                                  "spill_bytes",   "arrays",        "independent_loads",
-                                  "blocks_per_sm", "occupancy",     "bytes_in_flight",
-                                  "compile_ms"}));
-}
-
 TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
   const Json json = json_of(
       "SINTER_SKIP=fuse; export SINTER_SKIP; "

@@ -1,7 +1,9 @@
 // What the command says with NVRTC: PTX, registers and spills for any architecture, with no GPU.
 #include "runtime/nvrtc.h"
 #include "tests/support/command.h"
+#include "tests/support/json_schema.h"
 
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,6 +36,10 @@ TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const nlohmann::json answer = nlohmann::json::parse(result.output);
   EXPECT_FALSE(answer["kernels"].empty());
+  // A bundle has no schema.
+  if (std::ifstream schema(SINTER_SOURCE_DIR "/runtime/explain.schema.json"); schema) {
+    EXPECT_EQ(schema_offences(nlohmann::json::parse(schema), answer), "");
+  }
   for (const nlohmann::json& kernel : answer["kernels"]) {
     EXPECT_GT(kernel["registers"], 0);
     EXPECT_EQ(kernel["spill_bytes"], 0);

@@ -109,8 +109,7 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
 void write_page(const std::string& file, const Explanation& explanation) {
   std::ofstream stream(file, std::ios::binary);
   stream << explanation_html(explanation);
-  if (!stream.flush())
-    throw UserError(fmt::format("--html {}: the file cannot be written", file));
+  if (!stream.flush()) throw UserError(fmt::format("--html {}: the file cannot be written", file));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `sinter explain`: kernels, their cost, and the reason for every boundary, as text, JSON or an HTML page.
+// `sinter explain`: kernels, their cost, and the reason for every boundary, as text, JSON or an
+// HTML page.
 #pragma once
 
 #include "tools/sinter/arguments.h"

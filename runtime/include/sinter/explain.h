@@ -74,8 +74,9 @@ struct RecordedNode {
   std::string role;
   /// Groups that compute it, or that see through it: several, where it is computed again.
   std::vector<std::string> groups = {};
-  std::vector<std::string> outputs = {};  ///< that it is, by name
-  std::string updates;                    ///< the input that it is written into; empty: none
+  std::vector<std::string> emitted_as = {};  ///< what kernels call the values that came of it
+  std::vector<std::string> outputs = {};     ///< that it is, by name
+  std::string updates;                       ///< the input that it is written into; empty: none
 };
 
 /// An array that a group reads or writes.
@@ -142,8 +143,8 @@ void add_tuning(Explanation& explanation, const Report& report);
 
 /// As JSON; runtime/explain.schema.json says what is in it.
 std::string explanation_json(const Explanation& explanation);
-/// As one HTML page that needs nothing else: the recorded graph with its groups, and for each kernel
-/// its source, schedule and figures.
+/// As one HTML page that needs nothing else: the recorded graph with its groups, and for each
+/// kernel its source, schedule and figures.
 std::string explanation_html(const Explanation& explanation);
 
 }  // namespace sinter

@@ -1,0 +1,165 @@
+"""Opens the pages of explanations in a folder and presses what can be pressed. Answers 77 where there
+is no browser, and 1 with what is wrong."""
+
+import json
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from browser import Browser, find_browser  # noqa: E402
+
+TEXTS_OVERLAP = '''(() => {
+    const texts = [...document.querySelectorAll('#roofline text, #graph .edge text, #graph .item text')];
+    const boxes = texts.map((text) => ({box: text.getBoundingClientRect(), of: text.textContent}));
+    const found = [];
+    for (const [i, a] of boxes.entries())
+        for (const b of boxes.slice(i + 1))
+            if (a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 &&
+                a.box.top < b.box.bottom - 4 && b.box.top < a.box.bottom - 4)
+                found.push(a.of + ' and ' + b.of);
+    return found.slice(0, 5).join('; ');
+})()'''
+
+
+class Pages:
+    def __init__(self, browser, folder):
+        self.browser = browser
+        self.folder = folder
+        self.offences = []
+
+    def expect(self, holds, what):
+        if not holds:
+            self.offences.append(f'{self.name}: {what}')
+
+    def open(self, name):
+        self.name = name
+        self.browser.complaints.clear()
+        self.browser.open((self.folder / f'{name}.html').as_uri())
+
+    def data(self):
+        return json.loads((self.folder / f'{self.name}.json').read_text())
+
+    def text(self, selector):
+        return self.browser.value(
+            f'(document.querySelector({json.dumps(selector)}) || {{}}).textContent') or ''
+
+    def count(self, selector):
+        return self.browser.value(f'document.querySelectorAll({json.dumps(selector)}).length')
+
+    def close(self):
+        # An answer after all that was pressed, so that what it led to has been told.
+        self.browser.value('0')
+        for complaint in self.browser.complaints:
+            self.expect(False, f'the browser says: {complaint}')
+
+
+def test_kernels(pages):
+    pages.open('mlp')
+    data = pages.data()
+    for kernel in data['kernels']:
+        pages.browser.press(f'.kernel[data-kernel="{kernel["name"]}"] > .name')
+        pages.expect(pages.text('#detail .source') == kernel['source'],
+                     f'pressing {kernel["name"]} does not show its source')
+        pages.expect(kernel['schedule'] in pages.text('#detail .facts'),
+                     f'pressing {kernel["name"]} does not show its schedule')
+    pages.expect('not measured' in pages.text('#detail'), 'nothing says that nothing was measured')
+    pages.expect('null' not in pages.browser.value('document.body.innerText'), 'null is shown')
+    last = data['kernels'][-1]['name']
+    pages.expect(pages.browser.value('location.hash') == f'#kernel={last}', 'its place has no name')
+    pages.expect(pages.count('#roofline .dot') == 2, 'not every kernel has a dot')
+    overlap = pages.browser.value(TEXTS_OVERLAP)
+    pages.expect(overlap == '', f'texts overlap: {overlap}')
+    pages.close()
+
+
+def test_boundaries(pages):
+    pages.open('mlp')
+    for boundary in pages.data()['boundaries']:
+        pages.browser.press(f'.edge[data-from="{boundary["producer"]}"]'
+                            f'[data-to="{boundary["consumer"]}"] text')
+        pages.expect(boundary['reason'] in pages.text('#detail'),
+                     f'pressing a line does not say: {boundary["reason"]}')
+        pages.expect(boundary['reason'] in pages.text('#boundaries'),
+                     f'the list does not say: {boundary["reason"]}')
+    pages.close()
+
+
+def test_keys(pages):
+    pages.open('mlp')
+    second = pages.data()['kernels'][1]
+    pages.browser.value(f'document.querySelector(\'.kernel[data-kernel="{second["name"]}"]\').focus()')
+    pages.browser.key('Enter', 13, '\r')
+    pages.expect(pages.text('#detail .source') == second['source'], 'Enter does not press a kernel')
+    pages.browser.value('document.querySelector(".edge").focus()')
+    pages.browser.key(' ', 32, ' ')
+    pages.expect('Why these are two' in pages.text('#detail'), 'Space does not press a line')
+    pages.close()
+
+
+def test_values(pages):
+    pages.open('norm')
+    nodes = pages.data()['nodes']
+    values = [i for i, node in enumerate(nodes) if node['groups']]
+    pages.expect(all(pages.count(f'.item[data-node="{i}"]') > 0 for i in values),
+                 'not every value that was recorded is drawn')
+    pages.browser.press(f'.item[data-node="{values[0]}"] .name')
+    pages.expect(nodes[values[0]]['text'] in pages.text('#detail .value-details'),
+                 'pressing a value does not show it')
+    overlap = pages.browser.value(TEXTS_OVERLAP)
+    pages.expect(overlap == '', f'texts overlap: {overlap}')
+    drawn = pages.count('.item')
+    pages.browser.press('.kernel .toggle')
+    pages.expect(pages.count('.item') < drawn, 'a kernel cannot be closed')
+    pages.close()
+
+
+def test_many_values(pages):
+    pages.open('thousand')
+    pages.expect(pages.count('.item') == 0, 'a thousand values are drawn at once')
+    pages.expect('1,000 values' in pages.text('#graph-note'), 'nothing says why kernels are closed')
+    pages.browser.press('button[aria-label="show what is in all kernels"]')
+    pages.expect(pages.count('.item.computed') >= 1000, 'not every value is drawn')
+    pages.close()
+
+
+def test_names_stay_text(pages):
+    pages.open('hostile')
+    pages.browser.press('.kernel > .name')
+    pages.browser.press('.item .name')
+    pages.expect(pages.count('img, b, title:not(svg title) + script + script') == 0,
+                 'a name became markup')
+    pages.expect("complain('title')" in pages.text('h1'), 'a name was changed')
+    pages.close()
+
+
+def test_narrow_and_dark(pages):
+    pages.browser.ask('Emulation.setDeviceMetricsOverride', width=400, height=800,
+                      deviceScaleFactor=1, mobile=False)
+    pages.browser.ask('Emulation.setEmulatedMedia',
+                      features=[{'name': 'prefers-color-scheme', 'value': 'dark'}])
+    pages.open('mlp')
+    pages.expect(pages.browser.value('document.documentElement.scrollWidth <= innerWidth'),
+                 'the page is wider than a narrow window')
+    pages.expect(pages.browser.value(
+        'getComputedStyle(document.body).backgroundColor') == 'rgb(20, 23, 27)', 'it is not dark')
+    pages.close()
+
+
+def main():
+    program = find_browser()
+    if not program:
+        print('there is no Chromium: tools/setup installs it, or SINTER_CHROMIUM names it')
+        return 77
+    with Browser(program) as browser:
+        pages = Pages(browser, pathlib.Path(sys.argv[1]))
+        browser.ask('Emulation.setDeviceMetricsOverride', width=1500, height=1000,
+                    deviceScaleFactor=1, mobile=False)
+        for test in (test_kernels, test_boundaries, test_keys, test_values, test_many_values,
+                     test_names_stay_text, test_narrow_and_dark):
+            test(pages)
+    print('\n'.join(pages.offences))
+    return 1 if pages.offences else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
