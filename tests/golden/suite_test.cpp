@@ -132,5 +132,45 @@ TEST(SuiteFileTest, IsThatOfItsSources) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
+/// A line for a Python that has NumPy (tools/setup says where it is if it is not where python3
+/// looks); empty if there is none.
+std::string python() {
+  const std::string line = "PYTHONPATH=\"$SINTER_NUMPY\" python3 -B ";
+  if (find_program("python3").empty()) return {};
+  return run_command(line + "-c 'import numpy'", std::filesystem::current_path()).exit_code == 0
+             ? line
+             : std::string();
+}
+
+TEST(PeersTest, TheirFormulasAgreeWithTheOracle) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const CommandResult result =
+      run_command(python() + "'" SINTER_SOURCE_DIR "/bench/peers/check_formulas.py'",
+                  std::filesystem::current_path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("81 of 81 formulas agree with the oracle"));
+}
+
+TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const ScratchFolder folder;
+  const std::string file = folder.path() + "/quack.json";
+  const CommandResult result =
+      run_command(python() +
+                      "'" SINTER_SOURCE_DIR
+                      "/bench/peers/torch_libraries.py' quack --tiny --only softmax_bf16 "
+                      "--json '" +
+                      file + "'",
+                  std::filesystem::current_path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const json results = json::parse(std::ifstream(file));
+  EXPECT_EQ(results["schema"], "sinter-bench-1");
+  ASSERT_EQ(results["rows"].size(), 2U);
+  for (const json& row : results["rows"]) {
+    EXPECT_EQ(row["status"], "missing");
+    EXPECT_THAT(row["reason"], HasSubstr("No module named"));
+  }
+}
+
 }  // namespace
 }  // namespace sinter::test::suite_test
