@@ -9,6 +9,7 @@
 
 #include "runtime/process.h"
 #include "tests/support/command.h"
+#include "tests/support/golden.h"
 #include "tests/support/scratch_folder.h"
 
 namespace sinter::test::suite_test {
@@ -170,6 +171,30 @@ TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
     EXPECT_EQ(row["status"], "missing");
     EXPECT_THAT(row["reason"], HasSubstr("No module named"));
   }
+}
+
+constexpr const char* kResults = SINTER_SOURCE_DIR "/tests/golden/compare";
+
+TEST(CompareTest, SetsResultsSideBySide) {
+  if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
+  const CommandResult result = run_command(
+      "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", kResults);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  expect_golden(std::string(kResults) + "/tables.md", result.output);
+}
+
+TEST(CompareTest, MistakesAreSaid) {
+  if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
+  const std::string compare = "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' ";
+  EXPECT_THAT(run_command(compare + "tables.md", kResults).output,
+              HasSubstr("compare: tables.md: Expecting value"));
+  const CommandResult nothing = run_command(compare, kResults);
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_THAT(nothing.output, HasSubstr("give files of results, or --against and a baseline"));
+  const CommandResult command =
+      run_command(compare + "--against . --sinter /no/sinter --only add_f32_64MiB", kResults);
+  EXPECT_EQ(command.exit_code, 1);
+  EXPECT_THAT(command.output, HasSubstr("compare: [Errno 2] No such file or directory: "));
 }
 
 }  // namespace
