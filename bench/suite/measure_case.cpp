@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -42,16 +44,15 @@ struct CaseRunner::Prepared {
         copy_context(copy.context()),
         data(graph, measured, sets, stream),
         bindings(data.bind(context)) {
-    const std::int64_t half = measured.bytes / 2;
-    const std::int64_t elements = std::max<std::int64_t>(half / 4, 1);
-    const Device device = stream.device();
+    const std::int64_t room = std::max<std::int64_t>(measured.bytes / 2 / 1024 + 1, 1) * 256;
+    targets_memory = stream.device().empty(f32, {room * sets});
     for (int set = 0; set < sets; ++set) {
       const Array source = data.source(set);
-      const std::int64_t count = std::min(elements, source.bytes() / 4);
-      const Array to = device.empty(f32, {count});
+      const std::int64_t count =
+          std::max<std::int64_t>(std::min(measured.bytes / 2, source.bytes()) / 4, 1);
       from.push_back(source.view(0, f32, {count}));
-      targets.push_back(to);
-      copies.push_back(copy_context.bind({{"x", from.back()}}, {{"y", to}}));
+      targets.push_back(targets_memory->view(4 * room * set, f32, {count}));
+      copies.push_back(copy_context.bind({{"x", from.back()}}, {{"y", targets.back()}}));
     }
   }
 
@@ -61,6 +62,7 @@ struct CaseRunner::Prepared {
   Context copy_context;
   CaseData data;
   std::vector<Bindings> bindings;
+  std::optional<Array> targets_memory;
   std::vector<Array> from, targets;
   std::vector<Bindings> copies;
 };

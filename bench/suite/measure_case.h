@@ -1,8 +1,8 @@
 // Measures one case of the suite on a device: a row of results per mode.
 #pragma once
 
+#include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,13 +36,19 @@ struct Row {
   Clocks clocks = {};
 };
 
+/// What a bandwidth is held against: the faster of the two copies.
+inline double fastest_copy_us(const Row& row) {
+  return std::min(row.copy_us.median, row.memcpy_us.median);
+}
+
 struct MeasureSettings {
   std::string modes = "KLE";
   int repeats = 9;  ///< of each graph and loop
   int calls = 200;  ///< synchronised, in mode E
   int asynchronous_calls = 1000;
-  int loop = 50;          ///< calls of mode L
-  bool is_short = false;  ///< a few of each: on the host device, where no time means anything
+  int loop = 50;  ///< calls of mode L
+  bool is_short =
+      false;  ///< a few of each, where no time means anything: tiny cases, the host device
 };
 
 class CaseRunner {
