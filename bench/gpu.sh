@@ -1,58 +1,96 @@
 #!/usr/bin/env bash
-# Runs sinter on a GPU and writes what it saw: the gpu tests, the digits example, compute-sanitizer over a
-# few kernels, and a bandwidth table against a copy of the same bytes.
-# Usage: bench/gpu.sh OUT_DIR, from a bundle (tools/bundle) or from a tree with build/release.
-# OUT_DIR gets results.json, report.md, bandwidth.svg and logs.tar.gz. Every step is tried, whatever the
-# others did; the exit status is 0 if all passed.
+# Tests and measures sinter and its peers on a machine with a GPU, within nine minutes, and writes what
+# it saw. From a bundle (tools/bundle) or from a build tree; bench/README.md says how to read it.
+#
+# Usage: bench/gpu.sh OUT_DIR [--only PART…] [--seconds N]
+#   tests            the gpu tests and the digits example
+#   sanitizer        compute-sanitizer's memcheck, racecheck and initcheck over a kernel of each shape
+#   bench[:TEXT]     the quick cases of the suite, or those with TEXT in their name or as their group
+#   peers[:SYSTEM]   the same cases on torch_eager, torch_compile, jax_jit, cupy, cub, liger, quack, nvfuser
+#   host[:NAME]      record, plan, compile, cache and launch, the costs on the host: needs no GPU; cache only if asked for
+#   static           what kernels are made of, against bench/baseline: needs no GPU, but NVRTC; only if asked for
+#
+# OUT_DIR gets results.json, report.md, logs.tar.gz and, where Python has matplotlib, bandwidth.png and
+# ratios.png. Parts share the seconds by weight, and what one leaves over goes to those behind it. What
+# is missing or did not fit is said. Exit status: 0 all that was run passed, 1 something failed, 2 usage,
+# 3 there is no GPU.
 set -uo pipefail
 
-if (($# != 1)); then
-  echo "usage: bench/gpu.sh OUT_DIR" >&2
+usage() {
+  sed -n '5,18s/^# \?//p' "${BASH_SOURCE[0]}" >&2
   exit 2
-fi
-mkdir -p "$1"
-out=$(cd "$1" && pwd)
+}
+
+(($# >= 1)) && [[ $1 != -* ]] || usage
+out=$1
+shift
+parts=() budget=540
+while (($# > 0)); do
+  case $1 in
+    --only)
+      shift
+      while (($# > 0)) && [[ $1 != --* ]]; do parts+=("$1") && shift; done
+      ;;
+    --seconds) (($# > 1)) || usage; budget=$2 && shift 2 ;;
+    *) usage ;;
+  esac
+done
+for part in "${parts[@]}"; do
+  [[ ${part%%:*} =~ ^(tests|sanitizer|bench|peers|host|static)$ ]] || usage
+done
+
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 if [[ -f build/env.sh ]]; then source build/env.sh; fi
-bin=bin
+bin=${SINTER_BIN:-bin}
 if [[ ! -d $bin ]]; then bin=build/release/bin; fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
+# --- what is chosen -----------------------------------------------------------------------------
+
+# texts PART: what stands behind PART: in the choice, one per line.
+texts() {
+  local part
+  for part in "${parts[@]}"; do
+    if [[ $part == "$1":* ]]; then echo "${part#*:}"; fi
+  done
+}
+chosen() {
+  local part
+  ((${#parts[@]} == 0)) && return 0
+  for part in "${parts[@]}"; do
+    if [[ ${part%%:*} == "$1" ]]; then return 0; fi
+  done
+  return 1
+}
+# chosen_of PART NAME: PART without more, or with what NAME begins with.
+chosen_of() {
+  local text
+  chosen "$1" || return 1
+  [[ -z $(texts "$1") ]] && return 0
+  while read -r text; do
+    if [[ $2 == "$text"* ]]; then return 0; fi
+  done < <(texts "$1")
+  return 1
+}
+
+only=()
+if [[ -n $(texts bench) ]]; then only=(--only "$(texts bench | paste -sd,)"); fi
+
 # --- steps --------------------------------------------------------------------------------------
 
-names=() codes=() seconds=()
-
-# step NAME LIMIT_S COMMAND…: runs it under a time limit, log in $logs/NAME.log, and keeps how it ended.
-# Status 127 means that the program is not there, 124 that the limit was passed.
+# Steps wait here until all are known: name, weight, kind and words. The kinds: gpu needs one; peer says by
+# itself what it misses, and how it fares is no failure of ours; cpu needs no GPU.
+step_names=() step_weights=() step_kinds=() step_words=()
 step() {
-  local name=$1 limit=$2 start code
-  shift 2
-  start=$(date +%s.%N)
-  timeout --kill-after=10 "$limit" "$@" >"$logs/$name.log" 2>&1
-  code=$?
-  names+=("$name") codes+=("$code")
-  seconds+=("$(awk -v from="$start" -v to="$(date +%s.%N)" 'BEGIN { printf "%.1f", to - from }')")
-  echo "gpu: $name: exit $code after ${seconds[-1]} s"
+  step_names+=("$1") step_weights+=("$2") step_kinds+=("$3")
+  shift 3
+  step_words+=("$(printf '%q ' "$@")")
 }
 
-# fail_if_found TEXT FILE WHY: the last step failed if TEXT stands in FILE, whatever its status says.
-fail_if_found() {
-  if grep -qs "$1" "$2"; then
-    codes[-1]=1
-    echo "gpu: ${names[-1]}: $3"
-  fi
-}
-
-# Prints a JSON file if a program wrote it whole, else null.
-json_or_null() {
-  if [[ -s $1 && $(tail -c 3 "$1" | tr -d '[:space:]') == *'}' ]]; then cat "$1"; else echo null; fi
-}
-
-json_string() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
-
-sanitizer() {
+sanitizer_program() {
   local program
   for program in compute-sanitizer "${CUDA_HOME:-/usr/local/cuda}"/{bin,compute-sanitizer}/compute-sanitizer; do
     if command -v "$program"; then return; fi
@@ -60,111 +98,218 @@ sanitizer() {
   return 1
 }
 
-query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
+missing=()  # "name: why", of what is not tried at all
+python=$(command -v python3 || true)
+# Where NumPy was put if Python has none of its own.
+if [[ -n ${SINTER_NUMPY:-} ]]; then export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$SINTER_NUMPY; fi
+export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
-gpu_name=$(query name) driver=$(query driver_version) memory_mib=$(query memory.total)
-memory_mhz=$(query clocks.max.memory)
-
-step machine 60 nvidia-smi -q
-step gpu_tests 600 $bin/sinter_gpu_tests --gtest_output="json:$logs/gpu_tests.json"
-fail_if_found '"result": "SKIPPED"' "$logs/gpu_tests.json" "tests were skipped"
-step digits 300 $bin/digits --device cuda
-step bandwidth 300 $bin/bandwidth_bench \
-  --benchmark_out="$logs/bandwidth.json" --benchmark_out_format=json
-fail_if_found '"error_occurred": true' "$logs/bandwidth.json" "benchmarks did not run"
-if check=$(sanitizer); then
-  # The tests whose names say Memcheck are small runs of one kernel of each shape.
-  for program in "hello $bin/hello" "tests $bin/sinter_gpu_tests --gtest_filter=*Memcheck*"; do
-    read -r name command <<<"$program"
-    read -ra command <<<"$command"
-    # Without idle memory every array ends where the memory ends that the driver gave for it.
-    step "memcheck_$name" 300 env SINTER_IDLE_BYTES=0 "$check" --tool memcheck --error-exitcode 99 "${command[@]}"
-  done
-else
-  echo "compute-sanitizer is not there" | tee "$logs/memcheck_none.log"
+if chosen tests; then
+  step gpu_tests 90 gpu "$bin/sinter_gpu_tests" --gtest_output="json:$logs/gpu_tests.json"
 fi
+if chosen bench; then
+  step bench 100 gpu "$bin/suite_bench" --suite bench/suite/suite.json --tier quick "${only[@]}" \
+    --seconds SECONDS --json "$logs/results_sinter.json"
+fi
+# peer NAME WEIGHT SCRIPT WORDS…
+peer() {
+  local name=$1 weight=$2 script=$3
+  shift 3
+  chosen_of peers "$name" || return 0
+  if [[ -z $python ]]; then
+    missing+=("$name: there is no python3")
+    return
+  fi
+  step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
+    --seconds SECONDS --json "$logs/results_$name.json"
+}
+peer torch_compile_default 70 torch_compile.py default
+cub_weight=25
+if [[ ! -x bin/cub_peer ]]; then cub_weight=60; fi  # nvcc has to make it
+peer cub $cub_weight cub.py
+peer torch_eager 25 torch_eager.py
+if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
+if chosen sanitizer; then
+  if check=$(sanitizer_program); then
+    tiny=softmax_f32,rms_norm_backward_bf16,column_var_mean_f32,foreach_adamw_6,cross_entropy_bf16,full_sum_f32
+    # The tests whose names say Memcheck are small runs of one kernel of each shape. Without idle memory
+    # every array ends where the memory ends that the driver gave for it.
+    for tool in memcheck:45 racecheck:35 initcheck:25; do
+      command=(env SINTER_IDLE_BYTES=0 SINTER_TUNE=off "$check" --tool "${tool%:*}" --error-exitcode 99)
+      step "${tool%:*}_tests" "${tool#*:}" gpu "${command[@]}" "$bin/sinter_gpu_tests" "--gtest_filter=*Memcheck*"
+      step "${tool%:*}_suite" "${tool#*:}" gpu "${command[@]}" "$bin/suite_bench" \
+        --suite bench/suite/suite.json --tier tiny --only "$tiny" --modes L
+    done
+  else
+    missing+=("sanitizer: compute-sanitizer is not there")
+  fi
+fi
+peer jax_jit 30 jax_jit.py
+peer torch_compile_max-autotune-no-cudagraphs 45 torch_compile.py max-autotune-no-cudagraphs
+peer torch_compile_reduce-overhead 20 torch_compile.py reduce-overhead --modes E
+peer cupy_fuse 12 cupy_kernels.py fuse
+peer cupy_kernels 12 cupy_kernels.py kernels
+for library in liger quack nvfuser; do peer "$library" 8 torch_libraries.py "$library"; done
+# host_bench NAME WEIGHT FILTER: what takes longest is left out.
+host_bench() {
+  chosen_of host "$1" || return 0
+  step "$1_bench" "$2" cpu "$bin/$1_bench" --benchmark_min_time=0.05 --benchmark_filter="$3" \
+    --benchmark_out="$logs/host_$1.json" --benchmark_out_format=json
+}
+host_bench record 4 .
+host_bench launch 6 .
+host_bench plan 20 .
+host_bench compile 16 '^(nothing|pointwise_add|pointwise_50_ops|softmax|layer_norm)/iterations'
+if [[ -n $(texts host) ]]; then host_bench cache 60 '^(load_process|hit_in_memory)'; fi  # half a minute
+if ((${#parts[@]} > 0)) && chosen static; then
+  if [[ -n $python ]]; then
+    step static 20 cpu "$python" bench/compare --against bench/baseline --sinter "$bin/sinter" --tier quick "${only[@]}"
+  else
+    missing+=("static: there is no python3")
+  fi
+fi
+
+# --- running them -------------------------------------------------------------------------------
+
+began=$SECONDS
+codes=() seconds=() notes=()
+gpu_problem=
+# The probe measures nothing: it finds the device and stops.
+if ! "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --seconds 1e-9 \
+     >"$logs/probe.log" 2>&1; then
+  gpu_problem=$(tail -n 1 "$logs/probe.log")
+  echo "gpu: there is no GPU to use: $gpu_problem"
+fi
+
+query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
+gpu_name=$(query name) driver=$(query driver_version) memory_mib=$(query memory.total)
+clocks_before=$(query clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem)
+nvidia-smi -q >"$logs/machine.log" 2>&1
+
+weight_left=0
+for weight in "${step_weights[@]}"; do weight_left=$((weight_left + weight)); done
+for i in "${!step_names[@]}"; do
+  name=${step_names[i]} weight=${step_weights[i]}
+  left=$((budget - 10 - (SECONDS - began)))  # the report takes some, too
+  limit=$((left * weight / weight_left))
+  weight_left=$((weight_left - weight))
+  note=
+  if [[ ${step_kinds[i]} == gpu && -n $gpu_problem ]]; then
+    code=-1 spent=0 note="no GPU"
+  elif ((limit < 2)); then
+    code=-1 spent=0 note="no time was left"
+  else
+    own=$((limit * 8 / 10))  # what it may begin work in, where it takes such a word
+    words=${step_words[i]//SECONDS/$own}
+    start=$(date +%s%N)
+    eval "timeout --kill-after=5 $limit $words" >"$logs/$name.log" 2>&1
+    code=$?
+    spent=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.1f", ns / 1e9 }')
+    if ((code == 124 || code == 137)); then note="stopped after its $limit s"; fi
+    if ((code == 127)); then note="not there"; fi
+    if [[ $name == gpu_tests ]] && grep -qs '"result": "SKIPPED"' "$logs/gpu_tests.json"; then
+      code=1 note="tests were skipped"
+    fi
+    if grep -qs ' is missing: ' "$logs/$name.log"; then note=$(grep -m 1 ' is missing: ' "$logs/$name.log"); fi
+  fi
+  codes+=("$code") seconds+=("$spent") notes+=("$note")
+  echo "gpu: $name: $([[ $code == -1 ]] && echo "not run" || echo "exit $code after $spent s")${note:+ ($note)}"
+done
+for why in "${missing[@]}"; do echo "gpu: missing: $why"; done
+clocks_after=$(query clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem)
 
 # --- what came out ------------------------------------------------------------------------------
 
-{
-  printf '{\n"gpu": %s,\n"driver": %s,\n"memory_mib": %s,\n"memory_mhz": %s,\n"date": "%s",\n' \
-    "$(json_string "$gpu_name")" "$(json_string "$driver")" "$(json_string "$memory_mib")" \
-    "$(json_string "$memory_mhz")" "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
-  printf '"steps": ['
-  for i in "${!names[@]}"; do
-    ((i > 0)) && printf ', '
-    printf '\n  {"name": "%s", "exit": %d, "seconds": %s}' "${names[i]}" "${codes[i]}" "${seconds[i]}"
+# Prints a JSON file if a program wrote it whole, that is up to its last line, else null. Google Benchmark
+# may write NaN, which is no JSON.
+json_or_null() {
+  if [[ -s $1 && $(tail -n 1 "$1") == '}' ]]; then
+    sed -E 's/: -?(NaN|Infinity)(,?)$/: null\2/I' "$1"
+  else
+    echo null
+  fi
+}
+json_string() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"; }
+json_strings() {
+  local separator=
+  for text in "$@"; do
+    printf '%s' "$separator" && json_string "$text"
+    separator=', '
   done
-  printf '\n],\n"digits_last_line": %s,\n' "$(json_string "$(tail -n 1 "$logs/digits.log")")"
-  printf '"bandwidth": %s,\n"gpu_tests": %s\n}\n' \
-    "$(json_or_null "$logs/bandwidth.json")" "$(json_or_null "$logs/gpu_tests.json")"
-} >"$out/results.json"
-
-# One line per benchmark: name, GB/s, ratio to the copy of as many bytes (the bench's counters
-# gb_per_s and of_copy).
-bandwidth_rows() {
-  [[ -s $logs/bandwidth.json ]] || return 0
-  awk -F': *' '
-    { gsub(/[",]/, "") ; key = $1; gsub(/[ \t]/, "", key) }
-    key == "name" { name = $2; sub(/\/.*/, "", name); speed = ratio = "" }
-    key == "gb_per_s" { speed = $2 }
-    key == "of_copy" { ratio = $2 }
-    /^ *}/ { if (name != "" && speed != "") printf "%s %.1f %.3f\n", name, speed, ratio; name = "" }
-  ' "$logs/bandwidth.json"
+}
+# json_files PREFIX: those of that name, as a list.
+json_files() {
+  local separator= file
+  for file in "$logs/$1"*.json; do
+    [[ -e $file ]] || continue
+    printf '%s' "$separator" && json_or_null "$file"
+    separator=','
+  done
 }
 
+commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)
+{
+  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"memory_mib": %s,\n' \
+    "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" "$(json_string "$memory_mib")"
+  printf '"clocks_are": "SM, memory, largest SM, largest memory, in MHz",\n"clocks_before": %s,\n"clocks_after": %s,\n' \
+    "$(json_string "$clocks_before")" "$(json_string "$clocks_after")"
+  printf '"commit": %s,\n"date": "%s",\n"parts": [%s],\n"missing": [%s],\n' "$(json_string "$commit")" \
+    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(json_strings "${parts[@]}")" "$(json_strings "${missing[@]}")"
+  printf '"steps": ['
+  for i in "${!step_names[@]}"; do
+    ((i > 0)) && printf ','
+    printf '\n  {"name": "%s", "exit": %s, "seconds": %s, "note": %s}' "${step_names[i]}" \
+      "$([[ ${codes[i]} == -1 ]] && echo null || echo "${codes[i]}")" "${seconds[i]}" "$(json_string "${notes[i]}")"
+  done
+  printf '\n],\n"results": [%s],\n"host": [%s],\n"gpu_tests": %s\n}\n' "$(json_files results_)" \
+    "$(json_files host_)" "$(json_or_null "$logs/gpu_tests.json")"
+} >"$out/results.json"
+
+# Tables and pictures of what was measured.
+measured=("$logs"/results_*.json)
+if [[ -e ${measured[0]} && -n $python ]]; then
+  timeout 60 "$python" bench/compare "${measured[@]}" --out "$logs/compared" >"$logs/compare.log" 2>&1
+  mv "$logs"/compared/*.png "$out/" 2>/dev/null
+fi
+
+# tail_of NAME LINES: the end of a step's log, as a block, if it was run.
+tail_of() {
+  [[ -s $logs/$1.log ]] || return 0
+  printf '\n## %s\n\n```\n%s\n```\n' "$1" "$(tail -n "$2" "$logs/$1.log")"
+}
 {
   echo "# sinter on ${gpu_name:-no GPU}"
   echo
-  echo "Driver ${driver:-unknown}, ${memory_mib:-?} MiB, memory at most ${memory_mhz:-?} MHz, $(date -u +%Y-%m-%d)."
-  echo
-  echo "| step | exit | seconds |"
-  echo "|---|---|---|"
-  for i in "${!names[@]}"; do echo "| ${names[i]} | ${codes[i]} | ${seconds[i]} |"; done
-  echo
-  echo "## Bandwidth"
-  echo
-  echo "| kernel | GB/s | of a copy of the same bytes |"
-  echo "|---|---|---|"
-  bandwidth_rows | while read -r name speed ratio; do echo "| $name | $speed | $ratio |"; done
-  echo
-  echo "## Tests"
-  echo
-  echo '```'
-  grep -E '^\[  (PASSED|FAILED|SKIPPED) |^\[=+\] [0-9]+ tests .* ran' "$logs/gpu_tests.log" | tail -n 40
-  echo '```'
-  echo
-  echo "## Digits"
-  echo
-  echo '```'
-  tail -n 60 "$logs/digits.log"
-  echo '```'
-  echo
-  echo "## compute-sanitizer"
-  echo
-  echo '```'
-  tail -n 5 "$logs"/memcheck_*.log
-  echo '```'
+  echo "Driver ${driver:-unknown}, ${memory_mib:-?} MiB, commit $commit, $(date -u +%Y-%m-%d)."
+  echo "Clocks (SM, memory, and the largest of both, in MHz): ${clocks_before:-unknown} before, ${clocks_after:-unknown} after."
+  if [[ -n $gpu_problem ]]; then printf '\n**There is no GPU to use: %s**\n' "$gpu_problem"; fi
+  printf '\n| step | exit | seconds | |\n|---|---|---|---|\n'
+  for i in "${!step_names[@]}"; do
+    echo "| ${step_names[i]} | ${codes[i]/#-1/not run} | ${seconds[i]} | ${notes[i]} |"
+  done
+  for why in "${missing[@]}"; do echo "| ${why%%:*} | not run | 0 | ${why#*: } |"; done
+  if [[ -s $logs/compared/compare.md ]]; then
+    echo
+    cat "$logs/compared/compare.md"
+  fi
+  tail_of gpu_tests 40
+  tail_of digits 60
+  for tool in memcheck racecheck initcheck; do
+    tail_of "${tool}_tests" 5
+    tail_of "${tool}_suite" 5
+  done
+  tail_of static 20
 } >"$out/report.md"
 
-bandwidth_rows | awk '
-  { name[NR] = $1; speed[NR] = $2; ratio[NR] = $3; if ($2 > top) top = $2 }
-  END {
-    height = 40 + 28 * NR
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">\n", height
-    printf "<rect width=\"760\" height=\"%d\" fill=\"white\"/>\n<text x=\"10\" y=\"22\">GB/s (share of a copy)</text>\n", height
-    for (i = 1; i <= NR; ++i) {
-      y = 16 + 28 * i
-      width = top > 0 ? 380 * speed[i] / top : 0
-      printf "<text x=\"10\" y=\"%d\">%s</text>\n<rect x=\"230\" y=\"%d\" width=\"%.1f\" height=\"18\" fill=\"#3b7dd8\"/>\n", y + 14, name[i], y, width
-      printf "<text x=\"%.1f\" y=\"%d\">%.0f (%.2f)</text>\n", 238 + width, y + 14, speed[i], ratio[i]
-    }
-    print "</svg>"
-  }' >"$out/bandwidth.svg"
-
-tar -C "$logs" -czf "$out/logs.tar.gz" .
-echo "gpu: wrote $out/results.json, report.md, bandwidth.svg, logs.tar.gz"
-
-for code in "${codes[@]}"; do
-  if ((code != 0)); then exit 1; fi
+for file in "$logs"/*.log; do  # a few megabytes of each, at most
+  if (($(stat -c %s "$file") > 2000000)); then tail -c 2000000 "$file" >"$file.end" && mv "$file.end" "$file"; fi
 done
+tar -C "$logs" -czf "$out/logs.tar.gz" .
+echo "gpu: wrote $(cd "$out" && ls -m results.json report.md logs.tar.gz ./*.png 2>/dev/null | tr '\n' ' ')in $out after $((SECONDS - began)) s"
+
+status=0
+for i in "${!codes[@]}"; do
+  if ((codes[i] > 0)) && [[ ${step_kinds[i]} != peer ]]; then status=1; fi
+done
+if [[ $status == 0 && -n $gpu_problem ]]; then status=3; fi
+exit $status

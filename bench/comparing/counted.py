@@ -1,0 +1,136 @@
+"""Counted figures of the suite's kernels, for sm_90 and with no GPU: what `sinter explain --json` says
+of each case, and the instructions that the compiler itself takes, against a baseline."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SUITE = pathlib.Path(__file__).resolve().parents[1] / "suite"
+sys.path.insert(0, str(SUITE))
+import graph_text  # noqa: E402
+
+ARCH = "sm_90"
+ALLOWED = 1.10
+# Cases whose recording, planning and emission are counted by callgrind.
+COUNTED_BY_CALLGRIND = ["add_f32_64MiB", "softmax_bf16_32768x4096", "rms_norm_backward_bf16_32768x4096",
+                        "foreach_adamw_25_f32_1024x4096"]
+
+
+class Failed(Exception):
+    """A case could not be looked at."""
+
+
+def figures_of(sinter, text):
+    """The figures of one graph; those that only NVRTC knows are left out where it is missing."""
+    ran = subprocess.run([sinter, "explain", "-", "--json", "--arch", ARCH], input=text, capture_output=True,
+                         text=True, env=os.environ | {"SINTER_CACHE": "off"})
+    if ran.returncode:
+        raise Failed(ran.stderr.strip())
+    explanation = json.loads(ran.stdout)
+    kernels = explanation["kernels"]
+    figures = {"kernels": len(kernels), "launches": explanation["totals"]["launches"],
+               "bytes": explanation["totals"]["bytes"]}
+    if all(kernel["registers"] is not None for kernel in kernels):
+        figures["registers"] = max(kernel["registers"] for kernel in kernels)
+        figures["spill_bytes"] = sum(kernel["spill_bytes"] for kernel in kernels)
+    return figures
+
+
+def instructions_of(sinter, text):
+    """What `sinter dump --stage source` executes in all: reading, recording, planning and emission."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/callgrind"
+        ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sinter, "dump", "-",
+                              "--stage", "source", "--arch", ARCH],
+                             input=text, capture_output=True, text=True, env=os.environ | {"SINTER_CACHE": "off"})
+        if ran.returncode:
+            raise Failed(ran.stderr.strip().splitlines()[-1])
+        return int(re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(out).read_text(), re.M).group(1))
+
+
+def current(arguments, cases, ops):
+    """{case: figures} as of now."""
+    texts = {case["name"]: graph_text.filled(ops[case["op"]]["text"], case) for case in cases}
+    jobs = os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        figures = dict(zip(texts, pool.map(lambda text: figures_of(arguments.sinter, text), texts.values())))
+    if arguments.instructions:
+        if not shutil.which("valgrind"):
+            raise Failed("--instructions needs valgrind")
+        for name in COUNTED_BY_CALLGRIND:
+            if name in texts:
+                figures[name]["instructions"] = instructions_of(arguments.sinter, texts[name])
+    return figures
+
+
+def judge(name, before, now):
+    """Lines on what differs, and True if something is worse."""
+    lines, worse = [], False
+    for figure, was in before.items():
+        if figure not in now:
+            continue  # not counted this time
+        value = now[figure]
+        if value > was * ALLOWED:
+            lines.append(f"worse: {name}: {value} {figure}, were {was}")
+            worse = True
+        elif value * ALLOWED < was:
+            lines.append(f"better: {name}: {value} {figure}, were {was}")
+    return lines, worse
+
+
+def compare(baseline, figures):
+    lines, worse = [], False
+    for name, now in figures.items():
+        if name not in baseline:
+            lines.append(f"new: {name} is not in the baseline")
+            continue
+        found, is_worse = judge(name, baseline[name], now)
+        lines += found
+        worse = worse or is_worse
+    return lines, worse
+
+
+def save(path, baseline, figures, is_whole):
+    """Of cases that were not looked at, what was known stays known, and so do their instructions."""
+    merged = {} if is_whole else dict(baseline)
+    for name, now in figures.items():
+        kept = {figure: value for figure, value in baseline.get(name, {}).items() if figure == "instructions"}
+        merged[name] = kept | now
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(values)}" for name, values in merged.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{{"arch": "{ARCH}", "cases": {{\n{lines}\n}}}}\n')
+
+
+def run(arguments):
+    suite = json.loads((SUITE / "suite.json").read_text())
+    ops = {op["op"]: op for op in suite["ops"]}
+    cases = [case for case in suite["cases"] if arguments.tier in case["tiers"] and (
+        not arguments.only or any(text == case["group"] or text in case["name"] for text in arguments.only))]
+    path = arguments.against / "kernels.json"
+    try:
+        baseline = json.loads(path.read_text())["cases"] if path.exists() else {}
+        figures = current(arguments, cases, ops)
+    except (Failed, OSError, ValueError) as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 1
+    if not figures:
+        print("compare: no case was chosen", file=sys.stderr)
+        return 2
+    lines, worse = compare(baseline, figures)
+    print("".join(line + "\n" for line in lines), end="")
+    known = sum("registers" in now for now in figures.values())
+    print(f"{len(figures)} cases looked at, registers known of {known}; "
+          f"{'some figures are' if worse else 'no figure is'} more than 10 % worse than in {path}")
+    if arguments.save:
+        save(path, baseline, figures, is_whole=not arguments.only)
+        print(f"wrote {path}")
+        return 0
+    if worse:
+        print("if this is as it should be, --save accepts it")
+    return 1 if worse else 0

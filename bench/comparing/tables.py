@@ -1,0 +1,122 @@
+"""Tables of results: how much faster sinter is than each peer, and how near to a copy."""
+
+import collections
+import math
+
+MODES = {"K": "K: time of the kernels, in a CUDA Graph over cold data",
+         "L": "L: calls in a stream",
+         "E": "E: one call at a time, to its end"}
+
+
+def rows_of(files):
+    return [row for results in files for row in results["rows"]]
+
+
+def times(rows, mode):
+    """{system: {case: row}} of what was measured."""
+    found = collections.defaultdict(dict)
+    for row in rows:
+        if row["mode"] == mode and row["status"] == "ok":
+            found[row["system"]][row["case"]] = row
+    return found
+
+
+def geomean(numbers):
+    return math.exp(sum(math.log(number) for number in numbers) / len(numbers))
+
+
+def table(header, lines):
+    rule = ["---"] + ["---:"] * (len(header) - 1)
+    return "".join("| " + " | ".join(line) + " |\n" for line in [header, rule, *lines])
+
+
+def summary(ratios, groups):
+    """geomean, worst with its case, and a geomean per group, of {case: (group, ratio)}."""
+    worst = min(ratios, key=lambda case: ratios[case][1])
+    cells = [str(len(ratios)), f"{geomean([ratio for _, ratio in ratios.values()]):.2f}",
+             f"{ratios[worst][1]:.2f} ({worst})"]
+    for group in groups:
+        of_group = [ratio for name, ratio in ratios.values() if name == group]
+        cells.append(f"{geomean(of_group):.2f}" if of_group else "")
+    return cells
+
+
+def against_peers(rows, mode, own="sinter"):
+    """Time of the peer by that of sinter: 2 is twice as fast."""
+    found = times(rows, mode)
+    groups = list(dict.fromkeys(row["group"] for row in found[own].values()))
+    lines = []
+    for system, of_peer in found.items():
+        shared = [case for case in found[own] if case in of_peer]
+        if system == own or not shared:
+            continue
+        ratios = {case: (of_peer[case]["group"], of_peer[case]["us"]["median"] / found[own][case]["us"]["median"])
+                  for case in shared}
+        lines.append([system, *summary(ratios, groups)])
+    return table(["system", "cases", "geomean", "worst", *groups], lines) if lines else ""
+
+
+def against_copies(rows, mode):
+    """Time of a copy of the same bytes, in the same mode and run, by that of the system."""
+    found = times(rows, mode)
+    groups = list(dict.fromkeys(row["group"] for row in rows if row["mode"] == mode))
+    lines = []
+    for system, of_system in found.items():
+        ratios = {case: (row["group"], row["of_copy"]) for case, row in of_system.items() if row["of_copy"]}
+        if ratios:
+            lines.append([system, *summary(ratios, groups)])
+    return table(["system", "cases", "geomean", "worst", *groups], lines) if lines else ""
+
+
+def case_by_case(rows, mode):
+    found = times(rows, mode)
+    systems = list(found)
+    lines = []
+    for case in dict.fromkeys(row["case"] for row in rows if row["mode"] == mode):
+        of_case = {system: found[system][case] for system in systems if case in found[system]}
+        if not of_case:
+            continue
+        first = next(iter(of_case.values()))
+        cells = [f"{of_case[system]['us']['median']:.2f}" if system in of_case else "" for system in systems]
+        own = of_case.get("sinter")
+        lines.append([case, f"{first['bytes'] / 1e6:.1f}", *cells,
+                      f"{own['tb_per_s']:.2f}" if own else "",
+                      f"{own['of_copy']:.2f}" if own and own["of_copy"] else ""])
+    header = ["case", "MB", *[f"{system}, us" for system in systems], "sinter, TB/s", "sinter of copy"]
+    return table(header, lines) if lines else ""
+
+
+def not_measured(rows):
+    counts = collections.Counter((row["system"], row["status"], row["reason"] or "") for row in rows
+                                 if row["status"] != "ok")
+    lines = [[system, status, str(count), reason] for (system, status, reason), count in sorted(counts.items())]
+    return table(["system", "status", "rows", "why"], lines) if lines else ""
+
+
+def setting(files):
+    lines = [[results["system"], results.get("version") or "", results["device"], results["driver"] or "unknown",
+              results["date"], clocks(results["rows"])] for results in files]
+    return table(["system", "version", "device", "driver", "date", "SM clock, MHz"], lines)
+
+
+def clocks(rows):
+    seen = [row["sm_mhz"] for row in rows if row.get("sm_mhz")]
+    return f"{min(seen):.0f} to {max(seen):.0f}" if seen else "unknown"
+
+
+def report(files):
+    rows = rows_of(files)
+    parts = ["# Results\n", setting(files)]
+    for mode, title in MODES.items():
+        copies, peers, cases = against_copies(rows, mode), against_peers(rows, mode), case_by_case(rows, mode)
+        if not cases:
+            continue
+        parts.append(f"## {title}\n")
+        if copies:
+            parts += ["Share of a copy of the same bytes, made beside it (1 is as fast as the copy):\n", copies]
+        if peers:
+            parts += ["Time of each system by that of sinter (2: sinter is twice as fast):\n", peers]
+        parts += ["Medians:\n", cases]
+    if missing := not_measured(rows):
+        parts += ["## Not measured\n", missing]
+    return "\n".join(parts)

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""CuPy. The first word is how: fuse (cupy.fuse), kernels (ElementwiseKernel and ReductionKernel written
+by hand for each op) or plain (one kernel per op)."""
+
+import sys
+
+import common
+
+WAYS = ("fuse", "kernels", "plain")
+
+
+def chain_body(length):
+    steps = ("v = v * 0.75f;", "v = v + 0.25f;", "v = max(v, (float)x);", "v = v - 0.5f;", "v = min(v, 1.5f);")
+    return "float v = x; " + " ".join(steps[i % 5] for i in range(length)) + " y = v;"
+
+
+ADAMW = """
+m = m * 0.9f + g * 0.1f;
+v = v * 0.999f + (g * g) * 0.001f;
+w = w * 0.99999f - m / (sqrtf(v) + 1e-8f) * 0.001f;"""
+GELU = """
+float h = (float)x + (float)bias;
+float inner = 0.7978845608f * (h + 0.044715f * h * h * h);
+y = 0.5f * h * (1 + tanhf(inner)) + (float)residual;"""
+
+# op: inputs, outputs, body
+ELEMENTWISE = {
+    "scale": ("T x", "T y", "y = (float)x * 0.75f"),
+    "add": ("T x, T z", "T y", "y = (float)x + (float)z"),
+    "axpby_relu": ("T x, T z", "T y", "y = max((float)x * 0.75f + (float)z * 1.25f, 0.0f)"),
+    "silu_mul": ("T x, T z", "T y", "float h = x; y = h / (1 + expf(-h)) * (float)z"),
+    "bias_gelu_residual": ("T x, T bias, T residual", "T y", GELU),
+    "row_bias": ("T x, T bias", "T y", "y = (float)x + (float)bias"),
+    "column_scale": ("T x, T s", "T y", "y = (float)x * (float)s"),
+    "middle_broadcast": ("T x, T s", "T y", "y = (float)x + (float)s"),
+    "transpose_add": ("T x, T z", "T y", "y = (float)x + (float)z"),
+    "strided_slice": ("T x, T z", "T y", "y = (float)x + (float)z"),
+    "chain10": ("T x", "T y", chain_body(10)),
+    "chain50": ("T x", "T y", chain_body(50)),
+    "cast_f32_f16": ("T x", "float16 y", "y = x"),
+    "cast_i32_f32": ("T x", "float32 y", "y = x"),
+    "cast_i8_f32": ("T x", "float32 y", "y = x"),
+}
+# op: inputs, what is mapped, how two are joined, what is made of the end, identity, axis
+REDUCTIONS = {
+    "full_sum": ("T x", "(float)x", "a + b", "y = a", "0", None),
+    "full_mean": ("T x", "(float)x", "a + b", "y = a / _in_ind.size()", "0", None),
+    "full_max": ("T x", "(float)x", "max(a, b)", "y = a", "-1e38f", None),
+    "dot": ("T x, T z", "(float)x * (float)z", "a + b", "y = a", "0", None),
+    "distance": ("T x, T z", "((float)x - (float)z) * ((float)x - (float)z)", "a + b", "y = sqrtf(a)", "0", None),
+    "row_sum": ("T x", "(float)x", "a + b", "y = a", "0", 1),
+    "column_sum": ("T x", "(float)x", "a + b", "y = a", "0", 0),
+    "row_max": ("T x", "(float)x", "max(a, b)", "y = a", "-1e38f", 1),
+}
+
+
+def operands_of(op, arrays):
+    """The arrays of an elementwise kernel, as it sees them."""
+    if op == "transpose_add":
+        return [arrays["x"], arrays["z"].T]
+    if op == "strided_slice":
+        return [arrays["x"][:, ::2], arrays["z"]]
+    return list(arrays.values())
+
+
+def maker(way):
+    def make(arguments):
+        from common import Missing, System
+        from formulas import FORMULAS
+        from words import ArrayWords
+        if arguments.device == "cpu":
+            if way != "plain":
+                raise Missing("CuPy runs on GPUs only; on the CPU NumPy stands for plain CuPy")
+            import numpy as cupy
+        else:
+            import cupy
+            if cupy.cuda.runtime.getDeviceCount() == 0:
+                raise Missing("CuPy sees no GPU")
+        dtypes = {"f32": cupy.float32, "f16": cupy.float16, "i64": cupy.int64, "i32": cupy.int32, "i8": cupy.int8}
+
+        def adamw_kernel():
+            kernel = cupy.ElementwiseKernel("float32 g", "float32 w, float32 m, float32 v", ADAMW, "adamw")
+
+            def call(arrays):
+                for i in {name[1:] for name in arrays}:
+                    kernel(arrays["g" + i], arrays["w" + i], arrays["m" + i], arrays["v" + i])
+                return {name: array for name, array in arrays.items() if not name.startswith("g")}
+
+            return call
+
+        def elementwise_kernel(op):
+            kernel = cupy.ElementwiseKernel(*ELEMENTWISE[op], op)
+            return lambda arrays: {"y": kernel(*operands_of(op, arrays))}
+
+        def reduction_kernel(op):
+            inputs, mapped, joined, post, identity, axis = REDUCTIONS[op]
+            kernel = cupy.ReductionKernel(inputs, "float32 y", mapped, joined, post, identity, op, reduce_type="float")
+            return lambda arrays: {"y": kernel(*arrays.values(), axis=axis)}
+
+        class CupySystem(System):
+            name = f"cupy_{way}"
+            version = cupy.__version__
+            unsupported = {"bf16": "these kernels know no bf16"}
+
+            def __init__(self):
+                self.words = ArrayWords(cupy, dtypes, cupy.float32)
+                self.is_gpu = arguments.device == "cuda"
+                if self.is_gpu:
+                    self.stream = cupy.cuda.Stream(non_blocking=True)
+                    self.stream.use()
+
+            def arrays(self, inputs):
+                if any(one.offset for one in inputs):
+                    raise Missing("only aligned addresses are measured")
+                return {one.name: cupy.resize(cupy.asarray(one.part), one.shape) for one in inputs}
+
+            def function(self, op, case):
+                if case["op"] == "cast_f32_bf16":
+                    raise Missing(self.unsupported["bf16"])
+                if way == "kernels":
+                    return self.by_hand(case)
+                formula, words = FORMULAS[case["op"]], self.words
+                names = list(graph_inputs(op, case))
+                if way == "fuse":
+                    return self.fused(formula, op, names)
+
+                def call(arrays):
+                    results = formula(words, **arrays)
+                    for name in op["updates"]:
+                        arrays[name][...] = results[name]
+                    return results
+
+                return call
+
+            def fused(self, formula, op, names):
+                words, keys = self.words, []
+
+                def body(*operands):
+                    results = formula(words, **dict(zip(names, operands)))
+                    keys[:] = list(results)
+                    return tuple(results.values()) if len(results) > 1 else results[keys[0]]
+
+                # cupy.fuse reads the number of operands off the signature.
+                text = f"lambda {', '.join(names)}: body({', '.join(names)})"
+                program = cupy.fuse()(eval(text, {"body": body}))
+
+                def call(arrays):
+                    try:
+                        outputs = program(*(arrays[name] for name in names))
+                    except (TypeError, NotImplementedError, AttributeError, ValueError) as error:
+                        raise Missing(f"cupy.fuse cannot: {type(error).__name__}: {error}"[:200]) from error
+                    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+                    results = dict(zip(keys, outputs))
+                    for name in op["updates"]:
+                        arrays[name][...] = results[name]
+                    return results
+
+                return call
+
+            def by_hand(self, case):
+                op = case["op"]
+                if op == "adamw" or op.startswith("foreach_adamw"):
+                    return adamw_kernel()
+                if op in ELEMENTWISE:
+                    return elementwise_kernel(op)
+                if op in REDUCTIONS:
+                    return reduction_kernel(op)
+                raise Missing("one ElementwiseKernel or ReductionKernel cannot say it")
+
+            def to_numpy(self, array):
+                return array.get() if hasattr(array, "get") else array
+
+            def synchronize(self):
+                if self.is_gpu:
+                    self.stream.synchronize()
+
+            def elapsed_us(self, work):
+                if not self.is_gpu:
+                    return super().elapsed_us(work)
+                start, end = cupy.cuda.Event(), cupy.cuda.Event()
+                start.record(self.stream)
+                work()
+                end.record(self.stream)
+                end.synchronize()
+                return 1e3 * cupy.cuda.get_elapsed_time(start, end)
+
+            def captured(self, call, calls):
+                if not self.is_gpu:
+                    raise Missing("the CPU has no CUDA Graphs")
+                for i in range(calls):  # afterwards the pool has all the memory that the graph takes
+                    call(i)
+                self.stream.synchronize()
+                self.stream.begin_capture()
+                try:
+                    for i in range(calls):
+                        call(i)
+                finally:
+                    graph = self.stream.end_capture()
+                return lambda: graph.launch(self.stream)
+
+            def copy_call(self, case_bytes, sets):
+                count = max(case_bytes // 8, 1)
+                pairs = [[cupy.arange(count, dtype=cupy.float32) for _ in range(2)] for _ in range(sets)]
+
+                def copy(i):
+                    cupy.copyto(pairs[i % sets][1], pairs[i % sets][0])
+
+                return copy
+
+            def free_bytes(self):
+                return cupy.cuda.runtime.memGetInfo()[0] if self.is_gpu else None
+
+            def release(self):
+                if self.is_gpu:
+                    cupy.get_default_memory_pool().free_all_blocks()
+
+        return CupySystem()
+
+    return make
+
+
+def graph_inputs(op, case):
+    import graph_text
+    return [array["name"] for array in graph_text.inputs_of(op, case)]
+
+
+if __name__ == "__main__":
+    way = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in WAYS else "fuse"
+    common.exit_with(common.main(f"cupy_{way}", maker(way)))

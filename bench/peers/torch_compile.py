@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""torch.compile with dynamic=False. The first word is its mode: default, max-autotune-no-cudagraphs or
+reduce-overhead, which makes CUDA Graphs of its own and so is measured in mode E only."""
+
+import sys
+
+import common
+
+MODES = ("default", "max-autotune-no-cudagraphs", "reduce-overhead")
+
+
+def maker(mode):
+    def make(arguments):
+        import torch
+        from torch_system import TorchSystem
+
+        def compiled(function):
+            torch._dynamo.reset()  # each case is compiled for itself, whatever came before
+            program = torch.compile(function, mode=mode, dynamic=False)
+            if mode != "reduce-overhead":
+                return program
+
+            def stepped(arrays):
+                torch.compiler.cudagraph_mark_step_begin()
+                return program(arrays)
+
+            return stepped
+
+        return TorchSystem(f"torch_compile_{mode}", arguments, compiled,
+                           "LE" if mode == "reduce-overhead" else "KLE")
+
+    return make
+
+
+if __name__ == "__main__":
+    mode = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in MODES else "default"
+    common.exit_with(common.main(f"torch_compile_{mode}", maker(mode)))

@@ -1,0 +1,117 @@
+"""What the scripts of torch share."""
+
+import math
+
+import torch
+
+from common import TOLERANCE, Missing, System, error_scale
+from formulas import FORMULAS
+from words import TorchWords
+
+
+class TorchSystem(System):
+    """Runs formulas through `compiled`, which makes a function of a function."""
+
+    def __init__(self, name, arguments, compiled=lambda function: function, modes="KLE"):
+        if arguments.device == "cuda" and not torch.cuda.is_available():
+            raise Missing("torch sees no GPU")
+        self.name = name
+        self.version = torch.__version__
+        self.device = torch.device(arguments.device)
+        self.is_gpu = arguments.device == "cuda"
+        self.device_name = torch.cuda.get_device_name(0) if self.is_gpu else "cpu"
+        self.words = TorchWords(torch)
+        self.compiled = compiled
+        self.modes = modes
+
+    def arrays(self, inputs):
+        arrays = {}
+        for one in inputs:
+            part = torch.from_numpy(one.part.copy()).to(self.device).to(self.words.dtypes[one.dtype])
+            count = math.prod(one.shape)
+            memory = torch.empty(count + one.offset, dtype=part.dtype, device=self.device)[one.offset:]
+            done = min(part.numel(), count)
+            memory[:done] = part[:done]
+            while done < count:  # the part again and again
+                more = min(done, count - done)
+                memory[done:done + more] = memory[:more]
+                done += more
+            arrays[one.name] = memory.view(one.shape)
+        return arrays
+
+    def function(self, op, case):
+        formula = FORMULAS[case["op"]]
+        updates = op["updates"]
+        words = self.words
+
+        def step(arrays):
+            results = formula(words, **arrays)
+            for name in updates:
+                arrays[name].copy_(results[name])
+            return {name: arrays[name] if name in updates else value for name, value in results.items()}
+
+        return self.compiled(step)
+
+    def judged_on_device(self, op, case, dtypes, arrays, function):
+        wide = {name: array.double() if array.is_floating_point() else array for name, array in arrays.items()}
+        expected = FORMULAS[case["op"]](self.words, **wide)
+        del wide
+        results = function(arrays)
+        largest = max(value.numel() for value in expected.values())
+        worst = 0.0
+        for name, wanted in expected.items():
+            actual, wanted = results[name].reshape(-1), wanted.reshape(-1)
+            if dtypes[name] == "i64":
+                worst = max(worst, 0.0 if torch.equal(actual.long(), wanted.long()) else float("inf"))
+                continue
+            scale = wanted.abs() + wanted.square().mean().sqrt() + error_scale(case, wanted.numel(), largest)
+            error = (actual.double() - wanted).abs() / (TOLERANCE[dtypes[name]] * scale + 1e-30)
+            worst = max(worst, float("inf") if error.isnan().any() else error.max().item())
+        return worst
+
+    def to_numpy(self, array):
+        return array.detach().double().cpu().numpy()
+
+    def synchronize(self):
+        if self.is_gpu:
+            torch.cuda.synchronize()
+
+    def elapsed_us(self, work):
+        if not self.is_gpu:
+            return super().elapsed_us(work)
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        return 1e3 * start.elapsed_time(end)
+
+    def captured(self, call, calls):
+        if not self.is_gpu:
+            raise Missing("the CPU has no CUDA Graphs")
+        if "K" not in self.modes:
+            raise Missing(f"{self.name} makes CUDA Graphs of its own")
+        call(0)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for i in range(calls):
+                call(i)
+        return graph.replay
+
+    def copy_call(self, case_bytes, sets):
+        half = max(case_bytes // 2, 1)
+        pairs = [[torch.randint(0, 255, (half,), dtype=torch.uint8, device=self.device) for _ in range(2)]
+                 for _ in range(sets)]
+        return lambda i: pairs[i % sets][1].copy_(pairs[i % sets][0])
+
+    def free_bytes(self):
+        return torch.cuda.mem_get_info()[0] if self.is_gpu else None
+
+    def l2_bytes(self):
+        properties = torch.cuda.get_device_properties(0) if self.is_gpu else None
+        return getattr(properties, "L2_cache_size", 60 << 20)
+
+    def release(self):
+        if self.is_gpu:
+            torch.cuda.empty_cache()

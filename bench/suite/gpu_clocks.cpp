@@ -1,0 +1,51 @@
+#include "bench/suite/gpu_clocks.h"
+
+#include <dlfcn.h>
+
+namespace sinter::suite {
+
+namespace {
+
+/// The function `name` of NVML, all of which answer 0 where they worked.
+template <class... Parameters>
+auto function(void* library, const char* name) {
+  return reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));
+}
+
+constexpr int kSmClock = 1;
+constexpr int kMemoryClock = 2;
+
+unsigned clock_mhz(void* library, void* device, int kind) {
+  unsigned mhz = 0;
+  const auto get = function<void*, int, unsigned*>(library, "nvmlDeviceGetClockInfo");
+  return get && get(device, kind, &mhz) == 0 ? mhz : 0;
+}
+
+}  // namespace
+
+Nvml::Nvml(int ordinal) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  if (!library_) return;
+  const auto init = function<>(library_, "nvmlInit_v2");
+  const auto find = function<unsigned, void**>(library_, "nvmlDeviceGetHandleByIndex_v2");
+  if (!init || !find || init() != 0 || find(static_cast<unsigned>(ordinal), &device_) != 0)
+    device_ = nullptr;
+}
+
+Nvml::~Nvml() {
+  if (library_) dlclose(library_);
+}
+
+Clocks Nvml::clocks() const {
+  if (!device_) return {};
+  return {.sm_mhz = clock_mhz(library_, device_, kSmClock),
+          .memory_mhz = clock_mhz(library_, device_, kMemoryClock)};
+}
+
+std::string Nvml::driver_version() const {
+  char text[96] = "";
+  if (!device_) return text;
+  const auto get = function<char*, unsigned>(library_, "nvmlSystemGetDriverVersion");
+  return get && get(text, sizeof text) == 0 ? text : "";
+}
+
+}  // namespace sinter::suite

@@ -1,0 +1,265 @@
+#include "bench/suite/measure_case.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "bench/suite/case_data.h"
+#include "runtime/device_state.h"
+
+namespace sinter::suite {
+
+namespace {
+
+constexpr std::int64_t kMostJudged = 1 << 18;  // elements that the oracle computes for a case
+constexpr int kMostSets = 4096;
+constexpr double kGraphUs =
+    2000;  // a graph is to take about as long, so that its launch is nothing
+constexpr double kBytesPerUs = 4e6;
+
+constexpr const char* kCopyText = "graph copy(x: f32[n]) {\n  return y = x\n}\n";
+
+/// Where a run may take memory from, all of it given back.
+void trim(const Device& device) {
+  device.synchronize();
+  device.trim();
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace
+
+/// A case that is compiled, with its memory, and a copy of as many bytes beside it.
+struct CaseRunner::Prepared {
+  Prepared(const Case& measured, const Graph& graph, const Executable& program,
+           const Executable& copy, int sets, const Stream& stream)
+      : context(program.context()),
+        copy_context(copy.context()),
+        data(graph, measured, sets, stream),
+        bindings(data.bind(context)) {
+    const std::int64_t room = std::max<std::int64_t>(measured.bytes / 2 / 1024 + 1, 1) * 256;
+    targets_memory = stream.device().empty(f32, {room * sets});
+    for (int set = 0; set < sets; ++set) {
+      const Array source = data.source(set);
+      const std::int64_t count =
+          std::max<std::int64_t>(std::min(measured.bytes / 2, source.bytes()) / 4, 1);
+      from.push_back(source.view(0, f32, {count}));
+      targets.push_back(targets_memory->view(4 * room * set, f32, {count}));
+      copies.push_back(copy_context.bind({{"x", from.back()}}, {{"y", targets.back()}}));
+    }
+  }
+
+  std::size_t set(int call) const { return static_cast<std::size_t>(call) % bindings.size(); }
+
+  Context context;
+  Context copy_context;
+  CaseData data;
+  std::vector<Bindings> bindings;
+  std::optional<Array> targets_memory;
+  std::vector<Array> from, targets;
+  std::vector<Bindings> copies;
+};
+
+CaseRunner::CaseRunner(Device device, const MeasureSettings& settings)
+    : device_(device),
+      settings_(settings),
+      stream_(device.stream()),
+      nvml_(device.ordinal()),
+      copy_(compile(parse(kCopyText), device, options_from_environment())) {}
+
+std::int64_t CaseRunner::free_bytes() const {
+  const DeviceState& state = *device_.state();
+  const CurrentContext current(state);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(state.driver, state.driver.cuMemGetInfo(&free, &total), "cuMemGetInfo", "a benchmark");
+  return static_cast<std::int64_t>(free);
+}
+
+int CaseRunner::sets_for(std::int64_t set_bytes) const {
+  if (settings_.is_short) return 2;
+  const std::int64_t cold = 3 * device_.state()->target.l2_bytes / set_bytes + 1;
+  return static_cast<int>(std::clamp<std::int64_t>(cold, 2, kMostSets));
+}
+
+void CaseRunner::judge_results(const Case& measured, const Options& options, Row& row) {
+  const std::string key = measured.op + " " + measured.dtype;
+  if (!judged_.contains(key))
+    judged_[key] = judge(measured.tiny_text, measured.seed, device_, options);
+  row.judgement = judged_[key];
+  if (row.judgement.problem.empty() && measured.text != measured.tiny_text &&
+      measured.bytes <= kMostJudged) {
+    const Judgement own = judge(measured.text, measured.seed, device_, options);
+    row.judgement.worst = std::max(row.judgement.worst, own.worst);
+    row.judgement.elements += own.elements;
+    row.judgement.problem = own.problem;
+  }
+  if (!row.judgement.problem.empty()) {
+    row.status = "wrong";
+    row.reason = row.judgement.problem;
+  }
+}
+
+void CaseRunner::add_copies(std::vector<Measured>& all, Prepared& prepared, int calls,
+                            bool as_graph) const {
+  const auto by_kernel = [this, &prepared](int i) {
+    prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]);
+  };
+  const auto by_driver = [this, &prepared](int i) {
+    const std::size_t set = prepared.set(i);
+    device_.copy(prepared.from[set], prepared.targets[set], stream_);
+  };
+  by_kernel(0);  // compiles, and tunes for the size
+  for (const std::function<void(int)>& call :
+       {std::function<void(int)>(by_kernel), std::function<void(int)>(by_driver)}) {
+    if (as_graph) {
+      const auto graph = std::make_shared<CapturedCalls>(stream_, calls, call);
+      all.push_back({.work = [graph] { graph->launch(); }, .calls = calls});
+    } else {
+      all.push_back({.work =
+                         [call, calls] {
+                           for (int i = 0; i < calls; ++i) call(i);
+                         },
+                     .calls = calls});
+    }
+  }
+}
+
+Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepared) {
+  Row row = first;
+  const double call_us = 2 + static_cast<double>(measured.bytes) / kBytesPerUs;
+  const int wanted = settings_.is_short ? 1 : std::max(4, static_cast<int>(kGraphUs / call_us));
+  row.calls = (wanted + row.sets - 1) / row.sets * row.sets;
+  std::vector<Measured> all;
+  const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) {
+    prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
+  });
+  all.push_back({.work = [graph] { graph->launch(); }, .calls = row.calls});
+  add_copies(all, prepared, row.calls, /*as_graph=*/true);
+  measure_in_turns(all, settings_.repeats, stream_);
+  row.call_us = quartiles_of(all[0].call_us);
+  row.copy_us = quartiles_of(all[1].call_us);
+  row.memcpy_us = quartiles_of(all[2].call_us);
+  return row;
+}
+
+Row CaseRunner::in_loop(const Row& first, Prepared& prepared) {
+  Row row = first;
+  row.mode = 'L';
+  row.calls = settings_.is_short ? 2 : settings_.loop;
+  std::vector<Measured> all;
+  all.push_back({.work =
+                     [&] {
+                       for (int i = 0; i < row.calls; ++i)
+                         prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
+                     },
+                 .calls = row.calls});
+  add_copies(all, prepared, row.calls, /*as_graph=*/false);
+  measure_in_turns(all, settings_.repeats, stream_);
+  row.call_us = quartiles_of(all[0].call_us);
+  row.copy_us = quartiles_of(all[1].call_us);
+  row.memcpy_us = quartiles_of(all[2].call_us);
+  return row;
+}
+
+std::vector<Row> CaseRunner::one_by_one(const Row& first, Prepared& prepared) {
+  const int calls = settings_.is_short ? 3 : settings_.calls;
+  const int together = settings_.is_short ? 3 : settings_.asynchronous_calls;
+  const auto fill = [&](std::string_view system, const std::function<void(int)>& call) {
+    Row row = first;
+    row.mode = 'E';
+    row.system = system;
+    row.calls = calls;
+    row.call_us = quartiles_of(synchronised_us(call, calls, stream_));
+    row.asynchronous_us = asynchronous_us(call, together, stream_);
+    return row;
+  };
+  std::vector<Row> rows;
+  rows.push_back(fill(
+      "sinter", [&](int i) { prepared.context.run(stream_, prepared.bindings[prepared.set(i)]); }));
+  rows.push_back(
+      fill("sinter_replay", [&](int) { prepared.context.replay(stream_, prepared.bindings[0]); }));
+  const Quartiles copy = quartiles_of(synchronised_us(
+      [&](int i) { prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]); }, calls,
+      stream_));
+  const Quartiles memcpy = quartiles_of(synchronised_us(
+      [&](int i) {
+        device_.copy(prepared.from[prepared.set(i)], prepared.targets[prepared.set(i)], stream_);
+      },
+      calls, stream_));
+  for (Row& row : rows) {
+    row.copy_us = copy;
+    row.memcpy_us = memcpy;
+  }
+  return rows;
+}
+
+std::vector<Row> CaseRunner::measure(const Case& measured) {
+  Row first{
+      .name = measured.name, .group = measured.group, .system = "sinter", .bytes = measured.bytes};
+  Options options = options_from_environment();
+  options.fuse = measured.fuse;
+  options.optimize_host = !settings_.is_short;
+  const Graph graph = parse(measured.text);
+  const std::int64_t set_bytes = CaseData::bytes_of_set(graph, measured.offset);
+  first.sets = sets_for(set_bytes);
+  trim(device_);
+  const std::int64_t needed = first.sets * (set_bytes + measured.bytes / 2);
+  if (const std::int64_t free = free_bytes(); needed > free / 10 * 9) {
+    first.status = "not_run";
+    first.reason = fmt::format("it needs {} MiB, {} are free", needed >> 20, free >> 20);
+    return {first};
+  }
+
+  const auto start = std::chrono::steady_clock::now();
+  const Executable program = compile(graph, device_, options);
+  program.prepare({}, Views::written);
+  first.prepare_ms = milliseconds_since(start);
+  for (const KernelReport& kernel : program.report().kernels) {
+    first.kernels += kernel.launches;
+    first.planned_bytes += kernel.launches * (kernel.bytes_read + kernel.bytes_written);
+  }
+  Prepared prepared(measured, graph, program, copy_, first.sets, stream_);
+  prepared.context.run(stream_, prepared.bindings[0]);
+  stream_.synchronize();
+  judge_results(measured, options, first);
+  if (const std::string place = prepared.data.unwritten(stream_); !place.empty()) {
+    first.status = "wrong";
+    first.reason = place + " was not written";
+  }
+  if (first.status != "ok") return {first};
+
+  std::vector<Row> rows;
+  const auto is_wanted = [&](char mode) {
+    return measured.modes.find(mode) != std::string::npos &&
+           settings_.modes.find(mode) != std::string::npos;
+  };
+  if (is_wanted('K')) rows.push_back(in_graph(measured, first, prepared));
+  if (is_wanted('L')) rows.push_back(in_loop(first, prepared));
+  if (is_wanted('E'))
+    for (Row& row : one_by_one(first, prepared)) rows.push_back(std::move(row));
+  for (Row& row : rows) row.clocks = nvml_.clocks();
+  return rows;
+}
+
+std::vector<Row> CaseRunner::run(const Case& measured) {
+  try {
+    return measure(measured);
+  } catch (const std::exception& error) {
+    return {{.name = measured.name,
+             .group = measured.group,
+             .system = "sinter",
+             .status = "failed",
+             .reason = error.what(),
+             .bytes = measured.bytes}};
+  }
+}
+
+}  // namespace sinter::suite

@@ -1,0 +1,204 @@
+// How fast are the suite's kernels beside a copy of the same bytes? Measures every chosen case of
+// bench/suite/suite.json in modes K (a CUDA Graph of calls over cold data), L (calls in a stream)
+// and E (one call at a time); what the modes and the fields of the results mean is in
+// bench/README.md.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/suite/measure_case.h"
+#include "bench/suite/results_file.h"
+#include "compiler/minimal_bytes.h"
+#include "sinter/error.h"
+
+namespace sinter::suite {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: suite_bench [--suite FILE] [--device cuda|host] [--tier tiny|quick|full|sweep]\n"
+    "                   [--only TEXT[,TEXT]] [--modes KLE] [--seconds N] [--json FILE] [--list]\n"
+    "                   [--oracle FILE]\n"
+    "  --only     cases with one of these texts in their name, or of the group with that name\n"
+    "  --seconds  begins no case after so many; those that are left out are said\n"
+    "  --oracle   measures nothing, but writes what the oracle says of the tiny cases\n";
+
+struct Arguments {
+  std::string suite = SINTER_SOURCE_DIR "/bench/suite/suite.json";
+  std::string device = "cuda";
+  std::string tier = "quick";
+  std::vector<std::string> only;
+  std::string modes = "KLE";
+  double seconds = 0;
+  std::string json;
+  std::string oracle;
+  bool list = false;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text)
+    if (letter == ',')
+      parts.emplace_back();
+    else
+      parts.back() += letter;
+  return parts;
+}
+
+[[noreturn]] void fail_usage(const std::string& problem) {
+  fmt::print(stderr, "suite_bench: {}\n{}", problem, kUsage);
+  std::exit(2);
+}
+
+Arguments arguments_of(int count, char** words) {
+  Arguments arguments;
+  const std::map<std::string, std::function<void(const std::string&)>> options = {
+      {"--suite", [&](const std::string& word) { arguments.suite = word; }},
+      {"--device", [&](const std::string& word) { arguments.device = word; }},
+      {"--tier", [&](const std::string& word) { arguments.tier = word; }},
+      {"--only", [&](const std::string& word) { arguments.only = split(word); }},
+      {"--modes", [&](const std::string& word) { arguments.modes = word; }},
+      {"--seconds", [&](const std::string& word) { arguments.seconds = std::atof(word.c_str()); }},
+      {"--json", [&](const std::string& word) { arguments.json = word; }},
+      {"--oracle", [&](const std::string& word) { arguments.oracle = word; }}};
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--help") {
+      fmt::print("{}", kUsage);
+      std::exit(0);
+    }
+    if (word == "--list") {
+      arguments.list = true;
+    } else if (const auto option = options.find(word); option == options.end()) {
+      fail_usage("there is no option " + word);
+    } else if (++i == count) {
+      fail_usage(word + " needs a value");
+    } else {
+      option->second(words[i]);
+    }
+  }
+  if (arguments.device != "cuda" && arguments.device != "host")
+    fail_usage("--device is cuda or host, not " + arguments.device);
+  return arguments;
+}
+
+bool is_chosen(const Case& one, const Arguments& arguments) {
+  if (std::ranges::find(one.tiers, arguments.tier) == one.tiers.end()) return false;
+  if (arguments.only.empty()) return true;
+  return std::ranges::any_of(arguments.only, [&](const std::string& text) {
+    return one.group == text || one.name.find(text) != std::string::npos;
+  });
+}
+
+void print(const Row& row) {
+  if (row.status != "ok") {
+    fmt::print("{:<44} {}: {}\n", row.name, row.status, row.reason);
+  } else {
+    const double median = row.call_us.median;
+    fmt::print("{:<44} {} {:<13} {:10.2f} us {:7.3f} TB/s {:6.3f} of a copy\n", row.name, row.mode,
+               row.system, median, static_cast<double>(row.bytes) / median * 1e-6,
+               fastest_copy_us(row) / median);
+  }
+  std::fflush(stdout);
+}
+
+void write_oracle(const std::vector<Case>& cases, const std::string& file) {
+  nlohmann::ordered_json values;
+  for (const Case& one : cases)
+    if (one.tiers[0] == "tiny")
+      for (const OracleSample& sample : oracle_samples(one.text, one.seed))
+        values[one.name][sample.name] = sample.values;
+  std::FILE* const out = std::fopen(file.c_str(), "w");
+  if (!out) throw UserError(fmt::format("{} cannot be written", file));
+  const char* before = "{\n";
+  for (const auto& [name, results] : values.items()) {
+    fmt::print(out, "{}\"{}\": {}", before, name, results.dump());
+    before = ",\n";
+  }
+  fmt::print(out, "\n}}\n");
+  std::fclose(out);
+}
+
+/// Returns true if every case moves the bytes that the suite says.
+bool list(const std::vector<Case>& cases) {
+  bool is_right = true;
+  for (const Case& one : cases) {
+    const std::int64_t fewest = minimal_bytes(parse(one.text).data(), {});
+    fmt::print("{:<44} {:<14} {:>4} {:>14} bytes{}\n", one.name, one.group, one.modes, one.bytes,
+               fewest == one.bytes ? "" : fmt::format(", but its graph moves {} at least", fewest));
+    is_right = is_right && fewest == one.bytes;
+  }
+  return is_right;
+}
+
+/// Returns true if no case went wrong.
+bool measure(const std::vector<Case>& cases, const Arguments& arguments) {
+  const Device device = arguments.device == "host" ? host_device() : cuda_device();
+  MeasureSettings settings{.modes = arguments.modes};
+  if (device.is_host() || arguments.tier == "tiny") {
+    settings.repeats = 1;
+    settings.is_short = true;
+  }
+  const Setting setting = setting_of(device, arguments.tier);
+  const auto start = std::chrono::steady_clock::now();
+  CaseRunner runner(device, settings);
+  std::vector<Row> all;
+  bool is_right = true;
+  for (const Case& one : cases) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    std::vector<Row> rows;
+    if (arguments.seconds > 0 && spent.count() > arguments.seconds)
+      rows = {{.name = one.name,
+               .group = one.group,
+               .system = "sinter",
+               .status = "not_run",
+               .reason = fmt::format("the {:g} seconds were over", arguments.seconds),
+               .bytes = one.bytes}};
+    else
+      rows = runner.run(one);
+    for (const Row& row : rows) {
+      print(row);
+      is_right = is_right && (row.status == "ok" || row.status == "not_run");
+      all.push_back(row);
+    }
+    if (!arguments.json.empty()) write_results(arguments.json, setting, all);
+  }
+  return is_right;
+}
+
+int run(const Arguments& arguments) {
+  const std::vector<Case> suite = read_suite(arguments.suite);
+  if (!arguments.oracle.empty()) {
+    write_oracle(suite, arguments.oracle);
+    return 0;
+  }
+  std::vector<Case> cases;
+  for (const Case& one : suite)
+    if (is_chosen(one, arguments)) cases.push_back(one);
+  if (cases.empty()) {
+    fmt::print(stderr, "suite_bench: no case of tier {} was chosen; --list shows those there are\n",
+               arguments.tier);
+    return 2;
+  }
+  if (arguments.list) return list(cases) ? 0 : 1;
+  return measure(cases, arguments) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace sinter::suite
+
+int main(int count, char** words) {
+  try {
+    return sinter::suite::run(sinter::suite::arguments_of(count, words));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "suite_bench: {}\n", error.what());
+    return 1;
+  }
+}
