@@ -111,13 +111,19 @@ if chosen bench; then
   step bench 120 gpu "$bin/suite_bench" --suite bench/suite/suite.json --tier quick "${only[@]}" \
     --seconds SECONDS --json "$logs/results_sinter.json"
 fi
+no_peers=
+if [[ -z $python ]]; then
+  no_peers="there is no python3"
+elif ! "$python" -c 'import numpy' 2>/dev/null; then
+  no_peers="python3 has no NumPy"
+fi
 # peer NAME WEIGHT SCRIPT WORDS…
 peer() {
   local name=$1 weight=$2 script=$3
   shift 3
   chosen_of peers "$name" || return 0
-  if [[ -z $python ]]; then
-    missing+=("$name: there is no python3")
+  if [[ -n $no_peers ]]; then
+    missing+=("$name: $no_peers")
     return
   fi
   step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
