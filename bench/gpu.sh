@@ -105,19 +105,25 @@ if [[ -n ${SINTER_NUMPY:-} ]]; then export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 if chosen tests; then
-  step gpu_tests 90 gpu "$bin/sinter_gpu_tests" --gtest_output="json:$logs/gpu_tests.json"
+  step gpu_tests 110 gpu "$bin/sinter_gpu_tests" --gtest_output="json:$logs/gpu_tests.json"
 fi
 if chosen bench; then
-  step bench 100 gpu "$bin/suite_bench" --suite bench/suite/suite.json --tier quick "${only[@]}" \
+  step bench 120 gpu "$bin/suite_bench" --suite bench/suite/suite.json --tier quick "${only[@]}" \
     --seconds SECONDS --json "$logs/results_sinter.json"
+fi
+no_peers=
+if [[ -z $python ]]; then
+  no_peers="there is no python3"
+elif ! "$python" -c 'import numpy' 2>/dev/null; then
+  no_peers="python3 has no NumPy"
 fi
 # peer NAME WEIGHT SCRIPT WORDS…
 peer() {
   local name=$1 weight=$2 script=$3
   shift 3
   chosen_of peers "$name" || return 0
-  if [[ -z $python ]]; then
-    missing+=("$name: there is no python3")
+  if [[ -n $no_peers ]]; then
+    missing+=("$name: $no_peers")
     return
   fi
   step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
@@ -134,7 +140,7 @@ if chosen sanitizer; then
     tiny=softmax_f32,rms_norm_backward_bf16,column_var_mean_f32,foreach_adamw_6,cross_entropy_bf16,full_sum_f32
     # The tests whose names say Memcheck are small runs of one kernel of each shape. Without idle memory
     # every array ends where the memory ends that the driver gave for it.
-    for tool in memcheck:45 racecheck:35 initcheck:25; do
+    for tool in memcheck:30 racecheck:25 initcheck:15; do
       command=(env SINTER_IDLE_BYTES=0 SINTER_TUNE=off "$check" --tool "${tool%:*}" --error-exitcode 99)
       step "${tool%:*}_tests" "${tool#*:}" gpu "${command[@]}" "$bin/sinter_gpu_tests" "--gtest_filter=*Memcheck*"
       step "${tool%:*}_suite" "${tool#*:}" gpu "${command[@]}" "$bin/suite_bench" \
@@ -239,7 +245,7 @@ json_strings() {
 }
 # json_files PREFIX: those of that name, as a list.
 json_files() {
-  local separator= file
+  local separator='' file
   for file in "$logs/$1"*.json; do
     [[ -e $file ]] || continue
     printf '%s' "$separator" && json_or_null "$file"

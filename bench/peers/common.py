@@ -248,8 +248,9 @@ class Runner:
             raise Missing("too large for the CPU")
         sets = 2 if self.is_short else min(max(3 * self.system.l2_bytes() // case["bytes"] + 1, 2), 4096)
         free = self.system.free_bytes()
-        if free is not None and sets * case["bytes"] * 1.5 > 0.9 * free:
-            raise Missing(f"it needs {int(sets * case['bytes'] * 1.5) >> 20} MiB, {free >> 20} are free")
+        needed = 3 * sets * case["bytes"]  # inputs, results in and out of the graph, what is copied
+        if free is not None and needed > 0.9 * free:
+            raise Missing(f"it needs {needed >> 20} MiB, {free >> 20} are free")
         inputs = contents.inputs_of(op, case)
         data = [self.system.arrays(inputs) for _ in range(sets)]
         function = self.system.function(op, case)

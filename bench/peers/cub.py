@@ -17,6 +17,7 @@ import graph_text
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVCC = ["-std=c++17", "-O2", "-cudart", "static"]
+OPS = ("scale", "add", "axpby_relu", "silu_mul", "dot", "full_sum", "full_max", "row_sum")
 HAS_NOTHING = "CUB has no algorithm for it"
 
 
@@ -52,8 +53,8 @@ def line_of(suite, case):
     small = case | {"sizes": contents.cut(case["sizes"])}
     repeat = graph_text.elements(graph_text.inputs_of(op, small)[0])
     keys = [int(contents.key_of(case["seed"], name)[0]) for name in ("x", "z")]
-    # What is not f32 or bf16 is only copied.
-    has_op = case["dtype"] in ("f32", "bf16") and case["offset"] == 0
+    # For the others only the copy is measured.
+    has_op = case["op"] in OPS and case["dtype"] in ("f32", "bf16") and case["offset"] == 0
     words = [case["name"], case["op"] if has_op else "-", case["dtype"], n, segments, case["bytes"], sets, calls,
              case["modes"], *keys, repeat]
     return " ".join(str(word) for word in words)

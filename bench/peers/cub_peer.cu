@@ -1,6 +1,6 @@
 // CUB's device-wide algorithms, and the driver's copy, on cases of the suite. cub.py writes the cases,
 // one per line, on standard input, and reads one JSON object per measurement from standard output.
-// Input: name op dtype n segments bytes sets calls modes key_x key_z repeat
+// Input, where op is - if only the copy is to be measured: name op dtype n segments bytes sets calls modes key_x key_z repeat
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -187,7 +187,7 @@ auto ends_of_rows(const Case& one) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), Times{one.n / one.segments});
 }
 
-/// The call of a case; none if CUB has no algorithm for it.
+/// The call of a case.
 template <class T>
 Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
   if (one.op == "scale") return unary<T>(data, Scale<T>{});
@@ -211,7 +211,7 @@ Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
           temporary, bytes, thrust::make_transform_iterator(data->in(set), Widen<T>{}),
           data->template out<float>(set), segments, ends, ends + 1, data->stream);
     });
-  return nullptr;
+  throw std::runtime_error("CUB has no algorithm for " + one.op);
 }
 
 // --- judging ------------------------------------------------------------------------------------
@@ -349,10 +349,11 @@ void measure(const Case& one, const Call& call, const Call& copy, double worst, 
 
 template <class T>
 void run(const Case& one, cudaStream_t stream) {
-  const auto data = std::make_shared<Data<T>>(one, stream);
-  const Call call = call_of<T>(one, data);
+  Call call;
   double worst = -1;
-  if (call) {
+  if (one.op != "-") {
+    const auto data = std::make_shared<Data<T>>(one, stream);
+    call = call_of<T>(one, data);
     call(0);
     CHECK(cudaStreamSynchronize(stream));
     worst = worst_error(one, *data);

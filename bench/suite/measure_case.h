@@ -62,7 +62,7 @@ class CaseRunner {
   struct Prepared;
 
   std::vector<Row> measure(const Case& measured);
-  void judge_results(const Case& measured, const Options& options, Row& row);
+  void judge_results(const Case& measured, Options options, Row& row);
   int sets_for(std::int64_t set_bytes) const;
   std::int64_t free_bytes() const;
   Row in_graph(const Case& measured, const Row& first, Prepared& prepared);

@@ -30,6 +30,7 @@ class GpuScript : public testing::Test {
                            "'\nbash '" SINTER_SOURCE_DIR "/bench/gpu.sh' " + arguments,
                        std::filesystem::current_path());
   }
+  std::string folder() const { return folder_.path(); }
   std::string out() const { return folder_.path() + "/out"; }
 
  private:
@@ -50,7 +51,10 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
     EXPECT_EQ(steps[name]["exit"], json()) << name;
     EXPECT_EQ(steps[name]["note"], "no GPU") << name;
   }
-  EXPECT_THAT(steps["quack"]["note"].get<std::string>(), HasSubstr("quack is missing: "));
+  // Without NumPy it is not even tried.
+  EXPECT_THAT(result.output,
+              testing::AnyOf(HasSubstr("quack is missing: "),
+                             HasSubstr("gpu: missing: quack: python3 has no NumPy")));
   EXPECT_EQ(results["host"].size(), 1U);
   for (const json& host : results["host"]) EXPECT_FALSE(host["benchmarks"].empty());
   std::ifstream report(out() + "/report.md");
@@ -58,6 +62,44 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
   EXPECT_THAT(text, HasSubstr("**There is no GPU to use: "));
   EXPECT_THAT(text, HasSubstr("| gpu_tests | not run | 0 | no GPU |"));
   EXPECT_TRUE(std::filesystem::exists(out() + "/logs.tar.gz"));
+}
+
+/// Programs that stand for ours and NVIDIA's: each says its name and ends as it is told to.
+TEST_F(GpuScript, RunsEveryPartWhereThereIsAGpu) {
+  const std::filesystem::path stubs = folder() + "/bin";
+  std::filesystem::create_directory(stubs);
+  const auto stub = [&](const std::string& name, const std::string& script) {
+    const std::filesystem::path file = stubs / name;
+    std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  };
+  stub("nvidia-smi", "echo 'Some GPU'");
+  stub("suite_bench", "echo \"$@\"");
+  stub("sinter_gpu_tests", "echo '[  FAILED  ] 1 test'; exit 1");
+  stub("digits", "sleep 30");
+  stub("compute-sanitizer", "echo \"$@\"");
+  const CommandResult result =
+      run_command("export SINTER_BIN='" + stubs.string() + "' PATH=\"" + stubs.string() +
+                      ":$PATH\"\nbash '" SINTER_SOURCE_DIR "/bench/gpu.sh' '" + out() +
+                      "' --only tests sanitizer bench:softmax --seconds 30",
+                  std::filesystem::current_path());
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  const json results = json::parse(std::ifstream(out() + "/results.json"));
+  EXPECT_EQ(results["gpu"], "Some GPU");
+  EXPECT_EQ(results["gpu_problem"], "");
+  std::map<std::string, json> exits;
+  for (const json& step : results["steps"]) exits[step["name"]] = step["exit"];
+  const std::map<std::string, json> expected = {
+      {"gpu_tests", 1},       {"bench", 0},           {"digits", 124},
+      {"memcheck_tests", 0},  {"memcheck_suite", 0},  {"racecheck_tests", 0},
+      {"racecheck_suite", 0}, {"initcheck_tests", 0}, {"initcheck_suite", 0}};
+  EXPECT_EQ(exits, expected);
+  EXPECT_THAT(result.output, HasSubstr("gpu: gpu_tests: exit 1 after "));
+  EXPECT_THAT(result.output, HasSubstr(" (stopped after its 2 s)"));
+  std::ifstream report(out() + "/report.md");
+  const std::string text{std::istreambuf_iterator<char>(report), {}};
+  EXPECT_THAT(text, HasSubstr("--tool racecheck --error-exitcode 99"));
+  EXPECT_THAT(text, HasSubstr("[  FAILED  ] 1 test"));
 }
 
 TEST_F(GpuScript, UnknownPartsAreRefused) {
