@@ -1,10 +1,15 @@
 // What the command says with NVRTC: PTX, registers and spills for any architecture, with no GPU.
 #include "runtime/nvrtc.h"
+#include "runtime/saved/saved_file.h"
 #include "tests/support/command.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/scratch_folder.h"
 
 #include <fstream>
+#include <iterator>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +18,16 @@ namespace sinter::test::command_nvrtc_test {
 namespace {
 
 constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/command";
+
+/// What a saved program has kernels for.
+std::vector<std::string> saved_archs(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  std::vector<std::string> archs;
+  for (const OpenedSection& section : open_saved_file(std::as_bytes(std::span(bytes))).sections)
+    if (section.kind == kKernelsSection.name) archs.push_back(section.name);
+  return archs;
+}
 
 class CommandNvrtcTest : public testing::Test {
  protected:
@@ -28,6 +43,19 @@ TEST_F(CommandNvrtcTest, DumpsPtxForTheArchitecture) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_NE(result.output.find(".target sm_80"), std::string::npos) << result.output;
   EXPECT_NE(result.output.find(".entry add_"), std::string::npos);
+}
+
+TEST_F(CommandNvrtcTest, CompilesForSeveralArchitecturesAtOnce) {
+  const ScratchFolder folder;
+  const std::string file = folder.path() + "/softmax.sinterx";
+  const CommandResult result =
+      run_command("sinter compile softmax.sinter --size rows=64 --arch sm_80,sm_90 -o " + file,
+                  kFolder, CommandNvrtc::machine);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("softmax.sinterx: 1 kernel of softmax for sm_80, sm_90, "),
+            std::string::npos)
+      << result.output;
+  EXPECT_EQ(saved_archs(file), (std::vector<std::string>{"sm_80", "sm_90"}));
 }
 
 TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {

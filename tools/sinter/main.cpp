@@ -3,12 +3,14 @@
 // Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
+#include "tools/sinter/compile.h"
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
 #include "tools/sinter/ops.h"
 #include "tools/sinter/profile.h"
 #include "tools/sinter/run.h"
+#include "tools/sinter/tune.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -34,6 +36,8 @@ constexpr Declare kCommands[] = {
     declare_profile,
     declare_explain,
     declare_corpus,
+    declare_tune,
+    declare_compile,
     declare_ops,
 };
 // clang-format on

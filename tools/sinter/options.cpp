@@ -44,11 +44,15 @@ void add_numerics(CLI::App& command, NumericsArguments& arguments) {
       ->capture_default_str();
 }
 
-void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
+void add_device(CLI::App& command, std::string& device) {
   command
       .add_option("--device", device, "Where to run: host or cuda; default: cuda if there is a GPU")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"host", "cuda"}));
+}
+
+void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
+  add_device(command, device);
   command.add_option("--seed", seed, "Of the random inputs")
       ->type_name("NUMBER")
       ->check(not_negative())

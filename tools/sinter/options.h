@@ -21,6 +21,8 @@ void add_graph(CLI::App& command, GraphArguments& arguments);
 void add_arch(CLI::App& command, std::string& arch);
 /// --rounding and --math
 void add_numerics(CLI::App& command, NumericsArguments& arguments);
+/// --device
+void add_device(CLI::App& command, std::string& device);
 /// --device and --seed: where a graph runs, and on what.
 void add_place(CLI::App& command, std::string& device, std::uint64_t& seed);
 

@@ -129,23 +129,6 @@ class HostTurn {
   std::lock_guard<std::mutex> lock_;
 };
 
-/// As the environment asks; `tune` where it asks for nothing.
-Options options_for(const RunRequest& request, Tune tune) {
-  Options options = options_from_environment({.tune = tune});
-  options.fuse = request.fuse;
-  options.rounding = request.numerics.rounding;
-  options.math = request.numerics.math;
-  options.target = request.target;
-  return options;
-}
-
-std::vector<Size> named_sizes(const GraphData& graph, std::span<const std::int64_t> symbols) {
-  std::vector<Size> sizes;
-  for (const ExtentAtom* symbol : graph.extents->symbols())
-    sizes.push_back({symbol->name, symbols[static_cast<std::size_t>(symbol->id)]});
-  return sizes;
-}
-
 /// Runs once and waits; microseconds of the wall clock. The host device's counters then hold what
 /// it did, and nothing else.
 double timed_run(Context& context, const Stream& stream, const Bindings& bindings, bool replay) {
@@ -194,11 +177,27 @@ Device device_called(const std::string& name) {
   return name == "cuda" ? cuda_device() : default_device();
 }
 
+Options options_for(const RunRequest& request, Tune tune) {
+  Options options = options_from_environment({.tune = tune});
+  options.fuse = request.fuse;
+  options.rounding = request.numerics.rounding;
+  options.math = request.numerics.math;
+  options.target = request.target;
+  return options;
+}
+
+std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> symbols) {
+  std::vector<Size> sizes;
+  for (const ExtentAtom* symbol : graph.data().extents->symbols())
+    sizes.push_back({symbol->name, symbols[static_cast<std::size_t>(symbol->id)]});
+  return sizes;
+}
+
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
   Options options = options_for(request, Tune::off);
   options.count = request.device.is_host();
   const Executable executable = compile(graph, request.device, options);
-  executable.prepare(named_sizes(graph.data(), request.symbols), Views::written);
+  executable.prepare(named_sizes(graph, request.symbols), Views::written);
   std::optional<HostTurn> turn;
   if (request.device.is_host()) turn.emplace();
   Memory memory(graph.data(), inputs, request);

@@ -43,6 +43,12 @@ struct RunRequest {
   std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
 };
 
+/// As the environment asks, with what `request` says of fusion, numerics and target; `tune` where
+/// the environment asks for nothing.
+Options options_for(const RunRequest& request, Tune tune);
+/// `symbols`, by id, with their names, which belong to `graph`.
+std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> symbols);
+
 /// Compiles and tunes `graph`, and times each of its kernels.
 Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats);

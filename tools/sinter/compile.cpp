@@ -1,0 +1,53 @@
+#include "tools/sinter/compile.h"
+
+#include "tools/sinter/run_graph.h"
+#include "tools/sinter/words.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sinter::command {
+
+namespace {
+
+std::vector<std::string> split_archs(const std::string& text) {
+  std::vector<std::string> archs;
+  std::istringstream stream(text);
+  for (std::string arch; std::getline(stream, arch, ',');) {
+    if (arch != "host") target_of(arch);  // throws in the words of the command
+    archs.push_back(arch);
+  }
+  return archs;
+}
+
+}  // namespace
+
+void compile_to_file(const CompileArguments& arguments) {
+  const std::vector<std::string> archs = split_archs(arguments.archs);
+  const Graph graph = read_graph(arguments.graph.file);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
+  const RunRequest request{.device = default_device(),
+                           .symbols = sizes.values,
+                           .numerics = numerics_of(arguments.numerics)};
+  Options options = options_for(request, Tune::off);
+  // Kernels of the host device only stand for the program where they are not saved.
+  options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
+  const Executable executable =
+      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1);
+  executable.prepare(named_sizes(graph, sizes.values));
+  executable.save(arguments.output, {.archs = archs});
+
+  const Report report = executable.report();
+  const std::string text = sizes.text(graph);
+  fmt::print("{}: {} of {} for {}, {}\n", arguments.output,
+             counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
+             archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
+             bytes_text(static_cast<std::int64_t>(std::filesystem::file_size(arguments.output))));
+  if (!text.empty()) fmt::print("sizes: {}; other sizes of their class are served too\n", text);
+}
+
+}  // namespace sinter::command
