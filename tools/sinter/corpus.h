@@ -1,6 +1,7 @@
 // `sinter corpus`: how far every graph of a folder comes, and what it costs.
 #pragma once
 
+#include "tools/sinter/command.h"
 #include "tools/sinter/corpus_file.h"
 
 #include <cstdint>
@@ -25,5 +26,7 @@ struct CorpusArguments {
 /// True unless a file failed or a total fell behind. Throws UsageError where there is no file to
 /// look at.
 bool corpus(const CorpusArguments& arguments);
+
+void declare_corpus(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

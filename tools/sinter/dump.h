@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/sinter/arguments.h"
+#include "tools/sinter/command.h"
 
 #include <string>
 
@@ -21,5 +22,7 @@ struct DumpArguments {
 };
 
 void dump(const DumpArguments& arguments);
+
+void declare_dump(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/sinter/arguments.h"
+#include "tools/sinter/command.h"
 
 #include <string>
 
@@ -15,5 +16,7 @@ struct ExplainArguments {
 };
 
 void explain(const ExplainArguments& arguments);
+
+void declare_explain(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

@@ -1,6 +1,8 @@
 // `sinter ops`: the ops and composites that the text form knows.
 #pragma once
 
+#include "tools/sinter/command.h"
+
 namespace sinter::command {
 
 struct OpsArguments {
@@ -8,5 +10,7 @@ struct OpsArguments {
 };
 
 void ops(const OpsArguments& arguments);
+
+void declare_ops(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/sinter/arguments.h"
+#include "tools/sinter/command.h"
 
 #include <cstdint>
 #include <string>
@@ -19,5 +20,7 @@ struct ProfileArguments {
 };
 
 void profile(const ProfileArguments& arguments);
+
+void declare_profile(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/sinter/arguments.h"
+#include "tools/sinter/command.h"
 
 #include <cstdint>
 #include <string>
@@ -20,5 +21,7 @@ struct RunArguments {
 
 /// True unless a check was asked for and failed.
 bool run(const RunArguments& arguments);
+
+void declare_run(CLI::App& app, Command& chosen);
 
 }  // namespace sinter::command

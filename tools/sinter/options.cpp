@@ -1,0 +1,58 @@
+#include "tools/sinter/options.h"
+
+#include <fmt/format.h>
+
+namespace sinter::command {
+
+CLI::Validator one_of(std::span<const char* const> words) {
+  return CLI::IsMember(std::vector<std::string>(words.begin(), words.end()));
+}
+
+CLI::Validator not_negative() {
+  return {[](const std::string& text) {
+            return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
+          },
+          ""};
+}
+
+void add_graph(CLI::App& command, GraphArguments& arguments) {
+  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input")
+      ->type_name("");
+  command
+      .add_option("--size", arguments.sizes,
+                  fmt::format("Sizes of symbols; those not given are {}, or less where values "
+                              "would be large",
+                              kDefaultSize))
+      ->type_name("NAME=NUMBER")
+      ->delimiter(',');
+}
+
+void add_arch(CLI::App& command, std::string& arch) {
+  command.add_option("--arch", arch, "The GPU to plan and compile for: sm_80, h200, ...")
+      ->type_name("ARCH")
+      ->capture_default_str();
+}
+
+void add_numerics(CLI::App& command, NumericsArguments& arguments) {
+  command.add_option("--rounding", arguments.rounding, "Where ops of narrow dtypes round")
+      ->type_name("MODE")
+      ->check(one_of(kRoundings))
+      ->capture_default_str();
+  command.add_option("--math", arguments.math, "How functions of f32 are computed on GPUs")
+      ->type_name("MODE")
+      ->check(one_of(kMaths))
+      ->capture_default_str();
+}
+
+void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
+  command
+      .add_option("--device", device, "Where to run: host or cuda; default: cuda if there is a GPU")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"host", "cuda"}));
+  command.add_option("--seed", seed, "Of the random inputs")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+}
+
+}  // namespace sinter::command
