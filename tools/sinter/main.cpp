@@ -4,6 +4,7 @@
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
 #include "tools/sinter/corpus.h"
+#include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
 #include "tools/sinter/ops.h"
@@ -35,6 +36,8 @@ constexpr Declare kCommands[] = {
     declare_explain,
     declare_corpus,
     declare_ops,
+    declare_devices,
+    declare_version,
 };
 // clang-format on
 
