@@ -5,6 +5,7 @@
 #include "sinter/error.h"
 #include "tools/sinter/compile.h"
 #include "tools/sinter/corpus.h"
+#include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
 #include "tools/sinter/ops.h"
@@ -39,6 +40,8 @@ constexpr Declare kCommands[] = {
     declare_tune,
     declare_compile,
     declare_ops,
+    declare_devices,
+    declare_version,
 };
 // clang-format on
 
