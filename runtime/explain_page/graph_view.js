@@ -67,6 +67,7 @@ function itemElement(item, box, show) {
   svg('rect', {width: item.width, height: item.height, rx: item.kind === 'source' ? 11 : 5}),
   textLines(item.lines, item.kind === 'source' ? 12 : 9, item.kind === 'source' ? 15 : 18,
     ['name', 'type', 'out']));
+  if (item.node === null) return element;
   const node = show.data.nodes[item.node];
   element.append(svg('title', {}, `${node.text}\n${typeText(node)} · ${node.place}`));
   element.addEventListener('click', (event) => {

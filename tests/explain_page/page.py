@@ -114,6 +114,13 @@ def test_values(pages):
     pages.close()
 
 
+def test_copies(pages):
+    pages.open('layouts')
+    pages.expect('copy into weight' in pages.text('#graph'), 'a copy for an update is not drawn')
+    pages.browser.press('.item.source.stored .name')  # which no recorded value is
+    pages.close()
+
+
 def test_many_values(pages):
     pages.open('thousand')
     pages.expect(pages.count('.item') == 0, 'a thousand values are drawn at once')
@@ -155,8 +162,8 @@ def main():
         pages = Pages(browser, pathlib.Path(sys.argv[1]))
         browser.ask('Emulation.setDeviceMetricsOverride', width=1500, height=1000,
                     deviceScaleFactor=1, mobile=False)
-        for test in (test_kernels, test_boundaries, test_keys, test_values, test_many_values,
-                     test_names_stay_text, test_narrow_and_dark):
+        for test in (test_kernels, test_boundaries, test_keys, test_values, test_copies,
+                     test_many_values, test_names_stay_text, test_narrow_and_dark):
             try:
                 test(pages)
             except (LookupError, RuntimeError) as failure:

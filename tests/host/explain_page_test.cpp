@@ -52,6 +52,7 @@ TEST(ExplainPageTest, OpensWithoutAComplaintAndTellsWhatIsPressed) {
   const ScratchFolder folder;
   write_page(folder.path(), "mlp", "command/mlp.sinter --size rows=1024");
   write_page(folder.path(), "norm", "run/layer_norm_backward.sinter");
+  write_page(folder.path(), "layouts", "run/layouts.sinter");
   std::ofstream(folder.path() + "/thousand.sinter") << thousand_ops();
   write_page(folder.path(), "thousand", folder.path() + "/thousand.sinter");
   std::ofstream(folder.path() + "/hostile.html") << explanation_html(explain(hostile_graph()));
