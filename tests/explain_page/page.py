@@ -88,12 +88,14 @@ def test_boundaries(pages):
 def test_keys(pages):
     pages.open('mlp')
     second = pages.data()['kernels'][1]
-    pages.browser.value(f'document.querySelector(\'.kernel[data-kernel="{second["name"]}"]\').focus()')
+    box = f'.kernel[data-kernel="{second["name"]}"] > .box'
+    pages.browser.value(f'document.querySelector({json.dumps(box)}).focus()')
     pages.browser.key('Enter', 13, '\r')
     pages.expect(pages.text('#detail .source') == second['source'], 'Enter does not press a kernel')
     pages.browser.value('document.querySelector(".edge").focus()')
     pages.browser.key(' ', 32, ' ')
     pages.expect('Why these are two' in pages.text('#detail'), 'Space does not press a line')
+    pages.expect(pages.count('[role=button] [role=button]') == 0, 'buttons lie in one another')
     pages.close()
 
 
