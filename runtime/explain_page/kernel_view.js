@@ -46,6 +46,7 @@ function kernelFacts(kernel, data) {
   const isCall = kernel.kind === 'opaque';
   return factRows([
     ['bytes', bytesFact(kernel)],
+    kernel.launches === 0 ? ['launches', 'none: a size is zero'] : null,
     ['predicted', isCall ? kUnknown() : `${timeText(kernel.predicted_us)}, ` +
       `${scaledText(kernel.instructions)} instructions besides loads and stores`],
     ['measured', timeFact(kernel)],

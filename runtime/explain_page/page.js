@@ -23,6 +23,7 @@ function summary(data) {
 }
 
 function kernelTable(model, show) {
+  if (model.kernels.length === 0) return [];
   const columns = ['kernel', 'kind', 'moved', '× minimum', 'predicted', 'measured', 'registers',
     'occupancy', 'in flight per SM'];
   const or = (value, text) => (value === null ? '–' : text(value));
@@ -51,6 +52,7 @@ function kernelTable(model, show) {
 }
 
 function rooflinePart(model, show) {
+  if (rooflineDots(model).length === 0) return [];
   const isMeasured = model.kernels.some((kernel) => kernel.measured);
   return [
     html('h2', {}, 'Roofline'),
@@ -207,6 +209,8 @@ class Page {
     const wanted = decodeURIComponent((location.hash.match(/^#kernel=(.*)$/) || [])[1] || '');
     const first = this.model.kernelOf.get(wanted);
     if (this.model.kernels.length > 0) this.tellKernel(first === undefined ? 0 : first);
+    else this.tell(html('h2', {}, 'Nothing is launched'), html('p', {},
+      'Every output is a view of an input, or of another output: no kernel is needed.'));
   }
 }
 

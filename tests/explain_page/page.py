@@ -123,6 +123,15 @@ def test_copies(pages):
     pages.close()
 
 
+def test_nothing_to_do(pages):
+    pages.open('view')
+    pages.expect('Nothing is launched' in pages.text('#detail'), 'nothing says that nothing is launched')
+    pages.expect(pages.text('#roofline') == '', 'there is a roofline of nothing')
+    pages.browser.press('.item .name')
+    pages.expect('a view' in pages.text('#detail'), 'an output that is a view is not explained')
+    pages.close()
+
+
 def test_many_values(pages):
     pages.open('thousand')
     pages.expect(pages.count('.item') == 0, 'a thousand values are drawn at once')
@@ -165,7 +174,7 @@ def main():
         browser.ask('Emulation.setDeviceMetricsOverride', width=1500, height=1000,
                     deviceScaleFactor=1, mobile=False)
         for test in (test_kernels, test_boundaries, test_keys, test_values, test_copies,
-                     test_many_values, test_names_stay_text, test_narrow_and_dark):
+                     test_nothing_to_do, test_many_values, test_names_stay_text, test_narrow_and_dark):
             try:
                 test(pages)
             except (LookupError, RuntimeError) as failure:
