@@ -148,13 +148,16 @@ class Page {
     this.mark(this.marked);
   }
 
-  /** Scrolls to where the first kernel begins. */
+  /** Scrolls to where the first kernel begins: to its name, or, in a wide one, to its first value. */
   lookAtFirst() {
     const graph = this.place('graph');
-    const first = graph.querySelector('.kernel .item') || graph.querySelector('.kernel > .name');
-    if (!first) return;
-    const [own, all] = [first.getBoundingClientRect(), graph.getBoundingClientRect()];
-    graph.scrollLeft += own.x + own.width / 2 - (all.x + all.width / 2);
+    const name = graph.querySelector('.kernel > .name');
+    if (!name) return;
+    const first = graph.querySelector('.kernel .item') || name;
+    const left = (element) => element.getBoundingClientRect().left;
+    const toName = left(name) - left(graph) - 30;
+    const isFar = left(first) - left(name) > graph.clientWidth * 0.6;
+    graph.scrollLeft += isFar ? left(first) - left(graph) - graph.clientWidth / 3 : toName;
     graph.scrollTop = 0;
   }
 
