@@ -1,8 +1,7 @@
 # For scripts that write text into C++ files.
 
-# Literals have a guaranteed limit of 64 KiB and compilers less; pieces of whole lines, at most 8 KiB
-# each, stay clear of both.
-# to_literal(<result> <text>): C++ string literals of `text`, one per line.
+# to_literal(<result> <text>): `text` as C++ string literals side by side. Literals have a guaranteed
+# limit of 64 KiB and compilers less; pieces of whole lines, at most 8 KiB each, stay clear of both.
 function(to_literal result text)
   set(literal "    \"\"\n")
   while(NOT text STREQUAL "")

@@ -76,14 +76,10 @@ std::string role_of(const Node& node, bool is_computed) {
   return is_view(node) ? "view" : "simplified";
 }
 
-std::string text_of(const Graph& graph, const Node& node, const ValueNames& names) {
-  if (is_opaque(node)) {
-    const Node* const results[] = {&node};
-    return opaque_text(results, names);
-  }
-  if (!is_bound_value(node)) return statement_text(node, names);
-  const auto input = std::ranges::find(graph.data().inputs, &node, &InputInfo::node);
-  return input_text(*input, names);
+std::string text_of(const Node& node, const ValueNames& names) {
+  if (!is_opaque(node)) return statement_text(node, names);
+  const Node* const results[] = {&node};
+  return opaque_text(results, names);
 }
 
 /// What is not computed is where its users are.
@@ -107,7 +103,7 @@ void add_nodes(Explanation& result, const Graph& graph, std::vector<Fate> fates)
     Fate& fate = fates[node->id];
     RecordedNode recorded{.name = name,
                           .op = std::string(info(node->op).name),
-                          .text = text_of(graph, *node, names),
+                          .text = is_bound_value(*node) ? "" : text_of(*node, names),
                           .dtype = std::string(sinter::name(node->dtype)),
                           .shape = to_string(node->shape),
                           .label = std::string(data.label(node)),
@@ -122,6 +118,7 @@ void add_nodes(Explanation& result, const Graph& graph, std::vector<Fate> fates)
   const auto recorded = [&](const Node* node) -> RecordedNode& {
     return result.nodes[static_cast<std::size_t>(place_of[node->id])];
   };
+  for (const InputInfo& input : data.inputs) recorded(input.node).text = input_text(input, names);
   for (const OutputInfo& output : data.outputs)
     recorded(output.node).outputs.push_back(output.name);
   for (const UpdateInfo& update : data.updates)

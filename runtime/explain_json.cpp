@@ -6,33 +6,33 @@ namespace sinter {
 
 namespace {
 
-using Tree = nlohmann::ordered_json;
+using Document = nlohmann::ordered_json;
 
 /// A figure that is null where it is not known.
 template <class T>
-Tree known(bool is_known, const T& figure) {
-  return is_known ? Tree(figure) : Tree();
+Document known(bool is_known, const T& figure) {
+  return is_known ? Document(figure) : Document();
 }
 
-Tree text_or_null(const std::string& text) { return known(!text.empty(), text); }
+Document text_or_null(const std::string& text) { return known(!text.empty(), text); }
 
-Tree tree_of(const AccessReport& array);
-Tree tree_of(const MemberReport& member);
-Tree tree_of(const CandidateReport& candidate);
-Tree tree_of(const KernelExplanation& kernel);
-Tree tree_of(const BoundaryReport& boundary);
-Tree tree_of(const RecordedNode& node);
-Tree tree_of(const ArrayUse& use);
-Tree tree_of(const GroupExplanation& group);
+Document tree_of(const AccessReport& array);
+Document tree_of(const MemberReport& member);
+Document tree_of(const CandidateReport& candidate);
+Document tree_of(const KernelExplanation& kernel);
+Document tree_of(const BoundaryReport& boundary);
+Document tree_of(const RecordedNode& node);
+Document tree_of(const ArrayUse& use);
+Document tree_of(const GroupExplanation& group);
 
 template <class Items>
-Tree list_of(const Items& items) {
-  Tree list = Tree::array();
+Document list_of(const Items& items) {
+  Document list = Document::array();
   for (const auto& item : items) list.push_back(tree_of(item));
   return list;
 }
 
-Tree tree_of(const AccessReport& array) {
+Document tree_of(const AccessReport& array) {
   return {{"name", array.array},
           {"predicted_load_bytes", array.predicted_load_bytes},
           {"predicted_narrowest_load_bytes", array.predicted_narrowest_load_bytes},
@@ -45,12 +45,12 @@ Tree tree_of(const AccessReport& array) {
           {"problem", text_or_null(array.problem)}};
 }
 
-Tree tree_of(const MemberReport& member) {
+Document tree_of(const MemberReport& member) {
   return {
       {"name", member.name}, {"phase", member.phase}, {"kind", member.kind}, {"list", member.list}};
 }
 
-Tree tree_of(const CandidateReport& candidate) {
+Document tree_of(const CandidateReport& candidate) {
   const bool is_timed = candidate.median_us > 0;
   return {{"schedule", candidate.schedule},
           {"chosen", candidate.chosen},
@@ -62,7 +62,7 @@ Tree tree_of(const CandidateReport& candidate) {
           {"problem", text_or_null(candidate.problem)}};
 }
 
-Tree tree_of(const KernelProfile& profile) {
+Document tree_of(const KernelProfile& profile) {
   return {{"schedule", profile.schedule},
           {"median_us", profile.median_us},
           {"lower_quartile_us", profile.lower_quartile_us},
@@ -72,7 +72,7 @@ Tree tree_of(const KernelProfile& profile) {
           {"share_of_copy", profile.share_of_copy}};
 }
 
-Tree tree_of(const KernelExplanation& kernel) {
+Document tree_of(const KernelExplanation& kernel) {
   const KernelReport& report = kernel.report;
   // A GPU newer than NVRTC gets PTX, and no cubin that has these.
   const bool has_cubin = report.registers > 0;
@@ -94,7 +94,7 @@ Tree tree_of(const KernelExplanation& kernel) {
           {"vector_bytes", report.vector_bytes},
           {"predicted_us", kernel.predicted_us},
           {"instructions", kernel.instructions},
-          {"measured", kernel.measured ? tree_of(*kernel.measured) : Tree()},
+          {"measured", kernel.measured ? tree_of(*kernel.measured) : Document()},
           {"shared_bytes", report.shared_bytes},
           {"registers", known(has_cubin, report.registers)},
           {"spill_bytes", known(has_cubin, report.spill_bytes)},
@@ -110,7 +110,7 @@ Tree tree_of(const KernelExplanation& kernel) {
           {"source", report.source}};
 }
 
-Tree tree_of(const BoundaryReport& boundary) {
+Document tree_of(const BoundaryReport& boundary) {
   return {{"producer", boundary.producer},
           {"consumer", boundary.consumer},
           {"reason", boundary.reason},
@@ -118,7 +118,7 @@ Tree tree_of(const BoundaryReport& boundary) {
           {"bytes", boundary.bytes}};
 }
 
-Tree tree_of(const RecordedNode& node) {
+Document tree_of(const RecordedNode& node) {
   return {{"name", node.name},
           {"op", node.op},
           {"text", node.text},
@@ -134,11 +134,11 @@ Tree tree_of(const RecordedNode& node) {
           {"updates", text_or_null(node.updates)}};
 }
 
-Tree tree_of(const ArrayUse& use) {
+Document tree_of(const ArrayUse& use) {
   return {{"array", use.array}, {"kind", use.kind}, {"bytes", use.bytes}, {"from", use.from}};
 }
 
-Tree tree_of(const GroupExplanation& group) {
+Document tree_of(const GroupExplanation& group) {
   return {{"name", group.name},
           {"kernel", group.kernel},
           {"kind", group.kind},
@@ -152,31 +152,31 @@ Tree tree_of(const GroupExplanation& group) {
 
 std::string explanation_json(const Explanation& explanation) {
   const TargetExplanation& roofs = explanation.roofs;
-  const Tree tree = {{"graph", explanation.graph},
-                     {"target", explanation.target},
-                     {"arch", explanation.arch},
-                     {"roofs",
-                      {{"bytes_per_second", roofs.bytes_per_second},
-                       {"instructions_per_second", roofs.instructions_per_second},
-                       {"launch_us", roofs.launch_us},
-                       {"bytes_in_flight", roofs.bytes_in_flight}}},
-                     {"sizes", explanation.sizes},
-                     {"recorded_ops", explanation.recorded_ops},
-                     {"measured_on", text_or_null(explanation.measured_on)},
-                     {"why_not_compiled", text_or_null(explanation.why_not_compiled)},
-                     {"nodes", list_of(explanation.nodes)},
-                     {"groups", list_of(explanation.groups)},
-                     {"kernels", list_of(explanation.kernels)},
-                     {"boundaries", list_of(explanation.boundaries)},
-                     {"guards", explanation.guards},
-                     {"totals",
-                      {{"launches", explanation.launches},
-                       {"bytes", explanation.bytes},
-                       {"minimal_bytes", explanation.minimal_bytes},
-                       {"unfused_launches", explanation.unfused_launches},
-                       {"unfused_bytes", explanation.unfused_bytes},
-                       {"predicted_us", explanation.predicted_us}}}};
-  return tree.dump(2, ' ', /*ensure_ascii=*/false, Tree::error_handler_t::replace);
+  const Document tree = {{"graph", explanation.graph},
+                         {"target", explanation.target},
+                         {"arch", explanation.arch},
+                         {"roofs",
+                          {{"bytes_per_second", roofs.bytes_per_second},
+                           {"instructions_per_second", roofs.instructions_per_second},
+                           {"launch_us", roofs.launch_us},
+                           {"bytes_in_flight", roofs.bytes_in_flight}}},
+                         {"sizes", explanation.sizes},
+                         {"recorded_ops", explanation.recorded_ops},
+                         {"measured_on", text_or_null(explanation.measured_on)},
+                         {"why_not_compiled", text_or_null(explanation.why_not_compiled)},
+                         {"nodes", list_of(explanation.nodes)},
+                         {"groups", list_of(explanation.groups)},
+                         {"kernels", list_of(explanation.kernels)},
+                         {"boundaries", list_of(explanation.boundaries)},
+                         {"guards", explanation.guards},
+                         {"totals",
+                          {{"launches", explanation.launches},
+                           {"bytes", explanation.bytes},
+                           {"minimal_bytes", explanation.minimal_bytes},
+                           {"unfused_launches", explanation.unfused_launches},
+                           {"unfused_bytes", explanation.unfused_bytes},
+                           {"predicted_us", explanation.predicted_us}}}};
+  return tree.dump(2, ' ', /*ensure_ascii=*/false, Document::error_handler_t::replace);
 }
 
 }  // namespace sinter

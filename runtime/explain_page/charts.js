@@ -26,18 +26,32 @@ const decades = (low, high) => {
   return result;
 };
 
+const kOneDot = 9;  // nearer to one another, dots have one name
+
+/** Dots that lie on one another, as lists. */
+function heapsOf(placed) {
+  const heaps = [];
+  for (const one of placed) {
+    const heap = heaps.find(([first]) => Math.hypot(first.x - one.x, first.y - one.y) < kOneDot);
+    if (heap) heap.push(one);
+    else heaps.push([one]);
+  }
+  return heaps;
+}
+
 /** The names of dots where they find room; of the others the dot itself says it when pressed. */
-function labelsOf(dots, taken) {
+function labelsOf(placed, taken) {
   const labels = [];
-  for (const {x, y, dot} of dots) {
-    const text = shortened(dot.kernel.name, 26);
+  for (const heap of heapsOf(placed)) {
+    const {x, y, dot} = heap[0];
+    const text = shortened(dot.kernel.name, 26) + (heap.length > 1 ? ` +${heap.length - 1}` : '');
     const width = text.length * letterWidth;
     const fits = (box) => box.x > kPlot.left && box.x + box.width < kPlot.width - kPlot.right &&
       box.y > kPlot.top && box.y + box.height < kPlot.height - kPlot.bottom &&
       !taken.some((other) => box.x < other.x + other.width && other.x < box.x + box.width &&
         box.y < other.y + other.height && other.y < box.y + box.height);
-    const places = [[10, -8], [10, 6], [-10 - width, -8], [10, -24], [-width / 2, 12],
-      [-10 - width, 6], [-width / 2, -28], [10, 22]];
+    const places = [[10, -8], [-10 - width, -8], [10, 6], [10, -22], [-10 - width, 6],
+      [-width / 2, 10], [-width / 2, -26]];
     const box = places.map(([dx, dy]) => ({x: x + dx, y: y + dy, width, height: 16})).find(fits);
     if (!box) continue;
     taken.push(box);
@@ -104,9 +118,7 @@ function drawRoofline(model, show) {
     svg('title', {}, text), svg('circle', {cx: left, cy: top, r: 5.5})), text,
     () => show.kernel(dot.kernel.index)));
   }
-  const named = new Set();
-  chart.append(...labelsOf(placed.filter(({dot}) =>
-    !named.has(dot.kernel.name) && named.add(dot.kernel.name)), taken));
+  chart.append(...labelsOf(placed.filter(({dot}) => dot.isMeasured || !dot.kernel.measured), taken));
   return chart;
 }
 

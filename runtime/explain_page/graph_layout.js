@@ -37,7 +37,7 @@ function modelOf(data) {
       return !known;
     });
     kernel.isJoined = kernel.groups.length > 1;
-    kernel.valueCount = kernel.drawn.reduce((sum, group) => sum + group.values.length, 0);
+    kernel.valueCount = kernel.drawn.reduce((sum, group) => sum + Math.max(1, group.values.length), 0);
   }
   const kernelOf = new Map(data.kernels.map((kernel, i) => [kernel.name, i]));
   for (const group of groups) kernelOf.set(group.name, group.kernel);
@@ -96,8 +96,23 @@ function takenBy(data, group, value, isInside) {
   return taken.filter((one, i) => taken.findIndex((other) => other.key === one.key) === i);
 }
 
+/** A group that computes nothing of its own: it copies what others wrote, for an update mostly. */
+function layoutCopies(group) {
+  const item = (kind, role, lines) => ({kind, role, lines, node: null, isResult: kind === 'value',
+    width: widthOf(lines) + 24, height: lines.length * kLine + 8});
+  const sources = group.reads.map((use) => item('source', 'stored',
+    [shortened(use.array, 34), ...use.from.slice(0, 1).map((name) => `from ${shortened(name, 34)}`)]));
+  const copies = group.writes.map((use) => item('value', 'computed',
+    [`copy into ${shortened(use.array, 34)}`, bytesText(use.bytes)]));
+  const items = [...sources, ...copies];
+  const edges = sources.flatMap((source, i) => copies.map((copy, j) => [i, sources.length + j]));
+  const layout = arranged(items, edges, 18, 30);
+  return {items, edges, layout, width: layout.width, height: layout.height};
+}
+
 /** A group's values, with what they take from elsewhere above them. */
 function layoutGroup(data, group) {
+  if (group.values.length === 0) return layoutCopies(group);
   const items = group.values.map((i) => valueItem(data, i));
   const place = new Map(group.values.map((value, i) => [value, i]));
   const edges = [];

@@ -67,6 +67,7 @@ function itemElement(item, box, show) {
   svg('rect', {width: item.width, height: item.height, rx: item.kind === 'source' ? 11 : 5}),
   textLines(item.lines, item.kind === 'source' ? 12 : 9, item.kind === 'source' ? 15 : 18,
     ['name', 'type', 'out']));
+  if (item.node === null) return element;
   const node = show.data.nodes[item.node];
   element.append(svg('title', {}, `${node.text}\n${typeText(node)} · ${node.place}`));
   element.addEventListener('click', (event) => {
@@ -127,12 +128,14 @@ function membersElement(box, show, taken) {
 
 function kernelElement(box, place, show, toggle) {
   const {kernel} = box;
-  const element = pressable(svg('g', {class: `kernel ${kernel.kind}`, 'data-kernel': kernel.name,
-    transform: `translate(${place.x},${place.y})`},
-  svg('rect', {class: 'box', width: box.width, height: box.height, rx: 9}),
+  const choose = () => show.kernel(kernel.index);
+  const frame = pressable(
+    svg('rect', {class: 'box', width: box.width, height: box.height, rx: 9}),
+    `kernel ${kernel.name}, ${headText(kernel)}`, choose);
+  const element = svg('g', {class: `kernel ${kernel.kind}`, 'data-kernel': kernel.name,
+    transform: `translate(${place.x},${place.y})`, onclick: choose}, frame,
   svg('rect', {class: 'stripe', x: 4, y: 8, width: 4, height: box.height - 16, rx: 2}),
-  textLines(box.heads, kPadding, 20, ['name', 'facts'])),
-  `kernel ${kernel.name}, ${headText(kernel)}`, () => show.kernel(kernel.index));
+  textLines(box.heads, kPadding, 20, ['name', 'facts']));
   if (box.group)
     element.append(valuesElement(box.group, (box.width - box.group.width) / 2, kHead + kPadding / 2,
       kernel, show));

@@ -46,6 +46,7 @@ function kernelFacts(kernel, data) {
   const isCall = kernel.kind === 'opaque';
   return factRows([
     ['bytes', bytesFact(kernel)],
+    kernel.launches === 0 ? ['launches', 'none: a size is zero'] : null,
     ['predicted', isCall ? kUnknown() : `${timeText(kernel.predicted_us)}, ` +
       `${scaledText(kernel.instructions)} instructions besides loads and stores`],
     ['measured', timeFact(kernel)],
@@ -99,8 +100,8 @@ function accessPart(kernel) {
   const cell = (found, meant) => html('td', {class: 'number'},
     found === 0 && meant === 0 ? '–' : found === meant ? `${found}` : `${found}, ${meant} meant`);
   return part('Bytes of one access, as found in the PTX', html('div', {class: 'wide'},
-    html('table', {}, html('thead', {}, html('tr', {}, ['array', 'loads', 'stores', ''].map((name) =>
-      html('th', {scope: 'col'}, name)))),
+    html('table', {}, html('thead', {}, html('tr', {}, ['array', 'loads', 'stores', ''].map((name, i) =>
+      html('th', {scope: 'col', class: i === 1 || i === 2 ? 'number' : null}, name)))),
     html('tbody', {}, kernel.arrays.map((array) => html('tr', {}, html('td', {}, array.name),
       cell(array.load_bytes, array.predicted_load_bytes),
       cell(array.store_bytes, array.predicted_store_bytes),

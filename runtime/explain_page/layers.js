@@ -181,6 +181,7 @@ function arranged(items, edges, gap, layerGap) {
     sum + (layout.width + gap) * (layout.height + layerGap), 0);
   const widest = Math.max(Math.sqrt(area * 1.8), ...pieces.map(({layout}) => layout.width));
   const result = {width: 0, height: 0, boxes: [], bends: []};
+  if (pieces.length > 3) pieces.sort((a, b) => b.layout.height - a.layout.height);
   let x = 0, y = 0, rowHeight = 0;
   for (const {piece, own, layout} of pieces) {
     if (x > 0 && x + layout.width > widest) {

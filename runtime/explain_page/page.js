@@ -23,6 +23,7 @@ function summary(data) {
 }
 
 function kernelTable(model, show) {
+  if (model.kernels.length === 0) return [];
   const columns = ['kernel', 'kind', 'moved', '× minimum', 'predicted', 'measured', 'registers',
     'occupancy', 'in flight per SM'];
   const or = (value, text) => (value === null ? '–' : text(value));
@@ -51,6 +52,7 @@ function kernelTable(model, show) {
 }
 
 function rooflinePart(model, show) {
+  if (rooflineDots(model).length === 0) return [];
   const isMeasured = model.kernels.some((kernel) => kernel.measured);
   return [
     html('h2', {}, 'Roofline'),
@@ -146,13 +148,16 @@ class Page {
     this.mark(this.marked);
   }
 
-  /** Scrolls to where the first kernel begins. */
+  /** Scrolls to where the first kernel begins: to its name, or, in a wide one, to its first value. */
   lookAtFirst() {
     const graph = this.place('graph');
-    const first = graph.querySelector('.kernel .item') || graph.querySelector('.kernel > .name');
-    if (!first) return;
-    const [own, all] = [first.getBoundingClientRect(), graph.getBoundingClientRect()];
-    graph.scrollLeft += own.x + own.width / 2 - (all.x + all.width / 2);
+    const name = graph.querySelector('.kernel > .name');
+    if (!name) return;
+    const first = graph.querySelector('.kernel .item') || name;
+    const left = (element) => element.getBoundingClientRect().left;
+    const toName = left(name) - left(graph) - 30;
+    const isFar = left(first) - left(name) > graph.clientWidth * 0.6;
+    graph.scrollLeft += isFar ? left(first) - left(graph) - graph.clientWidth / 3 : toName;
     graph.scrollTop = 0;
   }
 
@@ -207,6 +212,8 @@ class Page {
     const wanted = decodeURIComponent((location.hash.match(/^#kernel=(.*)$/) || [])[1] || '');
     const first = this.model.kernelOf.get(wanted);
     if (this.model.kernels.length > 0) this.tellKernel(first === undefined ? 0 : first);
+    else this.tell(html('h2', {}, 'Nothing is launched'), html('p', {},
+      'Every output is a view of an input, or of another output: no kernel is needed.'));
   }
 }
 

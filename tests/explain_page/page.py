@@ -77,7 +77,8 @@ def test_boundaries(pages):
     for boundary in pages.data()['boundaries']:
         pages.browser.press(f'.edge[data-from="{boundary["producer"]}"]'
                             f'[data-to="{boundary["consumer"]}"] text')
-        pages.expect(boundary['reason'] in pages.text('#detail'),
+        shown = pages.text('#detail')
+        pages.expect('Why these are two' in shown and boundary['reason'] in shown,
                      f'pressing a line does not say: {boundary["reason"]}')
         pages.expect(boundary['reason'] in pages.text('#boundaries'),
                      f'the list does not say: {boundary["reason"]}')
@@ -87,12 +88,14 @@ def test_boundaries(pages):
 def test_keys(pages):
     pages.open('mlp')
     second = pages.data()['kernels'][1]
-    pages.browser.value(f'document.querySelector(\'.kernel[data-kernel="{second["name"]}"]\').focus()')
+    box = f'.kernel[data-kernel="{second["name"]}"] > .box'
+    pages.browser.value(f'document.querySelector({json.dumps(box)}).focus()')
     pages.browser.key('Enter', 13, '\r')
     pages.expect(pages.text('#detail .source') == second['source'], 'Enter does not press a kernel')
     pages.browser.value('document.querySelector(".edge").focus()')
     pages.browser.key(' ', 32, ' ')
     pages.expect('Why these are two' in pages.text('#detail'), 'Space does not press a line')
+    pages.expect(pages.count('[role=button] [role=button]') == 0, 'buttons lie in one another')
     pages.close()
 
 
@@ -110,6 +113,22 @@ def test_values(pages):
     drawn = pages.count('.item')
     pages.browser.press('.kernel .toggle')
     pages.expect(pages.count('.item') < drawn, 'a kernel cannot be closed')
+    pages.close()
+
+
+def test_copies(pages):
+    pages.open('layouts')
+    pages.expect('copy into weight' in pages.text('#graph'), 'a copy for an update is not drawn')
+    pages.browser.press('.item.source.stored .name')  # which no recorded value is
+    pages.close()
+
+
+def test_nothing_to_do(pages):
+    pages.open('view')
+    pages.expect('Nothing is launched' in pages.text('#detail'), 'nothing says that nothing is launched')
+    pages.expect(pages.text('#roofline') == '', 'there is a roofline of nothing')
+    pages.browser.press('.item .name')
+    pages.expect('a view' in pages.text('#detail'), 'an output that is a view is not explained')
     pages.close()
 
 
@@ -154,9 +173,13 @@ def main():
         pages = Pages(browser, pathlib.Path(sys.argv[1]))
         browser.ask('Emulation.setDeviceMetricsOverride', width=1500, height=1000,
                     deviceScaleFactor=1, mobile=False)
-        for test in (test_kernels, test_boundaries, test_keys, test_values, test_many_values,
-                     test_names_stay_text, test_narrow_and_dark):
-            test(pages)
+        for test in (test_kernels, test_boundaries, test_keys, test_values, test_copies,
+                     test_nothing_to_do, test_many_values, test_names_stay_text, test_narrow_and_dark):
+            try:
+                test(pages)
+            except (LookupError, RuntimeError) as failure:
+                pages.expect(False, str(failure))
+                pages.close()
     print('\n'.join(pages.offences))
     return 1 if pages.offences else 0
 

@@ -52,6 +52,10 @@ TEST(ExplainPageTest, OpensWithoutAComplaintAndTellsWhatIsPressed) {
   const ScratchFolder folder;
   write_page(folder.path(), "mlp", "command/mlp.sinter --size rows=1024");
   write_page(folder.path(), "norm", "run/layer_norm_backward.sinter");
+  write_page(folder.path(), "layouts", "run/layouts.sinter");
+  std::ofstream(folder.path() + "/view.sinter")
+      << "graph view(x: f32[4, 8]) {\n  y = permute x {axes = [1, 0]}\n  return y\n}\n";
+  write_page(folder.path(), "view", folder.path() + "/view.sinter");
   std::ofstream(folder.path() + "/thousand.sinter") << thousand_ops();
   write_page(folder.path(), "thousand", folder.path() + "/thousand.sinter");
   std::ofstream(folder.path() + "/hostile.html") << explanation_html(explain(hostile_graph()));
