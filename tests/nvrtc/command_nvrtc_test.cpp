@@ -45,6 +45,20 @@ TEST_F(CommandNvrtcTest, DumpsPtxForTheArchitecture) {
   EXPECT_NE(result.output.find(".entry add_"), std::string::npos);
 }
 
+TEST_F(CommandNvrtcTest, DumpsCubinsIntoFiles) {
+  const ScratchFolder folder;
+  const CommandResult result =
+      run_command("sinter dump add.sinter --stage cubin --arch sm_80 -o " + folder.path(), kFolder,
+                  CommandNvrtc::machine);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, folder.path() + "/add_0.cubin\n");
+  std::ifstream stream(folder.path() + "/add_0.cubin", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_TRUE(
+      bytes.starts_with("\x7f"
+                        "ELF"));
+}
+
 TEST_F(CommandNvrtcTest, CompilesForSeveralArchitecturesAtOnce) {
   const ScratchFolder folder;
   const std::string file = folder.path() + "/softmax.sinterx";

@@ -6,6 +6,7 @@
 #include "runtime/nvrtc_units.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
+#include "tools/sinter/launch_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -68,23 +69,41 @@ std::vector<std::size_t> find_kernels(const std::string& wanted,
   return all;
 }
 
-std::string ptx_of(const Source& source, const Target& target) {
+NvrtcUnit unit_of(const Source& source, const Target& target, const std::string& stage) {
   const std::string why_not = why_no_nvrtc();
-  if (!why_not.empty()) throw DriverError(fmt::format("stage ptx needs NVRTC: {}", why_not));
-  return compile_unit({&source, 1}, std::string(target.arch)).ptx;
+  if (!why_not.empty()) throw DriverError(fmt::format("stage {} needs NVRTC: {}", stage, why_not));
+  return compile_unit({&source, 1}, std::string(target.arch));
+}
+
+/// How the files of a stage that has one per kernel end; empty for other stages.
+std::string_view ending_of(const std::string& stage) {
+  if (stage == "source") return "cu";
+  if (stage == "launch") return "txt";
+  return stage == "ptx" || stage == "cubin" ? std::string_view(stage) : std::string_view();
+}
+
+/// What `stage` makes of the source of a kernel. Calls of the user's have no more than that.
+std::string compiled_text(const EmittedProgram::Item& item, const Target& target,
+                          const std::string& stage) {
+  if (stage == "source" || item.is_call()) return item.source.text;
+  const NvrtcUnit unit = unit_of(item.source, target, stage);
+  if (stage == "ptx") return unit.ptx;
+  return {reinterpret_cast<const char*>(unit.image.data()), unit.image.size()};
 }
 
 std::vector<Piece> kernel_pieces(const DumpArguments& arguments, const Graph& graph,
                                  const Target& target, const SymbolSizes& sizes) {
   const EmittedProgram program(graph, target, sizes.values,
                                plan_options(numerics_of(arguments.numerics)));
-  const bool is_ptx = arguments.stage == "ptx";
+  std::vector<std::string> launches;
+  if (arguments.stage == "launch") launches = launch_texts(program, sizes.values);
   std::vector<Piece> pieces;
   for (const std::size_t i : find_kernels(arguments.kernel, program.kernels())) {
     const EmittedProgram::Item& item = program.kernels()[i];
-    const bool is_compiled = is_ptx && !item.is_call();
-    pieces.push_back({.file = fmt::format("{}.{}", item.kernel->name, is_ptx ? "ptx" : "cu"),
-                      .text = is_compiled ? ptx_of(item.source, target) : item.source.text});
+    if (arguments.stage == "cubin" && item.is_call()) continue;
+    pieces.push_back(
+        {.file = fmt::format("{}.{}", item.kernel->name, ending_of(arguments.stage)),
+         .text = launches.empty() ? compiled_text(item, target, arguments.stage) : launches[i]});
   }
   return pieces;
 }
@@ -104,9 +123,13 @@ void write_files(const std::string& directory, std::span<const Piece> pieces) {
 }  // namespace
 
 void dump(const DumpArguments& arguments) {
-  const bool is_of_kernels = arguments.stage == "source" || arguments.stage == "ptx";
+  const bool is_of_kernels = !ending_of(arguments.stage).empty();
+  const bool is_binary = arguments.stage == "cubin";
   if (!arguments.kernel.empty() && !is_of_kernels)
-    throw UsageError("--kernel: only the stages source and ptx have kernels of their own");
+    throw UsageError(
+        "--kernel: only the stages source, ptx, cubin and launch have kernels of their own");
+  if (is_binary && arguments.directory.empty())
+    throw UsageError("--stage cubin: cubins are no text; give a folder for them with -o DIR");
   const Target& target = target_of(arguments.arch);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
@@ -124,7 +147,8 @@ void dump(const DumpArguments& arguments) {
 
   const std::string text = sizes.text(graph);
   const std::string head = text.empty() ? "" : fmt::format("// sizes: {}\n", text);
-  for (Piece& piece : pieces) piece.text = head + piece.text;
+  if (!is_binary)
+    for (Piece& piece : pieces) piece.text = head + piece.text;
   if (!arguments.directory.empty()) return write_files(arguments.directory, pieces);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     fmt::print("{}{}", i == 0 ? "" : "\n", pieces[i].text);

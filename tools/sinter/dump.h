@@ -9,8 +9,9 @@
 namespace sinter::command {
 
 /// The stages that dump knows, in the order of the way.
-inline constexpr const char* kDumpStages[] = {"graph",    "lower", "fold",   "simplify", "fuse",
-                                              "schedule", "join",  "source", "ptx"};
+inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",  "simplify",
+                                              "fuse",  "schedule", "join",  "source",
+                                              "ptx",   "cubin",    "launch"};
 
 struct DumpArguments {
   GraphArguments graph;
