@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "bench/suite/measure_case.h"
@@ -21,14 +19,6 @@
 
 namespace sinter::suite {
 namespace {
-
-constexpr const char* kUsage =
-    "usage: suite_bench [--suite FILE] [--device cuda|host] [--tier tiny|quick|full|sweep]\n"
-    "                   [--only TEXT[,TEXT]] [--modes KLE] [--seconds N] [--json FILE] [--list]\n"
-    "                   [--oracle FILE]\n"
-    "  --only     cases with one of these texts in their name, or of the group with that name\n"
-    "  --seconds  begins no case after so many; those that are left out are said\n"
-    "  --oracle   measures nothing, but writes what the oracle says of the tiny cases\n";
 
 struct Arguments {
   std::string suite = SINTER_SOURCE_DIR "/bench/suite/suite.json";
@@ -42,51 +32,30 @@ struct Arguments {
   bool list = false;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text)
-    if (letter == ',')
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  return parts;
-}
-
-[[noreturn]] void fail_usage(const std::string& problem) {
-  fmt::print(stderr, "suite_bench: {}\n{}", problem, kUsage);
-  std::exit(2);
-}
-
-Arguments arguments_of(int count, char** words) {
-  Arguments arguments;
-  const std::map<std::string, std::function<void(const std::string&)>> options = {
-      {"--suite", [&](const std::string& word) { arguments.suite = word; }},
-      {"--device", [&](const std::string& word) { arguments.device = word; }},
-      {"--tier", [&](const std::string& word) { arguments.tier = word; }},
-      {"--only", [&](const std::string& word) { arguments.only = split(word); }},
-      {"--modes", [&](const std::string& word) { arguments.modes = word; }},
-      {"--seconds", [&](const std::string& word) { arguments.seconds = std::atof(word.c_str()); }},
-      {"--json", [&](const std::string& word) { arguments.json = word; }},
-      {"--oracle", [&](const std::string& word) { arguments.oracle = word; }}};
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--help") {
-      fmt::print("{}", kUsage);
-      std::exit(0);
-    }
-    if (word == "--list") {
-      arguments.list = true;
-    } else if (const auto option = options.find(word); option == options.end()) {
-      fail_usage("there is no option " + word);
-    } else if (++i == count) {
-      fail_usage(word + " needs a value");
-    } else {
-      option->second(words[i]);
-    }
-  }
-  if (arguments.device != "cuda" && arguments.device != "host")
-    fail_usage("--device is cuda or host, not " + arguments.device);
-  return arguments;
+void declare(CLI::App& app, Arguments& arguments) {
+  app.add_option("--suite", arguments.suite, "What is measured")->type_name("FILE");
+  app.add_option("--device", arguments.device, "Where")
+      ->check(CLI::IsMember({"cuda", "host"}))
+      ->capture_default_str();
+  app.add_option("--tier", arguments.tier, "Which cases")
+      ->check(CLI::IsMember({"tiny", "quick", "full", "sweep"}))
+      ->capture_default_str();
+  app.add_option("--only", arguments.only,
+                 "Cases with one of these texts in their name, or of the group with that name")
+      ->type_name("TEXT")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--modes", arguments.modes, "Of K, L and E")->capture_default_str();
+  app.add_option("--seconds", arguments.seconds,
+                 "Begins no case after so many; those that are left out are said")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--json", arguments.json, "Writes results to this file")->type_name("FILE");
+  app.add_flag("--list", arguments.list, "Measures nothing, but says what each case moves");
+  app.add_option("--oracle", arguments.oracle,
+                 "Measures nothing, but writes what the oracle says of the tiny cases")
+      ->type_name("FILE");
+  app.footer("Example:\n  suite_bench --tier quick --only elementwise,softmax --json sinter.json");
 }
 
 bool is_chosen(const Case& one, const Arguments& arguments) {
@@ -195,8 +164,14 @@ int run(const Arguments& arguments) {
 }  // namespace sinter::suite
 
 int main(int count, char** words) {
+  sinter::suite::Arguments arguments;
+  CLI::App app("Measures sinter's kernels beside copies of the same bytes", "suite_bench");
+  sinter::suite::declare(app, arguments);
   try {
-    return sinter::suite::run(sinter::suite::arguments_of(count, words));
+    app.parse(count, words);
+    return sinter::suite::run(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "suite_bench: {}\n", error.what());
     return 1;
