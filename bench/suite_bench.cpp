@@ -33,7 +33,7 @@ struct Arguments {
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
-  app.add_option("--suite", arguments.suite, "What is measured")->type_name("FILE");
+  app.add_option("--suite", arguments.suite, "What is measured")->type_name("FILE")->take_last();
   app.add_option("--device", arguments.device, "Where")
       ->check(CLI::IsMember({"cuda", "host"}))
       ->capture_default_str();
