@@ -15,16 +15,20 @@ CLI::Validator not_negative() {
           ""};
 }
 
-void add_graph(CLI::App& command, GraphArguments& arguments) {
-  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input")
-      ->type_name("");
+void add_sizes(CLI::App& command, std::vector<std::string>& sizes) {
   command
-      .add_option("--size", arguments.sizes,
+      .add_option("--size", sizes,
                   fmt::format("Sizes of symbols; those not given are {}, or less where values "
                               "would be large",
                               kDefaultSize))
       ->type_name("NAME=NUMBER")
       ->delimiter(',');
+}
+
+void add_graph(CLI::App& command, GraphArguments& arguments) {
+  command.add_option("FILE", arguments.file, "A graph in text form; - reads standard input")
+      ->type_name("");
+  add_sizes(command, arguments.sizes);
 }
 
 void add_arch(CLI::App& command, std::string& arch) {

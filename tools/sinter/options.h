@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,6 +16,8 @@ namespace sinter::command {
 CLI::Validator one_of(std::span<const char* const> words);
 CLI::Validator not_negative();
 
+/// --size
+void add_sizes(CLI::App& command, std::vector<std::string>& sizes);
 /// FILE and --size.
 void add_graph(CLI::App& command, GraphArguments& arguments);
 /// --arch

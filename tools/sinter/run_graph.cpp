@@ -129,18 +129,33 @@ class HostTurn {
   std::lock_guard<std::mutex> lock_;
 };
 
-/// Runs once and waits; microseconds of the wall clock. The host device's counters then hold what
-/// it did, and nothing else.
-double timed_run(Context& context, const Stream& stream, const Bindings& bindings, bool replay) {
+/// Runs `calls` times and waits; microseconds of the wall clock. The host device's counters then
+/// hold what it did, and nothing else.
+double timed_run(Context& context, const Stream& stream, const Bindings& bindings, bool replay,
+                 int calls = 1) {
   if (stream.device().is_host()) host::reset_counters();
   const auto start = std::chrono::steady_clock::now();
-  if (replay)
-    context.replay(stream, bindings);
-  else
-    context.run(stream, bindings);
+  for (int i = 0; i < calls; ++i) {
+    if (replay)
+      context.replay(stream, bindings);
+    else
+      context.run(stream, bindings);
+  }
   stream.synchronize();
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
       .count();
+}
+
+/// What calls take after the first, which may build what all of them use.
+CallTimes time_calls(Context& context, const Stream& stream, const Bindings& bindings, bool replay,
+                     int repeats) {
+  constexpr int kCallsInARow = 20;
+  timed_run(context, stream, bindings, replay);
+  std::vector<double> waited;
+  for (int i = 0; i < repeats; ++i) waited.push_back(timed_run(context, stream, bindings, replay));
+  return {
+      .waited = quartiles_of(std::move(waited)),
+      .back_to_back_us = timed_run(context, stream, bindings, replay, kCallsInARow) / kCallsInARow};
 }
 
 /// What the run that was just done cost.
@@ -223,6 +238,20 @@ Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunReq
   Context context = executable.context();
   return profile(context, memory.input_bindings(), memory.output_bindings(),
                  {.repeats = repeats, .stream = memory.stream()});
+}
+
+GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                      int repeats) {
+  const Executable executable = compile(graph, request.device, options_for(request, Tune::quick));
+  executable.prepare(named_sizes(graph, request.symbols), Views::written);
+  Memory memory(graph.data(), inputs, request);
+  Context context = executable.context();
+  const Bindings bindings = context.bind(memory.input_bindings(), memory.output_bindings());
+  GraphTimes times;
+  times.run = time_calls(context, memory.stream(), bindings, /*replay=*/false, repeats);
+  times.replay = time_calls(context, memory.stream(), bindings, /*replay=*/true, repeats);
+  times.profile = profile(context, bindings, {.repeats = repeats, .stream = memory.stream()});
+  return times;
 }
 
 }  // namespace sinter::command

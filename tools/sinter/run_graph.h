@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/host_array.h"
+#include "runtime/quartiles.h"
 #include "sinter/sinter.h"
 
 #include <cstdint>
@@ -51,6 +52,22 @@ std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> 
 
 /// Compiles and tunes `graph`, and times each of its kernels.
 Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                      int repeats);
+
+/// What a call takes by the wall clock.
+struct CallTimes {
+  Quartiles waited;            ///< microseconds from the call until the device is done
+  double back_to_back_us = 0;  ///< of one of many calls, none of which is waited for
+};
+
+struct GraphTimes {
+  CallTimes run;
+  CallTimes replay;
+  Profile profile;
+};
+
+/// Compiles and tunes `graph`, and times its runs, its replays and each of its kernels.
+GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats);
 
 /// Compiles `graph` and runs it on `inputs` (and scalars, of rank 0), `request.runs` times: each
