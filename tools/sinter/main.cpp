@@ -3,6 +3,7 @@
 // Exit codes: 0 it worked; 1 the work failed (a graph with mistakes, a kernel that does not
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
+#include "tools/sinter/cache.h"
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
@@ -36,6 +37,7 @@ constexpr Declare kCommands[] = {
     declare_explain,
     declare_corpus,
     declare_ops,
+    declare_cache,
     declare_devices,
     declare_version,
 };
