@@ -73,4 +73,28 @@ std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed
   return unit;
 }
 
+StoredDescription describe_stored(std::span<const std::byte> payload) {
+  const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
+  if (text.starts_with("\x7f"
+                       "ELF"))
+    return {.kind = StoredKind::host_object};
+  if (text.starts_with('{')) return {.kind = StoredKind::tunings};
+  if (auto unit = read_unit<NvrtcUnit>(payload); unit && !unit->image.empty()) {
+    constexpr std::string_view kTarget = ".target ";
+    const std::size_t at = unit->ptx.find(kTarget);
+    std::string arch;
+    if (at != unit->ptx.npos) {
+      const std::string_view rest = std::string_view(unit->ptx).substr(at + kTarget.size());
+      arch = rest.substr(0, rest.find_first_of(",\n"));
+    }
+    return {.kind = StoredKind::gpu_kernels,
+            .arch = std::move(arch),
+            .entries = std::move(unit->entries)};
+  }
+  auto host = read_unit<PackedHostUnit>(payload);
+  if (host && host->object.size() == sizeof CacheName::hash)
+    return {.kind = StoredKind::host_kernels, .entries = std::move(host->entries)};
+  return {.kind = StoredKind::compiler};
+}
+
 }  // namespace sinter

@@ -26,4 +26,16 @@ std::vector<std::byte> pack(const StoredHostUnit& unit);
 std::optional<StoredHostUnit> unpack_host_unit(std::span<const std::byte> packed,
                                                std::size_t kernels);
 
+/// What an entry of the disk cache is.
+enum class StoredKind { gpu_kernels, host_kernels, host_object, tunings, compiler };
+
+struct StoredDescription {
+  StoredKind kind = StoredKind::compiler;
+  std::string arch;                  ///< of kernels for GPUs: `sm_90`
+  std::vector<std::string> entries;  ///< names of the functions
+};
+
+/// By the contents alone: an entry's key is not stored.
+StoredDescription describe_stored(std::span<const std::byte> payload);
+
 }  // namespace sinter

@@ -41,6 +41,10 @@ std::string default_cache_directory() {
   return {};
 }
 
+std::string entries_folder_of(const std::string& directory) {
+  return directory + "/1";  // the number of the format
+}
+
 std::string open_cache_directory(const std::string& path, CacheOwner owner) {
   if (path.empty())
     return "neither SINTER_CACHE_DIR, XDG_CACHE_HOME nor HOME says where it is to lie";

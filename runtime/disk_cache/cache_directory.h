@@ -9,6 +9,9 @@ namespace sinter {
 /// known.
 std::string default_cache_directory();
 
+/// The folder of all entries of this format in the folder of the cache.
+std::string entries_folder_of(const std::string& directory);
+
 /// Who may have written what is there.
 enum class CacheOwner {
   user,          ///< nobody but the user

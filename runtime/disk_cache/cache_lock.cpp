@@ -46,6 +46,16 @@ CacheLock::Taken CacheLock::take(std::int64_t place) const {
   return errno == EAGAIN || errno == EACCES ? Taken::others_have_it : Taken::cannot;
 }
 
+bool CacheLock::take_before(std::int64_t place, Clock::time_point deadline) const {
+  auto pause = std::chrono::microseconds(500);
+  for (Taken taken = take(place); taken != Taken::yes; taken = take(place)) {
+    if (taken == Taken::cannot || Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(10'000));
+  }
+  return true;
+}
+
 CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName> names,
                               std::chrono::milliseconds limit) {
   CacheLock lock(path);
@@ -55,14 +65,8 @@ CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName
   for (const CacheName& name : names) places.push_back(lock_place(name));
   std::ranges::sort(places);
   const Clock::time_point deadline = Clock::now() + limit;
-  for (const std::int64_t place : places) {
-    auto pause = std::chrono::microseconds(500);
-    for (Taken taken = lock.take(place); taken != Taken::yes; taken = lock.take(place)) {
-      if (taken == Taken::cannot || Clock::now() > deadline) return lock;
-      std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, std::chrono::microseconds(10'000));
-    }
-  }
+  for (const std::int64_t place : places)
+    if (!lock.take_before(place, deadline)) return lock;
   lock.is_held_ = true;
   return lock;
 }
@@ -70,6 +74,12 @@ CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName
 CacheLock CacheLock::try_whole(const std::string& path) {
   CacheLock lock(path);
   lock.is_held_ = lock.file_ && lock.take(kWholePlace) == Taken::yes;
+  return lock;
+}
+
+CacheLock CacheLock::wait_for_whole(const std::string& path, std::chrono::milliseconds limit) {
+  CacheLock lock(path);
+  lock.is_held_ = lock.file_ && lock.take_before(kWholePlace, Clock::now() + limit);
   return lock;
 }
 

@@ -28,6 +28,8 @@ class CacheLock {
                             std::chrono::milliseconds limit);
   /// One more lock, of the whole cache; not held if another has it.
   static CacheLock try_whole(const std::string& path);
+  /// The same, after waiting for whoever has it; not held if that takes longer than `limit`.
+  static CacheLock wait_for_whole(const std::string& path, std::chrono::milliseconds limit);
 
   bool is_held() const { return is_held_; }
 
@@ -36,6 +38,8 @@ class CacheLock {
   explicit CacheLock(const std::string& path);
   enum class Taken { yes, others_have_it, cannot };
   Taken take(std::int64_t place) const;
+  /// False if others have it at the deadline, or there are no locks.
+  bool take_before(std::int64_t place, std::chrono::steady_clock::time_point deadline) const;
 
   File file_;  ///< the locks go with it
   bool is_held_ = false;

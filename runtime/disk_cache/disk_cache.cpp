@@ -39,7 +39,7 @@ CacheOptions with_directory(CacheOptions options) {
 
 DiskCache::DiskCache(const CacheOptions& options)
     : options_(with_directory(options)),
-      entries_(options_.directory + "/1"),  // the number of the format
+      entries_(entries_folder_of(options_.directory)),
       why_off_(options_.mode == CacheMode::off ? "it was turned off" : make_folder()) {}
 
 std::string DiskCache::make_folder() const {

@@ -4,6 +4,7 @@
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
 #include "tools/sinter/bench.h"
+#include "tools/sinter/cache.h"
 #include "tools/sinter/compile.h"
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/devices.h"
@@ -42,6 +43,7 @@ constexpr Declare kCommands[] = {
     declare_bench,
     declare_compile,
     declare_ops,
+    declare_cache,
     declare_devices,
     declare_version,
 };
