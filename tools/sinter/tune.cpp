@@ -23,7 +23,7 @@ std::string time_text(const KernelReport& kernel, const CandidateReport& chosen)
   return fmt::format(": {:.2f} us{}", chosen.median_us, than_default);
 }
 
-void print_tuning(const KernelReport& kernel) {
+void print_choice(const KernelReport& kernel) {
   fmt::print("\nkernel {} · {}\n", kernel.name, kernel.kind);
   const auto chosen = std::ranges::find(kernel.candidates, true, &CandidateReport::chosen);
   fmt::print("  chosen    {}{}\n", kernel.schedule,
@@ -58,7 +58,7 @@ void tune(const TuneArguments& arguments) {
   if (arguments.table)
     fmt::print("\n{}", tuning_table(report));
   else
-    for (const KernelReport& kernel : report.kernels) print_tuning(kernel);
+    for (const KernelReport& kernel : report.kernels) print_choice(kernel);
   if (arguments.export_file.empty()) return;
   export_tuning(request.device, arguments.export_file);
   fmt::print("\nwrote {}\n", arguments.export_file);
