@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <new>
 
 #include <fmt/format.h>
@@ -95,7 +96,9 @@ int parse_and_run(int count, char** words) {
   } catch (const UsageError& error) {
     return complain(error, kUsage);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kWorked : kUsage;
+    if (app.exit(error) != 0) return kUsage;
+    std::cout.flush();  // help is written there
+    return std::cout ? kWorked : complain(UserError("the output cannot be written"), kFailed);
   }
   return run_command(chosen);
 }
