@@ -4,6 +4,7 @@
 // compile, a result beyond its bounds); 2 it was called the wrong way.
 #include "sinter/error.h"
 #include "tools/sinter/cache.h"
+#include "tools/sinter/completion.h"
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
@@ -41,6 +42,7 @@ constexpr Declare kCommands[] = {
     declare_cache,
     declare_devices,
     declare_version,
+    declare_completion,
 };
 // clang-format on
 
