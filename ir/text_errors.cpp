@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <llvm/Support/ConvertUTF.h>
 
 namespace sinter {
 
@@ -29,13 +30,47 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
-/// `line` from `begin`, at most `most` bytes, with blanks for what a terminal would not show.
-std::string shown(std::string_view line, std::size_t begin, std::size_t most) {
-  std::string result(line.substr(begin, most));
-  for (char& c : result)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
-      c = c == '\t' ? ' ' : '?';
+/// How many bytes the character at `i` has that a terminal shows; 0: it shows none.
+std::size_t shown_bytes(std::string_view line, std::size_t i) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(line[at]); };
+  if (byte(i) < 0x80) return byte(i) >= 0x20 && byte(i) != 0x7f ? 1 : 0;
+  const std::size_t bytes = byte(i) >= 0xf0 ? 4 : byte(i) >= 0xe0 ? 3 : 2;
+  if (i + bytes > line.size()) return 0;
+  const auto* const begin = reinterpret_cast<const llvm::UTF8*>(line.data()) + i;
+  if (!llvm::isLegalUTF8Sequence(begin, begin + bytes)) return 0;
+  const bool is_control = byte(i) == 0xc2 && byte(i + 1) < 0xa0;
+  // Marks that turn the direction of text round, or end lines: U+2028 to U+202E.
+  const bool is_mark = byte(i) == 0xe2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xa8;
+  const bool turns = byte(i) == 0xe2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xa6;
+  return is_control || (is_mark && byte(i + 2) <= 0xae) || turns ? 0 : bytes;
+}
+
+struct Shown {
+  std::string text;
+  std::size_t columns = 0;  ///< characters
+};
+
+/// A part of a line, with something else for what a terminal would not show.
+Shown shown(std::string_view line) {
+  Shown result;
+  for (std::size_t i = 0; i < line.size(); ++result.columns) {
+    const std::size_t bytes = shown_bytes(line, i);
+    if (bytes > 0)
+      result.text += line.substr(i, bytes);
+    else
+      result.text += line[i] == '\t' ? ' ' : '?';
+    i += std::max<std::size_t>(bytes, 1);
+  }
   return result;
+}
+
+/// `i`, or where the character of UTF-8 begins that it lies within.
+std::size_t start_of_character(std::string_view line, std::size_t i) {
+  std::size_t start = i;
+  while (start > 0 && start < line.size() && i - start < 3 &&
+         (static_cast<unsigned char>(line[start]) & 0xc0) == 0x80)
+    --start;
+  return start;
 }
 
 }  // namespace
@@ -59,9 +94,13 @@ std::string TextErrors::excerpt(TextPlace place) const {
   const std::size_t line_end = std::min(text_.find('\n', place.offset), text_.size());
   std::string_view line = text_.substr(line_begin, line_end - line_begin);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  const std::size_t begin = column > kBefore ? column - kBefore : 0;
-  return fmt::format("  {}\n  {:>{}}", shown(line, std::min(begin, line.size()), kWidth), '^',
-                     column - begin + 1);
+  const std::size_t at = std::min(column, line.size());
+  const std::size_t begin = start_of_character(line, at > kBefore ? at - kBefore : 0);
+  const std::size_t end = start_of_character(line, std::min(begin + kWidth, line.size()));
+  const Shown before = shown(line.substr(begin, at - begin));
+  const Shown after = shown(line.substr(at, std::max(end, at) - at));
+  return fmt::format("  {}{}\n  {:>{}}", before.text, after.text, '^',
+                     before.columns + column - at + 1);
 }
 
 void TextErrors::throw_if_any() const {

@@ -31,8 +31,8 @@ enum class StoredKind { gpu_kernels, host_kernels, host_object, tunings, compile
 
 struct StoredDescription {
   StoredKind kind = StoredKind::compiler;
-  std::string arch;                  ///< of kernels for GPUs: `sm_90`
-  std::vector<std::string> entries;  ///< names of the functions
+  std::string arch = {};                  ///< of kernels for GPUs: `sm_90`
+  std::vector<std::string> entries = {};  ///< names of the functions
 };
 
 /// By the contents alone: an entry's key is not stored.

@@ -59,10 +59,10 @@ OpenedCache open_cache(CacheOwner owner) {
 struct KnownEntry {
   CachedEntry files;
   std::size_t kind = kDamagedKind;  ///< of kKindNames
-  std::string damage;
+  std::string damage = {};
   bool is_alien = false;
-  std::string arch;
-  std::vector<std::string> kernels;
+  std::string arch = {};
+  std::vector<std::string> kernels = {};
 };
 
 /// Those that are there, the latest used first.

@@ -6,6 +6,7 @@
 #include "tools/sinter/bench.h"
 #include "tools/sinter/cache.h"
 #include "tools/sinter/compile.h"
+#include "tools/sinter/completion.h"
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <new>
 
 #include <fmt/format.h>
@@ -46,6 +48,7 @@ constexpr Declare kCommands[] = {
     declare_cache,
     declare_devices,
     declare_version,
+    declare_completion,
 };
 // clang-format on
 
@@ -101,7 +104,9 @@ int parse_and_run(int count, char** words) {
   } catch (const UsageError& error) {
     return complain(error, kUsage);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kWorked : kUsage;
+    if (app.exit(error) != 0) return kUsage;
+    std::cout.flush();  // help is written there
+    return std::cout ? kWorked : complain(UserError("the output cannot be written"), kFailed);
   }
   return run_command(chosen);
 }
