@@ -67,7 +67,8 @@ constexpr const char* kFindPath = R"(  local path='' word words=''
 std::string known_paths(const std::vector<Completion>& words) {
   std::string known;
   for (const Completion& completion : words)
-    if (!completion.word.starts_with("-")) known += ":" + completion.path + " " + completion.word + ",";
+    if (!completion.word.starts_with("-"))
+      known += ":" + completion.path + " " + completion.word + ",";
   return known;
 }
 
