@@ -78,8 +78,8 @@ TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
 
 TEST_F(CommandTest, RunHasTheDocumentedKeys) {
   const Json plain = json_of("sinter run sgd.sinter --device host --json");
-  EXPECT_EQ(keys(plain), (Keys{"launches", "bytes_counted", "worst_error_over_bound", "undecided",
-                               "bit_equal_unfused", "outputs"}));
+  EXPECT_EQ(keys(plain), (Keys{"launches", "bytes_counted", "worst_error_over_bound", "first_bad",
+                               "undecided", "bit_equal_unfused", "repeat", "outputs"}));
   EXPECT_TRUE(plain["worst_error_over_bound"].is_null());
   EXPECT_TRUE(plain["bit_equal_unfused"].is_null());
   const Json checked = json_of("sinter run sgd.sinter --device host --json --check");
