@@ -50,17 +50,18 @@ std::string cases(const std::vector<Completion>& words) {
     std::vector<std::string> of_path;
     for (const Completion& completion : words)
       if (completion.path == path) of_path.push_back(completion.word);
-    text += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(of_path, " "));
+    text += fmt::format("    '{}') found='{}' ;;\n", path, fmt::join(of_path, " "));
   }
   return text;
 }
 
-/// Sets `path` to the commands among the words before the one that is completed.
-constexpr const char* kFindPath = R"(  local path='' word words=''
+/// Sets `at` to the commands among the words before the one that is completed. (zsh has variables
+/// of its own called `path` and `words`.)
+constexpr const char* kFindPath = R"(  local at='' word found=''
   for word in "${before[@]}"; do
-    case "$word" in [a-z]*) case "$known" in *":$path $word,"*) path="$path $word" ;; esac ;; esac
+    case "$word" in [a-z]*) case "$known" in *":$at $word,"*) at="$at $word" ;; esac ;; esac
   done
-  case "$path" in
+  case "$at" in
 )";
 
 /// All paths, with what tells their ends.
@@ -79,7 +80,7 @@ _sinter() {{
   local before=("${{COMP_WORDS[@]:1:COMP_CWORD-1}}")
   local known='{}'
 {}{}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  COMPREPLY=($(compgen -W "$found" -- "$current"))
 }}
 complete -o default -F _sinter sinter
 )",
@@ -93,7 +94,7 @@ _sinter_words() {{
   before=("${{(@)words[2,CURRENT-1]}}")
   local known='{}'
 {}{}  esac
-  compadd -- ${{=words}}
+  compadd -- ${{=found}}
   _files
 }}
 compdef _sinter_words sinter

@@ -3,6 +3,7 @@
 #include "sinter/error.h"
 #include "tools/sinter/arguments.h"
 #include "tools/sinter/corpus_report.h"
+#include "tools/sinter/progress.h"
 
 #include <algorithm>
 #include <atomic>
@@ -100,12 +101,17 @@ bool corpus(const CorpusArguments& arguments) {
   const std::size_t threads = arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
                                                  : std::thread::hardware_concurrency();
 
+  Progress progress("graphs", files.size(), arguments.quiet);
   const std::vector<FileReport> reports = report_on_all(
       files, request, std::max<std::size_t>(threads, 1), [&](const FileReport& report) {
-        if (arguments.json) return;
-        fmt::print("{}\n", line_of(report, name_width));
-        std::fflush(stdout);  // whoever waits for hundreds of files wants to see them
+        if (!arguments.json) {
+          progress.hide();
+          fmt::print("{}\n", line_of(report, name_width));
+          std::fflush(stdout);  // whoever waits for hundreds of files wants to see them
+        }
+        progress.step(report.name);
       });
+  progress.hide();
   if (arguments.json)
     fmt::print("{}\n", corpus_json(reports));
   else

@@ -19,6 +19,7 @@ struct CorpusArguments {
   bool nvrtc = false;
   bool unfused = false;
   bool json = false;
+  bool quiet = false;   ///< no progress
   std::string save;     ///< file for the totals; empty: none
   std::string compare;  ///< file with earlier totals; empty: none
 };

@@ -11,6 +11,7 @@
 #include "tools/sinter/devices.h"
 #include "tools/sinter/dump.h"
 #include "tools/sinter/explain.h"
+#include "tools/sinter/manual.h"
 #include "tools/sinter/ops.h"
 #include "tools/sinter/profile.h"
 #include "tools/sinter/run.h"
@@ -49,6 +50,7 @@ constexpr Declare kCommands[] = {
     declare_devices,
     declare_version,
     declare_completion,
+    declare_manual,
 };
 // clang-format on
 

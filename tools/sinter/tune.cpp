@@ -1,6 +1,7 @@
 #include "tools/sinter/tune.h"
 
 #include "sinter/tuning.h"
+#include "tools/sinter/progress.h"
 #include "tools/sinter/run_graph.h"
 #include "tools/sinter/words.h"
 
@@ -50,7 +51,11 @@ void tune(const TuneArguments& arguments) {
   Options options = options_for(request, Tune::quick);
   options.tune = arguments.wide ? Tune::wide : Tune::quick;
   const Executable executable = sinter::compile(graph, request.device, options);
-  executable.prepare(named_sizes(graph, sizes.values));
+  {
+    const Progress progress(fmt::format("compiling and timing {}", graph.name()), /*total=*/0,
+                            arguments.quiet);
+    executable.prepare(named_sizes(graph, sizes.values));
+  }
 
   const Report report = executable.report();
   const std::string text = sizes.text(graph);

@@ -13,6 +13,7 @@ struct TuneArguments {
   NumericsArguments numerics;
   std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
   bool wide = false;   ///< longer, and at these sizes
+  bool quiet = false;  ///< no progress
   bool table = false;  ///< one line per candidate
   std::string import_file;
   std::string export_file;

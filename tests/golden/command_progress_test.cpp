@@ -1,0 +1,57 @@
+// What the command shows of long work on a terminal, and nowhere else. Terminals are made by
+// `script`, which every Debian has.
+#include "tests/support/command.h"
+#include "tests/support/scratch_folder.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sinter::test::command_progress_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandProgress : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (command_path().empty()) GTEST_SKIP() << "this build has no command";
+    if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "there is no script";
+    for (const std::string name : {"one", "two"})
+      std::ofstream(folder.path() + "/" + name + ".sinter")
+          << "graph " + name + "(x: f32[8]) {\n  y = exp x\n  return y\n}\n";
+  }
+  std::string on_terminal(const std::string& words) const {
+    const std::string line = "'" + command_path().string() + "' " + words;
+    return run_command("script -qec \"" + line + "\" /dev/null </dev/null", folder.path()).output;
+  }
+
+  ScratchFolder folder;
+};
+
+TEST_F(CommandProgress, IsOnTerminals) {
+  const std::string shown = on_terminal("corpus . --stage plan");
+  EXPECT_THAT(shown, HasSubstr("graphs: 0 of 2\r"));
+  EXPECT_THAT(shown, HasSubstr("graphs: 1 of 2, one.sinter\r"));
+  EXPECT_THAT(on_terminal("tune one.sinter --device host"),
+              HasSubstr("compiling and timing one\r"));
+}
+
+/// What stood there is written over before anything else is.
+TEST_F(CommandProgress, GoesAway) {
+  EXPECT_THAT(on_terminal("corpus . --stage plan"),
+              HasSubstr("graphs: 0 of 2\r              \rone.sinter"));
+}
+
+TEST_F(CommandProgress, IsNowhereElse) {
+  EXPECT_THAT(run_command("sinter corpus . --stage plan", folder.path()).output,
+              Not(HasSubstr("graphs: ")));
+  EXPECT_THAT(on_terminal("corpus . --stage plan --quiet"), Not(HasSubstr("graphs: ")));
+}
+
+}  // namespace
+}  // namespace sinter::test::command_progress_test
