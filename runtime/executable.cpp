@@ -14,30 +14,13 @@
 #include "runtime/disk_cache/disk_cache.h"
 #include "runtime/make_variant.h"
 #include "runtime/options_table.h"
+#include "runtime/plan_target.h"
 #include "runtime/release_later.h"
 #include "runtime/trace.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 
 namespace sinter {
-
-namespace {
-
-/// What kernels are planned for: the GPU itself, or the one that the host device stands in for.
-Target target_of(const DeviceState& device, const Options& options) {
-  if (options.target.empty()) return device.target;
-  if (!device.is_host)
-    throw UserError(
-        fmt::format("options.target is {}, but {} is planned for as itself; leave it empty",
-                    options.target, device.name));
-  if (const Target* target = find_target(options.target)) return *target;
-  std::vector<std::string_view> names;
-  for (const Target& target : known_targets()) names.push_back(target.name);
-  throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", options.target,
-                              fmt::join(names, ", ")));
-}
-
-}  // namespace
 
 namespace {
 
@@ -84,7 +67,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   if (options.idle_bytes >= 0) device.state()->memory_pool->keep_at_most(options.idle_bytes);
   const TraceSpan span("compile", [&] { return fmt::format("compile {}", graph.name()); });
   auto source = std::make_shared<VariantSource>(*device.state(), clone(graph),
-                                                target_of(*device.state(), options), options);
+                                                plan_target(*device.state(), options.target), options);
   auto state = std::make_shared<ExecutableState>(
       *device.state(), interface_of(source->graph, {.file = file, .line = line}));
   source->dump.write("graph", "sinter", print(source->graph));

@@ -1,7 +1,6 @@
 #include "sinter/explain.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <exception>
@@ -18,20 +17,11 @@
 #include "runtime/kernel_report.h"
 #include "runtime/nvrtc_units.h"
 #include "runtime/parallel.h"
-#include "sinter/error.h"
+#include "runtime/plan_target.h"
 
 namespace sinter {
 
 namespace {
-
-const Target& explained_target(const Options& options) {
-  if (options.target.empty()) return known_targets().front();
-  if (const Target* target = find_target(options.target)) return *target;
-  std::vector<std::string_view> names;
-  for (const Target& target : known_targets()) names.push_back(target.name);
-  throw UserError(fmt::format("target {}: there is no such GPU; known are {}", options.target,
-                              fmt::join(names, ", ")));
-}
 
 PlanOptions plan_options(const Options& options, bool fuse) {
   return {.fuse = fuse,
@@ -121,10 +111,8 @@ void add_reasons(const Program& program, Explanation& result) {
     result.guards.push_back(to_string(guard) + ": " + guard.reason);
 }
 
-}  // namespace
-
-Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
-  const Target& target = explained_target(options);
+Explanation explain_for(const Target& target, const Graph& graph, std::span<const Size> sizes,
+                        const Options& options) {
   std::vector<NamedSize> named;
   for (const Size& size : sizes) named.push_back({size.symbol, size.value});
   const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
@@ -155,8 +143,19 @@ Explanation explain(const Graph& graph, std::span<const Size> sizes, const Optio
   return result;
 }
 
+}  // namespace
+
+Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
+  return explain_for(target_named(options.target), graph, sizes, options);
+}
+
 Explanation explain(const Graph& graph, std::initializer_list<Size> sizes, const Options& options) {
   return explain(graph, std::span(sizes.begin(), sizes.size()), options);
+}
+
+Explanation explain(const Graph& graph, std::span<const Size> sizes, Device device,
+                    const Options& options) {
+  return explain_for(plan_target(*device.state(), options.target), graph, sizes, options);
 }
 
 }  // namespace sinter

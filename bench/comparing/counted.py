@@ -1,4 +1,4 @@
-"""Counted figures of the suite's kernels, for sm_90 and with no GPU: what `sinter explain --json` says
+"""Counted figures of the kernels of the suite and of the patterns, for sm_90 and with no GPU: what `sinter explain --json` says
 of each case, and the instructions that the compiler itself takes, against a baseline."""
 
 import concurrent.futures
@@ -15,6 +15,8 @@ SUITE = pathlib.Path(__file__).resolve().parents[1] / "suite"
 sys.path.insert(0, str(SUITE))
 import graph_text  # noqa: E402
 
+from comparing import patterns  # noqa: E402
+
 ARCH = "sm_90"
 ALLOWED = 1.10
 # Cases whose recording, planning and emission are counted by callgrind.
@@ -26,12 +28,13 @@ class Failed(Exception):
     """A case could not be looked at."""
 
 
-def figures_of(sinter, text):
+def figures_of(sinter, case):
     """The figures of one graph; those that only NVRTC knows are left out where it is missing."""
-    ran = subprocess.run([sinter, "explain", "-", "--json", "--arch", ARCH], input=text, capture_output=True,
-                         text=True, env=os.environ | {"SINTER_CACHE": "off"})
+    sizes = [word for size in case.get("symbols", []) for word in ("--size", size)]
+    ran = subprocess.run([sinter, "explain", "-", "--json", "--arch", ARCH, *sizes], input=case["text"],
+                         capture_output=True, text=True, env=os.environ | {"SINTER_CACHE": "off"})
     if ran.returncode:
-        raise Failed(ran.stderr.strip())
+        raise Failed(f"{case['name']}: {ran.stderr.strip()}")
     explanation = json.loads(ran.stdout)
     kernels = explanation["kernels"]
     figures = {"kernels": len(kernels), "launches": explanation["totals"]["launches"],
@@ -54,12 +57,12 @@ def instructions_of(sinter, text):
         return int(re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(out).read_text(), re.M).group(1))
 
 
-def current(arguments, cases, ops):
+def current(arguments, cases):
     """{case: figures} as of now."""
-    texts = {case["name"]: graph_text.filled(ops[case["op"]]["text"], case) for case in cases}
+    texts = {case["name"]: case["text"] for case in cases}
     jobs = os.cpu_count() or 1
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        figures = dict(zip(texts, pool.map(lambda text: figures_of(arguments.sinter, text), texts.values())))
+        figures = dict(zip(texts, pool.map(lambda case: figures_of(arguments.sinter, case), cases)))
     if arguments.instructions:
         if not shutil.which("valgrind"):
             raise Failed("--instructions needs valgrind")
@@ -110,12 +113,13 @@ def save(path, baseline, figures, is_whole):
 def run(arguments):
     suite = json.loads((SUITE / "suite.json").read_text())
     ops = {op["op"]: op for op in suite["ops"]}
-    cases = [case for case in suite["cases"] if arguments.tier in case["tiers"] and (
+    every = [case | {"text": graph_text.filled(ops[case["op"]]["text"], case)} for case in suite["cases"]]
+    cases = [case for case in every + patterns.patterns() if arguments.tier in case["tiers"] and (
         not arguments.only or any(text == case["group"] or text in case["name"] for text in arguments.only))]
     path = arguments.against / "kernels.json"
     try:
         baseline = json.loads(path.read_text())["cases"] if path.exists() else {}
-        figures = current(arguments, cases, ops)
+        figures = current(arguments, cases)
     except (Failed, OSError, ValueError) as error:
         print(f"compare: {error}", file=sys.stderr)
         return 1

@@ -129,6 +129,10 @@ void seal_saved_file(std::span<std::byte> file) {
   std::memcpy(file.data(), &header, sizeof header);
 }
 
+bool looks_saved(std::string_view file) {
+  return file.starts_with(std::string_view(kSavedMark.data(), kSavedMark.size()));
+}
+
 OpenedSavedFile open_saved_file(std::span<const std::byte> file) {
   OpenedSavedFile result;
   SavedHeader header;

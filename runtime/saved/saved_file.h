@@ -51,6 +51,9 @@ struct OpenedSavedFile {
   std::string problem;  ///< what is wrong with it, and what to do; empty: nothing
 };
 
+/// True if `file` begins as all of them do, whatever comes then.
+bool looks_saved(std::string_view file);
+
 /// `file` must outlive the result.
 OpenedSavedFile open_saved_file(std::span<const std::byte> file);
 

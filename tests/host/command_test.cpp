@@ -57,6 +57,22 @@ TEST_F(CommandTest, ProfileHasTheDocumentedKeys) {
   }
 }
 
+TEST_F(CommandTest, ExplainMeasuresOnTheDevice) {
+  const std::string line = "SINTER_TUNE=off sinter explain layer_norm_backward.sinter --json";
+  const Json predicted = json_of(line);
+  const Json measured = json_of(line + " --measure --device host --repeats 2");
+  EXPECT_TRUE(predicted["measured_on"].is_null());
+  EXPECT_EQ(measured["measured_on"].get<std::string>().find("host device"), 0u);
+  ASSERT_FALSE(measured["kernels"].empty());
+  for (std::size_t i = 0; i < measured["kernels"].size(); ++i) {
+    const Json& kernel = measured["kernels"][i];
+    EXPECT_TRUE(predicted["kernels"][i]["measured"].is_null());
+    EXPECT_GT(kernel["measured"]["median_us"], 0);
+    EXPECT_EQ(kernel["tuning"], "off: the heuristic's choice");
+    EXPECT_EQ(kernel["source"], predicted["kernels"][i]["source"]);
+  }
+}
+
 TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
   const Json json = json_of(
       "SINTER_SKIP=fuse; export SINTER_SKIP; "

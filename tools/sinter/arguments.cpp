@@ -2,6 +2,7 @@
 
 #include "ir/bind.h"
 #include "ir/node.h"
+#include "runtime/saved/saved_file.h"
 #include "sinter/error.h"
 #include "sinter/options.h"
 #include "sinter/text.h"
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -144,8 +146,18 @@ void settle(GraphArguments& arguments) {
     throw UsageError("FILE is missing: give a .sinter file, or - for standard input");
 }
 
+bool is_saved_executable(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  char start[8] = {};
+  stream.read(start, sizeof start);
+  return looks_saved({start, static_cast<std::size_t>(stream.gcount())});
+}
+
 Graph read_graph(const std::string& file) {
   const std::string text = read_file(file);
+  if (looks_saved(text))
+    throw UsageError(fmt::format(
+        "{} is a saved executable, which only `sinter run` takes; give the graph's text", file));
   try {
     return parse(text, file == "-" ? "stdin" : file);
   } catch (const UserError& error) {
@@ -163,7 +175,7 @@ std::string SymbolSizes::text(const Graph& graph) const {
 }
 
 SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
-                         const HostArrays& inputs) {
+                         const HostArrays& inputs, std::span<const std::int64_t> prepared) {
   const auto symbols = graph.data().extents->symbols();
   SymbolSizes sizes{.values = std::vector<std::int64_t>(symbols.size(), 0),
                     .is_default = std::vector<bool>(symbols.size(), true)};
@@ -184,7 +196,9 @@ SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
     sizes.is_default[id] = false;
   }
   set_from(graph.data(), inputs, sizes);
-  set_defaults(graph.data(), sizes);
+  if (prepared.empty()) set_defaults(graph.data(), sizes);
+  for (std::size_t i = 0; i < prepared.size(); ++i)
+    if (sizes.is_default[i]) sizes.values[i] = prepared[i];
   check_sizes(graph, sizes.values);
   solve_symbols(graph.data(), shapes_of(inputs), sizes.values);  // also holds defaults against them
   return sizes;

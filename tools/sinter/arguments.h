@@ -56,7 +56,11 @@ void take_file(std::string& file, std::vector<std::string>& words);
 /// UsageError where there is no file, and where a size is not NAME=NUMBER.
 void settle(GraphArguments& arguments);
 
-/// Throws UsageError where the file cannot be read, TextFailure where its text is wrong.
+/// True if `file` is there and looks like what `sinter compile` writes.
+bool is_saved_executable(const std::string& file);
+
+/// Throws UsageError where the file cannot be read or is a saved executable, TextFailure where its
+/// text is wrong.
 Graph read_graph(const std::string& file);
 
 /// A number for every symbol of a graph, by id.
@@ -72,12 +76,14 @@ struct SymbolSizes {
 inline constexpr std::int64_t kDefaultSize = 1024;
 inline constexpr std::int64_t kMostDefaultElements = std::int64_t{1} << 24;
 
-/// The given sizes; the other symbols get kDefaultSize, or the power of two below it at which no
-/// value has more than kMostDefaultElements. `inputs` that are at hand tell the sizes along their
-/// axes. Throws UsageError on an unknown or repeated symbol and on a bad number, UserError on sizes
-/// at which the graph has no meaning or the inputs do not fit.
+/// The given sizes; the other symbols get those of `prepared`, by id, or, where that is empty,
+/// kDefaultSize, or the power of two below it at which no value has more than kMostDefaultElements.
+/// `inputs` that are at hand tell the sizes along their axes. Throws UsageError on an unknown or
+/// repeated symbol and on a bad number, UserError on sizes at which the graph has no meaning or the
+/// inputs do not fit.
 SymbolSizes choose_sizes(const Graph& graph, std::span<const std::string> given,
-                         const HostArrays& inputs = {});
+                         const HostArrays& inputs = {},
+                         std::span<const std::int64_t> prepared = {});
 
 /// The target for `sm_90` or `h200`. Throws UsageError for one that is not known.
 const Target& target_of(std::string_view arch);

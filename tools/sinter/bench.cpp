@@ -2,6 +2,7 @@
 
 #include "ir/random_inputs.h"
 #include "tools/sinter/bench_suite.h"
+#include "tools/sinter/progress.h"
 #include "tools/sinter/run_graph.h"
 
 #include <filesystem>
@@ -45,11 +46,14 @@ void bench_graph(const BenchArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const HostArrays inputs = random_inputs(graph, sizes.values, arguments.seed);
+  Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
+                    arguments.quiet);
   const GraphTimes times = time_graph(graph, inputs,
                                       {.device = device_called(arguments.device),
                                        .symbols = sizes.values,
                                        .numerics = numerics_of(arguments.numerics)},
                                       arguments.repeats);
+  progress.hide();
   if (arguments.json) {
     const Json json = {{"run", json_of(times.run)},
                        {"replay", json_of(times.replay)},

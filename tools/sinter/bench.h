@@ -16,6 +16,7 @@ struct BenchArguments {
   std::uint64_t seed = 0;
   int repeats = 15;
   std::string filter;  ///< of a suite: only benchmarks whose name it matches
+  bool quiet = false;  ///< no progress
   bool json = false;
 };
 

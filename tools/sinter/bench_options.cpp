@@ -20,6 +20,7 @@ void declare_bench(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command.add_option("--filter", arguments->filter, "Of a suite: only benchmarks that match it")
       ->type_name("REGEX");
+  add_quiet(command, arguments->quiet);
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer(
       "Example:\n  sinter bench softmax.sinter --size rows=8192 --json\n"

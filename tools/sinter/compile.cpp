@@ -1,5 +1,6 @@
 #include "tools/sinter/compile.h"
 
+#include "tools/sinter/progress.h"
 #include "tools/sinter/run_graph.h"
 #include "tools/sinter/words.h"
 
@@ -38,8 +39,14 @@ void compile_to_file(const CompileArguments& arguments) {
   options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
   const Executable executable =
       sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1);
-  executable.prepare(named_sizes(graph, sizes.values));
-  executable.save(arguments.output, {.archs = archs});
+  {
+    const Progress progress(fmt::format("compiling {}", graph.name()), /*total=*/0,
+                            arguments.quiet);
+    const std::vector<Size> named = named_sizes(graph, sizes.values);
+    // Whoever loads it may bind arrays to outputs that are plain views, or none.
+    for (const Views views : {Views::returned, Views::written}) executable.prepare(named, views);
+    executable.save(arguments.output, {.archs = archs});
+  }
 
   const Report report = executable.report();
   const std::string text = sizes.text(graph);

@@ -13,6 +13,7 @@ struct CompileArguments {
   NumericsArguments numerics;
   std::string archs;   ///< `sm_80,sm_90`; empty: the device's own
   std::string output;  ///< the file
+  bool quiet = false;  ///< no progress
 };
 
 void compile_to_file(const CompileArguments& arguments);

@@ -16,6 +16,7 @@ void declare_compile(CLI::App& app, Command& chosen) {
   command.add_option("-o,--output", arguments->output, "The file to write")
       ->type_name("FILE")
       ->required();
+  add_quiet(command, arguments->quiet);
   command.footer("Example:\n  sinter compile softmax.sinter --arch sm_80,sm_90 -o softmax.sinterx");
   command.final_callback([arguments, &chosen] {
     chosen = [arguments] {

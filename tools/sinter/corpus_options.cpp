@@ -32,7 +32,7 @@ void declare_corpus(CLI::App& app, Command& chosen) {
   command.add_flag("--nvrtc", arguments->nvrtc, "Stage run: also compile by NVRTC");
   command.add_flag("--unfused", arguments->unfused, "Stage run: one kernel per node only");
   command.add_flag("--json", arguments->json, "Print JSON");
-  command.add_flag("--quiet", arguments->quiet, "Show no progress on the terminal");
+  add_quiet(command, arguments->quiet);
   command.add_option("--save", arguments->save, "Write the totals to this file, as a baseline")
       ->type_name("FILE");
   command

@@ -1,7 +1,10 @@
 #include "tools/sinter/explain.h"
 
+#include "ir/random_inputs.h"
 #include "sinter/error.h"
 #include "sinter/explain.h"
+#include "tools/sinter/progress.h"
+#include "tools/sinter/run_graph.h"
 #include "tools/sinter/words.h"
 
 #include <fmt/format.h>
@@ -56,6 +59,18 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
     if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
 }
 
+/// What a device made of it, where one was asked.
+void print_measured(const KernelExplanation& kernel) {
+  if (kernel.measured) {
+    const KernelProfile& times = *kernel.measured;
+    fmt::print("  measured  {:.2f} us [{:.2f}, {:.2f}], {:.1f} GB/s, {:.1f} % of a copy\n",
+               times.median_us, times.lower_quartile_us, times.upper_quartile_us,
+               times.gigabytes_per_second, 100 * times.share_of_copy);
+    if (times.schedule != kernel.report.schedule) fmt::print("  tuned     {}\n", times.schedule);
+    fmt::print("  why       {}\n", kernel.report.tuning);
+  }
+}
+
 void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
@@ -69,6 +84,7 @@ void print_kernel(const KernelExplanation& kernel, const Explanation& explanatio
              bytes_text(report.bytes_read), bytes_text(report.bytes_written),
              times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
              kernel.predicted_us);
+  print_measured(kernel);
   if (report.kind == "opaque") {  // a call of the user's: what it launches is not known here
     for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
     return;
@@ -89,6 +105,7 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
              counted(explanation.recorded_ops, "recorded op"),
              counted(static_cast<std::int64_t>(explanation.kernels.size()), "kernel"));
   if (!sizes.empty()) fmt::print("sizes: {}\n", sizes);
+  if (!explanation.measured_on.empty()) fmt::print("measured on {}\n", explanation.measured_on);
   for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, explanation);
   if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
   for (const BoundaryReport& boundary : explanation.boundaries)
@@ -112,22 +129,52 @@ void write_page(const std::string& file, const Explanation& explanation) {
   if (!stream.flush()) throw UserError(fmt::format("--html {}: the file cannot be written", file));
 }
 
+/// Where `--measure` runs it. Throws UsageError where that is a GPU and `--arch` is another one.
+Device measured_device(const ExplainArguments& arguments) {
+  const Device device = device_called(arguments.device);
+  if (!device.is_host() && !arguments.arch.empty() &&
+      target_of(arguments.arch).arch != device.arch())
+    throw UsageError(
+        fmt::format("--arch {}: {} is an {}, and is measured as such; leave --arch out",
+                    arguments.arch, device.name(), device.arch()));
+  return device;
+}
+
+void add_measurements(Explanation& explanation, const ExplainArguments& arguments,
+                      const Graph& graph, const RunRequest& request) {
+  const Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
+                          arguments.quiet);
+  const HostArrays inputs = random_inputs(graph, request.symbols, arguments.seed);
+  const MeasuredGraph measured = profile_graph(graph, inputs, request, arguments.repeats);
+  add_profile(explanation, measured.profile);
+  add_tuning(explanation, measured.report);
+}
+
+Explanation explain_graph(const ExplainArguments& arguments, const Graph& graph,
+                          const SymbolSizes& sizes) {
+  const Numerics numerics = numerics_of(arguments.numerics);
+  const std::string target(target_of(arguments.arch.empty() ? "sm_90" : arguments.arch).name);
+  Options options{.rounding = numerics.rounding,
+                  .math = numerics.math,
+                  .skip = options_from_environment().skip,
+                  .target = target};
+  const std::vector<Size> named = named_sizes(graph, sizes.values);
+  if (!arguments.measure) return sinter::explain(graph, named, options);
+  const Device device = measured_device(arguments);
+  if (!device.is_host()) options.target.clear();
+  Explanation explanation = sinter::explain(graph, named, device, options);
+  add_measurements(
+      explanation, arguments, graph,
+      {.device = device, .symbols = sizes.values, .numerics = numerics, .target = options.target});
+  return explanation;
+}
+
 }  // namespace
 
 void explain(const ExplainArguments& arguments) {
-  const Target& target = target_of(arguments.arch);
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
-  const Numerics numerics = numerics_of(arguments.numerics);
-  std::vector<Size> named;
-  const auto symbols = graph.data().extents->symbols();
-  for (std::size_t i = 0; i < symbols.size(); ++i)
-    named.push_back({symbols[i]->name, sizes.values[i]});
-  const Explanation explanation = sinter::explain(graph, named,
-                                                  {.rounding = numerics.rounding,
-                                                   .math = numerics.math,
-                                                   .skip = options_from_environment().skip,
-                                                   .target = std::string(target.name)});
+  const Explanation explanation = explain_graph(arguments, graph, sizes);
   if (!arguments.html.empty()) write_page(arguments.html, explanation);
   if (arguments.json)
     fmt::print("{}\n", explanation_json(explanation));

@@ -8,12 +8,29 @@ void declare_explain(CLI::App& app, Command& chosen) {
   CLI::App& command =
       *app.add_subcommand("explain", "Say which kernels a graph becomes, why, and what they cost");
   add_graph(command, arguments->graph);
-  add_arch(command, arguments->arch);
+  command
+      .add_option("--arch", arguments->arch,
+                  "The GPU to plan and compile for: sm_80, h200, ...; default: sm_90, or the GPU "
+                  "that is measured")
+      ->type_name("ARCH");
   add_numerics(command, arguments->numerics);
+  CLI::Option* const measure =
+      command.add_flag("--measure", arguments->measure,
+                       "Tune on a device, and time each kernel beside a copy of as many bytes");
+  add_place(command, arguments->device, arguments->seed);
+  command.add_option("--repeats", arguments->repeats, "Timed launches of each kernel")
+      ->type_name("NUMBER")
+      ->check(not_negative())
+      ->capture_default_str();
+  for (const char* option : {"--device", "--seed", "--repeats"})
+    command.get_option(option)->needs(measure);
+  add_quiet(command, arguments->quiet);
   command.add_flag("--json", arguments->json, "Print JSON");
   command.add_option("--html", arguments->html, "Write one HTML page to this file")
       ->type_name("OUT");
-  command.footer("Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90");
+  command.footer(
+      "Example:\n  sinter explain softmax.sinter --size rows=4096 --arch sm_90\n"
+      "  sinter explain softmax.sinter --size rows=4096 --measure --html softmax.html");
   command.final_callback([arguments, &chosen] {
     chosen = [arguments] {
       settle(arguments->graph);

@@ -55,6 +55,10 @@ void add_device(CLI::App& command, std::string& device) {
       ->check(CLI::IsMember({"host", "cuda"}));
 }
 
+void add_quiet(CLI::App& command, bool& quiet) {
+  command.add_flag("--quiet", quiet, "Show no progress on the terminal");
+}
+
 void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
   add_device(command, device);
   command.add_option("--seed", seed, "Of the random inputs")

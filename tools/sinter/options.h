@@ -26,6 +26,8 @@ void add_arch(CLI::App& command, std::string& arch);
 void add_numerics(CLI::App& command, NumericsArguments& arguments);
 /// --device
 void add_device(CLI::App& command, std::string& device);
+/// --quiet
+void add_quiet(CLI::App& command, bool& quiet);
 /// --device and --seed: where a graph runs, and on what.
 void add_place(CLI::App& command, std::string& device, std::uint64_t& seed);
 

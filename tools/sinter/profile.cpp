@@ -1,6 +1,7 @@
 #include "tools/sinter/profile.h"
 
 #include "ir/random_inputs.h"
+#include "tools/sinter/progress.h"
 #include "tools/sinter/run_graph.h"
 
 #include <fmt/format.h>
@@ -12,12 +13,16 @@ void profile(const ProfileArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const HostArrays inputs = random_inputs(graph, sizes.values, arguments.seed);
+  Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
+                    arguments.quiet);
   const Profile result = profile_graph(graph, inputs,
                                        {.device = device_called(arguments.device),
                                         .symbols = sizes.values,
                                         .fuse = !arguments.unfused,
                                         .numerics = numerics},
-                                       arguments.repeats);
+                                       arguments.repeats)
+                             .profile;
+  progress.hide();
   if (arguments.json)
     fmt::print("{}\n", profile_json(result));
   else

@@ -16,6 +16,7 @@ struct ProfileArguments {
   std::uint64_t seed = 0;
   int repeats = 15;
   bool unfused = false;  ///< one kernel per node
+  bool quiet = false;    ///< no progress
   bool json = false;
 };
 

@@ -15,6 +15,7 @@ void declare_profile(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
   add_numerics(command, arguments->numerics);
+  add_quiet(command, arguments->quiet);
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer("Example:\n  sinter profile softmax.sinter --size rows=8192");
   command.final_callback([arguments, &chosen] {

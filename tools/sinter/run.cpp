@@ -2,6 +2,7 @@
 
 #include "tools/sinter/array_files.h"
 #include "tools/sinter/content_hash.h"
+#include "tools/sinter/program.h"
 #include "tools/sinter/run_graph.h"
 #include "tools/sinter/verdict.h"
 #include "tools/sinter/words.h"
@@ -54,7 +55,8 @@ Json run_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
           {"worst_error_over_bound", verdict ? Json(finite(verdict->worst)) : Json()},
           {"first_bad", verdict && !verdict->first_bad.empty() ? Json(verdict->first_bad) : Json()},
           {"undecided", verdict ? Json(verdict->undecided) : Json()},
-          {"bit_equal_unfused", verdict ? Json(verdict->is_equal_unfused) : Json()},
+          {"bit_equal_unfused",
+           verdict && verdict->is_equal_unfused ? Json(*verdict->is_equal_unfused) : Json()},
           {"repeat", run.wall_us.size() > 1 ? repeat_json(run) : Json()},
           {"outputs", outputs}};
 }
@@ -84,30 +86,48 @@ void print_run(const RunArguments& arguments, const std::string& sizes, const Gr
   for (const std::string& line : verdict->lines) fmt::print("check {}\n", line);
 }
 
-}  // namespace
-
-bool run(const RunArguments& arguments) {
-  const Numerics numerics = numerics_of(arguments.numerics);
+/// How the program computes. Throws UsageError for a saved one that is asked to be another, and
+/// where there is nothing to judge it by.
+Numerics numerics_to_run(const RunArguments& arguments, const LoadedProgram& program) {
+  const Numerics asked = numerics_of(arguments.numerics);
+  if (program.executable && (arguments.unfused || asked != Numerics{}))
+    throw UsageError(fmt::format(
+        "{} is a saved executable, and runs as it was saved; leave --unfused, --rounding and "
+        "--math out",
+        arguments.graph.file));
+  const Numerics numerics = program.executable ? program.numerics : asked;
   if (arguments.check && numerics != Numerics{})
     throw UsageError(
         "--check: with --rounding wide or --math fast results may be off by any amount, and depend "
         "on what is fused; leave them out");
-  const Graph graph = read_graph(arguments.graph.file);
+  return numerics;
+}
+
+}  // namespace
+
+bool run(const RunArguments& arguments) {
+  const Device device = device_called(arguments.device);
+  const LoadedProgram program = load_program(arguments.graph.file, device);
+  const Numerics numerics = numerics_to_run(arguments, program);
+  const Graph& graph = program.graph;
   const HostArrays given = read_inputs(graph, arguments.inputs);
-  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, given);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, given, program.sizes);
   const HostArrays inputs = complete_inputs(graph, sizes.values, arguments.seed, given);
-  RunRequest request{.device = device_called(arguments.device),
+  RunRequest request{.device = device,
                      .symbols = sizes.values,
                      .fuse = !arguments.unfused,
                      .numerics = numerics,
                      .runs = arguments.repeat,
-                     .replay = arguments.graph_replay};
+                     .replay = arguments.graph_replay,
+                     .loaded = program.executable ? &*program.executable : nullptr};
   const GraphRun result = run_graph(graph, inputs, request);
 
   std::optional<Verdict> verdict;
   if (arguments.check) {
     verdict.emplace();
     judge_by_oracle(graph, inputs, sizes.values, result, *verdict);
+  }
+  if (arguments.check && !program.executable) {
     request.fuse = !request.fuse;
     request.runs = 1;
     const GraphRun other = run_graph(graph, inputs, request);

@@ -1,4 +1,5 @@
-// `sinter run`: runs a graph on given or random inputs and, if asked to, judges the results.
+// `sinter run`: runs a graph, or an executable that `sinter compile` wrote, on given or random
+// inputs and, if asked to, judges the results.
 #pragma once
 
 #include "tools/sinter/arguments.h"

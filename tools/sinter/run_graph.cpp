@@ -1,13 +1,16 @@
 #include "tools/sinter/run_graph.h"
 
 #include "ir/node.h"
+#include "runtime/executable_state.h"
 #include "runtime/host_driver/host_driver.h"
 #include "tools/sinter/words.h"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,8 +38,14 @@ class Memory {
     stream_.synchronize();
   }
 
-  /// Inputs that a run updated hold again what they held before it.
-  void undo_updates() const {
+  /// As before the first run: inputs that a run updated hold again what they held, and outputs what
+  /// no run has written, all bits set.
+  void prepare_run() const {
+    for (const Array& output : outputs_) {
+      const Array bytes = output.view(0, boolean, {output.bytes()});
+      const std::vector<std::byte> ones(static_cast<std::size_t>(output.bytes()), std::byte{0xff});
+      output.device().upload(bytes, ones, stream_);
+    }
     for (const UpdateInfo& update : graph_.updates)
       for (const InputInfo& input : graph_.inputs)
         if (input.node == update.parameter) upload(input.name);
@@ -61,6 +70,16 @@ class Memory {
     std::vector<Binding> bindings;
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       bindings.emplace_back(graph_.outputs[i].name, outputs_[i]);
+    return bindings;
+  }
+
+  /// But those that are plain views, for which nothing is computed unless they are bound.
+  std::vector<Binding> computed_output_bindings(const Executable& executable) const {
+    const Interface& interface = executable.state()->interface;
+    std::vector<Binding> bindings;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      if (!interface.slots[static_cast<std::size_t>(interface.input_count) + i].view)
+        bindings.emplace_back(graph_.outputs[i].name, outputs_[i]);
     return bindings;
   }
 
@@ -159,13 +178,15 @@ CallTimes time_calls(Context& context, const Stream& stream, const Bindings& bin
 }
 
 /// What the run that was just done cost.
-void count_run(GraphRun& run, const Device& device, const Executable& executable) {
+void count_run(GraphRun& run, const Device& device, const Executable& executable,
+               bool counts_bytes) {
   const Report report = executable.report();
   run.device = report.device;
   run.target = report.target;
   if (device.is_host()) {
     const host::Counters counters = host::counters();
     run.launches = static_cast<std::int64_t>(counters.kernels);
+    if (!counts_bytes) return;
     run.bytes_read = static_cast<std::int64_t>(counters.bytes_read);
     run.bytes_written = static_cast<std::int64_t>(counters.bytes_written);
     return;
@@ -208,22 +229,29 @@ std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> 
   return sizes;
 }
 
-GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
+/// On the host device its memory accesses are counted, unless it was compiled elsewhere.
+Executable executable_for(const Graph& graph, const RunRequest& request) {
+  if (request.loaded) return *request.loaded;
   Options options = options_for(request, Tune::off);
   options.count = request.device.is_host();
-  const Executable executable = compile(graph, request.device, options);
+  return compile(graph, request.device, options);
+}
+
+GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
+  const Executable executable = executable_for(graph, request);
   executable.prepare(named_sizes(graph, request.symbols), Views::written);
   std::optional<HostTurn> turn;
   if (request.device.is_host()) turn.emplace();
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();
   const Bindings bindings = context.bind(memory.input_bindings(), memory.output_bindings());
+  memory.prepare_run();
   GraphRun run;
   run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
-  count_run(run, request.device, executable);
+  count_run(run, request.device, executable, /*counts_bytes=*/request.loaded == nullptr);
   run.results = memory.download();
   for (int i = 1; i < request.runs; ++i) {
-    memory.undo_updates();
+    memory.prepare_run();
     run.wall_us.push_back(timed_run(context, memory.stream(), bindings, request.replay));
     if (run.unrepeatable.empty())
       run.unrepeatable = difference_of(run.results, memory.download(), i + 1);
@@ -231,13 +259,15 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
   return run;
 }
 
-Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
-                      int repeats) {
+MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                            int repeats) {
   const Executable executable = compile(graph, request.device, options_for(request, Tune::quick));
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();
-  return profile(context, memory.input_bindings(), memory.output_bindings(),
-                 {.repeats = repeats, .stream = memory.stream()});
+  Profile times =
+      profile(context, memory.input_bindings(), memory.computed_output_bindings(executable),
+              {.repeats = repeats, .stream = memory.stream()});
+  return {.profile = std::move(times), .report = executable.report()};
 }
 
 GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,

@@ -39,9 +39,10 @@ struct RunRequest {
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
   Numerics numerics = {};
-  int runs = 1;             ///< on the same inputs
-  bool replay = false;      ///< as one launch of a CUDA Graph
-  std::string target = {};  ///< host device only: the GPU to plan for; empty: its own
+  int runs = 1;                        ///< on the same inputs
+  bool replay = false;                 ///< as one launch of a CUDA Graph
+  std::string target = {};             ///< host device only: the GPU to plan for; empty: its own
+  const Executable* loaded = nullptr;  ///< what to run in place of compiling the graph
 };
 
 /// As the environment asks, with what `request` says of fusion, numerics and target; `tune` where
@@ -50,9 +51,14 @@ Options options_for(const RunRequest& request, Tune tune);
 /// `symbols`, by id, with their names, which belong to `graph`.
 std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> symbols);
 
+struct MeasuredGraph {
+  Profile profile;
+  Report report;  ///< with the tuning tables
+};
+
 /// Compiles and tunes `graph`, and times each of its kernels.
-Profile profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
-                      int repeats);
+MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
+                            int repeats);
 
 /// What a call takes by the wall clock.
 struct CallTimes {

@@ -5,7 +5,8 @@ namespace sinter::command {
 
 void declare_run(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App& command = *app.add_subcommand("run", "Run a graph on given or random inputs");
+  CLI::App& command =
+      *app.add_subcommand("run", "Run a graph, or what compile wrote, on given or random inputs");
   add_graph(command, arguments->graph);
   add_place(command, arguments->device, arguments->seed);
   command
@@ -32,7 +33,8 @@ void declare_run(CLI::App& app, Command& chosen) {
   command.add_flag("--json", arguments->json, "Print JSON");
   command.footer(
       "Example:\n  sinter run softmax.sinter --device host --size rows=64 --check\n"
-      "  sinter run softmax.sinter --inputs x=x.npy --outputs results --repeat 20 --graph");
+      "  sinter run softmax.sinter --inputs x=x.npy --outputs results --repeat 20 --graph\n"
+      "  sinter run softmax.sinterx --check");
   command.final_callback([arguments, &chosen] {
     chosen = [arguments] {
       take_file(arguments->graph.file, arguments->inputs);

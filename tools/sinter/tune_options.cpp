@@ -11,7 +11,7 @@ void declare_tune(CLI::App& app, Command& chosen) {
   add_device(command, arguments->device);
   add_numerics(command, arguments->numerics);
   command.add_flag("--wide", arguments->wide, "Measure for longer, and at just these sizes");
-  command.add_flag("--quiet", arguments->quiet, "Show no progress on the terminal");
+  add_quiet(command, arguments->quiet);
   command.add_flag("--table", arguments->table, "Print a line for every candidate");
   command.add_option("--import", arguments->import_file, "Take timings from this file first")
       ->type_name("FILE");

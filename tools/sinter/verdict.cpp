@@ -38,6 +38,7 @@ void judge_by_oracle(const Graph& graph, const HostArrays& inputs,
 }
 
 void compare_bits(const GraphRun& fused, const GraphRun& unfused, Verdict& verdict) {
+  verdict.is_equal_unfused = true;
   for (std::size_t i = 0; i < fused.results.size(); ++i) {
     const HostArray& ours = fused.results[i].array;
     const HostArray& theirs = unfused.results[i].array;
@@ -50,7 +51,7 @@ void compare_bits(const GraphRun& fused, const GraphRun& unfused, Verdict& verdi
                          element_text(theirs, *index)),
              /*is_problem=*/true);
   }
-  if (verdict.is_equal_unfused)
+  if (*verdict.is_equal_unfused)
     add_line(verdict, "fused and unfused results have equal bits", /*is_problem=*/false);
 }
 

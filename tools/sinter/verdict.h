@@ -4,6 +4,7 @@
 #include "tools/sinter/run_graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,11 +16,11 @@ struct Verdict {
   std::int64_t undecided = 0;
   bool is_within_bounds = true;
   std::string first_bad;  ///< `y[3, 7]`, the first element beyond its bound; empty: none is
-  bool is_equal_unfused = true;
+  std::optional<bool> is_equal_unfused = {};  ///< none: nobody compared
   std::vector<std::string> lines;
   std::string problem;  ///< the first of the lines that tells of a failure; empty if it passes
 
-  bool passes() const { return is_within_bounds && is_equal_unfused; }
+  bool passes() const { return is_within_bounds && is_equal_unfused.value_or(true); }
 };
 
 /// Adds what the oracle says of each result of `run`.

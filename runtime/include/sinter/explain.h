@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sinter/device.h"
 #include "sinter/executable.h"
 #include "sinter/graph.h"
 #include "sinter/options.h"
@@ -134,6 +135,10 @@ struct Explanation {
 /// nothing, CompileError for a kernel that NVRTC refuses.
 Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options = {});
 Explanation explain(const Graph& graph, std::initializer_list<Size> sizes = {},
+                    const Options& options = {});
+/// The same of what `compile` plans for `device`: for that very GPU, or for `options.target` on the
+/// host device. What is measured there fits it.
+Explanation explain(const Graph& graph, std::span<const Size> sizes, Device device,
                     const Options& options = {});
 
 /// Adds what was measured of the same graph at the same sizes: times of kernels, or the tuning
