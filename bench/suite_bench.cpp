@@ -50,7 +50,9 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "Begins no case after so many; those that are left out are said")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--json", arguments.json, "Writes results to this file")->type_name("FILE");
+  app.add_option("--json", arguments.json,
+                 "Writes results to this file; -: prints them, and nothing else")
+      ->type_name("FILE");
   app.add_flag("--list", arguments.list, "Measures nothing, but says what each case moves");
   app.add_option("--oracle", arguments.oracle,
                  "Measures nothing, but writes what the oracle says of the tiny cases")
@@ -66,16 +68,16 @@ bool is_chosen(const Case& one, const Arguments& arguments) {
   });
 }
 
-void print(const Row& row) {
+void print(std::FILE* out, const Row& row) {
   if (row.status != "ok") {
-    fmt::print("{:<44} {}: {}\n", row.name, row.status, row.reason);
+    fmt::print(out, "{:<44} {}: {}\n", row.name, row.status, row.reason);
   } else {
     const double median = row.call_us.median;
-    fmt::print("{:<44} {} {:<13} {:10.2f} us {:7.3f} TB/s {:6.3f} of a copy\n", row.name, row.mode,
-               row.system, median, static_cast<double>(row.bytes) / median * 1e-6,
+    fmt::print(out, "{:<44} {} {:<13} {:10.2f} us {:7.3f} TB/s {:6.3f} of a copy\n", row.name,
+               row.mode, row.system, median, static_cast<double>(row.bytes) / median * 1e-6,
                fastest_copy_us(row) / median);
   }
-  std::fflush(stdout);
+  std::fflush(out);
 }
 
 void write_oracle(const std::vector<Case>& cases, const std::string& file) {
@@ -120,6 +122,7 @@ bool measure(const std::vector<Case>& cases, const Arguments& arguments) {
   CaseRunner runner(device, settings);
   std::vector<Row> all;
   bool is_right = true;
+  const bool prints_json = arguments.json == "-";
   for (const Case& one : cases) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     std::vector<Row> rows;
@@ -133,12 +136,13 @@ bool measure(const std::vector<Case>& cases, const Arguments& arguments) {
     else
       rows = runner.run(one);
     for (const Row& row : rows) {
-      print(row);
+      print(prints_json ? stderr : stdout, row);
       is_right = is_right && (row.status == "ok" || row.status == "not_run");
       all.push_back(row);
     }
-    if (!arguments.json.empty()) write_results(arguments.json, setting, all);
+    if (!arguments.json.empty() && !prints_json) write_results(arguments.json, setting, all);
   }
+  if (prints_json) fmt::print("{}", results_text(setting, all));
   return is_right;
 }
 

@@ -66,16 +66,20 @@ Setting setting_of(const Device& device, std::string tier) {
       .tier = std::move(tier)};
 }
 
-void write_results(const std::string& file, const Setting& setting, const std::vector<Row>& rows) {
+std::string results_text(const Setting& setting, const std::vector<Row>& rows) {
   Json all = Json::array();
   for (const Row& row : rows) all.push_back(to_json(row));
   const Json results = {{"schema", "sinter-bench-1"}, {"system", "sinter"},
                         {"device", setting.device},   {"arch", setting.arch},
                         {"driver", setting.driver},   {"date", setting.date},
                         {"tier", setting.tier},       {"rows", all}};
+  return results.dump(1) + '\n';
+}
+
+void write_results(const std::string& file, const Setting& setting, const std::vector<Row>& rows) {
   const std::string unfinished = file + ".part";
   std::ofstream stream(unfinished);
-  stream << results.dump(1) << '\n';
+  stream << results_text(setting, rows);
   stream.close();
   if (!stream || std::rename(unfinished.c_str(), file.c_str()) != 0)
     throw UserError(fmt::format("{} cannot be written", file));

@@ -19,6 +19,8 @@ struct Setting {
 
 Setting setting_of(const Device& device, std::string tier);
 
+/// `rows` as the JSON that bench/README.md describes.
+std::string results_text(const Setting& setting, const std::vector<Row>& rows);
 /// Replaces `file` by all rows so far, whole at every moment. Throws UserError where it cannot.
 void write_results(const std::string& file, const Setting& setting, const std::vector<Row>& rows);
 

@@ -52,6 +52,8 @@ TEST_F(BenchCommand, StartsASuiteWithWhatItIsTold) {
   EXPECT_EQ(run("plan").output, "words: \n");
   EXPECT_EQ(run("plan --json --filter chain").output,
             "words: --benchmark_format=json --benchmark_filter=chain\n");
+  add_suite("suite", "echo \"words: $*\"");
+  EXPECT_EQ(run("suite --json --filter softmax").output, "words: --json=- --only=softmax\n");
 }
 
 TEST_F(BenchCommand, SaysThatASuiteFailedOrIsNotThere) {

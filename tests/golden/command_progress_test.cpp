@@ -25,9 +25,13 @@ class CommandProgress : public ::testing::Test {
       std::ofstream(folder.path() + "/" + name + ".sinter")
           << "graph " + name + "(x: f32[8]) {\n  y = exp x\n  return y\n}\n";
   }
-  std::string on_terminal(const std::string& words) const {
+  /// What the terminal shows when `typed` is typed there, after the shell did `before`.
+  std::string on_terminal(const std::string& words, const std::string& typed = "",
+                          const std::string& before = "") const {
     const std::string line = "'" + command_path().string() + "' " + words;
-    return run_command("script -qec \"" + line + "\" /dev/null </dev/null", folder.path()).output;
+    return run_command(before + "printf '" + typed + "' | script -qec \"" + line + "\" /dev/null",
+                       folder.path())
+        .output;
   }
 
   ScratchFolder folder;
@@ -39,6 +43,29 @@ TEST_F(CommandProgress, IsOnTerminals) {
   EXPECT_THAT(shown, HasSubstr("graphs: 1 of 2, one.sinter\r"));
   EXPECT_THAT(on_terminal("tune one.sinter --device host"),
               HasSubstr("compiling and timing one\r"));
+  EXPECT_THAT(on_terminal("profile one.sinter --device host --repeats 1"),
+              HasSubstr("tuning and timing one\r"));
+  EXPECT_THAT(on_terminal("explain one.sinter --measure --device host --repeats 1"),
+              HasSubstr("tuning and timing one\r"));
+  EXPECT_THAT(on_terminal("compile one.sinter --arch host -o one.sinterx"),
+              HasSubstr("compiling one\r"));
+}
+
+using CommandTerminal = CommandProgress;
+
+TEST_F(CommandTerminal, ClearingTheCacheAsks) {
+  const std::string cache =
+      "export SINTER_CACHE=read_write SINTER_CACHE_DIR='" + folder.path() + "/cache'; ";
+  const auto entries = [&] {
+    return run_command(cache + "sinter cache stats | grep ^entries", folder.path()).output;
+  };
+  run_command(cache + "sinter run one.sinter --device host", folder.path());
+  const std::string filled = entries();
+  ASSERT_THAT(filled, Not(HasSubstr(" 0 ")));
+  EXPECT_THAT(on_terminal("cache clear", "no\\n", cache), HasSubstr("nothing was removed"));
+  EXPECT_EQ(entries(), filled);
+  EXPECT_THAT(on_terminal("cache clear", "y\\n", cache), HasSubstr("removed "));
+  EXPECT_THAT(entries(), HasSubstr(" 0 "));
 }
 
 /// What stood there is written over before anything else is.

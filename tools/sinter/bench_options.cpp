@@ -18,7 +18,10 @@ void declare_bench(CLI::App& app, Command& chosen) {
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command.add_option("--filter", arguments->filter, "Of a suite: only benchmarks that match it")
+  command
+      .add_option("--filter", arguments->filter,
+                  "Of a suite: only benchmarks that match it (of the suite called suite: that it "
+                  "is part of)")
       ->type_name("REGEX");
   add_quiet(command, arguments->quiet);
   command.add_flag("--json", arguments->json, "Print JSON");

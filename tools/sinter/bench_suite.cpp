@@ -67,8 +67,11 @@ void run_suite(const SuiteRequest& request) {
             ? fmt::format("there are no suites beside the command: build {}_bench", request.suite)
             : fmt::format("the suites are {}", fmt::join(suites, ", "))));
   std::vector<std::string> words = {own_folder() / (request.suite + std::string(kEnding))};
-  if (request.json) words.push_back("--benchmark_format=json");
-  if (!request.filter.empty()) words.push_back("--benchmark_filter=" + request.filter);
+  // The one that compares with peers is no program of Google Benchmark.
+  const bool is_own = request.suite == "suite";
+  if (request.json) words.push_back(is_own ? "--json=-" : "--benchmark_format=json");
+  if (!request.filter.empty())
+    words.push_back((is_own ? "--only=" : "--benchmark_filter=") + request.filter);
   std::fflush(stdout);
   if (const int code = run_program(words); code != 0)
     throw UserError(
