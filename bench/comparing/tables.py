@@ -58,11 +58,20 @@ def against_peers(rows, mode, own="sinter"):
 
 def against_copies(rows, mode):
     """Time of a copy of the same bytes, in the same mode and run, by that of the system."""
+    return shares(rows, mode, "of_copy")
+
+
+def against_reads(rows, mode):
+    """The same of a kernel that only reads: what bounds reductions."""
+    return shares(rows, mode, "of_read")
+
+
+def shares(rows, mode, share):
     found = times(rows, mode)
-    groups = list(dict.fromkeys(row["group"] for row in rows if row["mode"] == mode))
+    groups = list(dict.fromkeys(row["group"] for row in rows if row["mode"] == mode and row.get(share)))
     lines = []
     for system, of_system in found.items():
-        ratios = {case: (row["group"], row["of_copy"]) for case, row in of_system.items() if row["of_copy"]}
+        ratios = {case: (row["group"], row[share]) for case, row in of_system.items() if row.get(share)}
         if ratios:
             lines.append([system, *summary(ratios, groups)])
     return table(["system", "cases", "geomean", "worst", *groups], lines) if lines else ""
@@ -108,12 +117,15 @@ def report(files):
     rows = rows_of(files)
     parts = ["# Results\n", setting(files)]
     for mode, title in MODES.items():
-        copies, peers, cases = against_copies(rows, mode), against_peers(rows, mode), case_by_case(rows, mode)
+        copies, reads, peers = against_copies(rows, mode), against_reads(rows, mode), against_peers(rows, mode)
+        cases = case_by_case(rows, mode)
         if not cases:
             continue
         parts.append(f"## {title}\n")
         if copies:
             parts += ["Share of a copy of the same bytes, made beside it (1 is as fast as the copy):\n", copies]
+        if reads:
+            parts += ["Share of a kernel that only reads as many bytes (1 is as fast as reading):\n", reads]
         if peers:
             parts += ["Time of each system by that of sinter (2: sinter is twice as fast):\n", peers]
         parts += ["Medians:\n", cases]

@@ -30,6 +30,11 @@ void trim(const Device& device) {
   device.trim();
 }
 
+/// Of as good as nothing but what it reads.
+bool is_reduction(const Row& row) {
+  return row.group.ends_with(" reduce") || row.group == "cross-entropy";
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
@@ -73,7 +78,11 @@ CaseRunner::CaseRunner(Device device, const MeasureSettings& settings)
       settings_(settings),
       stream_(device.stream()),
       nvml_(device.ordinal()),
-      copy_(compile(parse(kCopyText), device, options_from_environment())) {}
+      copy_(compile(parse(kCopyText), device, options_from_environment())),
+      read_(device) {
+  if (!device.is_host() && !read_.why_not().empty())
+    fmt::print(stderr, "suite_bench: reductions have no read_us: {}\n", read_.why_not());
+}
 
 std::int64_t CaseRunner::free_bytes() const {
   const DeviceState& state = *device_.state();
@@ -110,29 +119,41 @@ void CaseRunner::judge_results(const Case& measured, Options options, Row& row) 
   }
 }
 
-void CaseRunner::add_copies(std::vector<Measured>& all, Prepared& prepared, int calls,
-                            bool as_graph) const {
-  const auto by_kernel = [this, &prepared](int i) {
+/// Fills in the times of `own` and, in turns with it, of what it is held against.
+void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool as_graph) {
+  using Call = std::function<void(int)>;
+  const Call by_kernel = [&](int i) {
     prepared.copy_context.run(stream_, prepared.copies[prepared.set(i)]);
   };
-  const auto by_driver = [this, &prepared](int i) {
+  const Call by_driver = [&](int i) {
     const std::size_t set = prepared.set(i);
     device_.copy(prepared.from[set], prepared.targets[set], stream_);
   };
+  std::vector<Call> beside = {by_kernel, by_driver};
+  if (is_reduction(row) && read_.why_not().empty())
+    beside.push_back([&](int i) {
+      const Array source = prepared.data.source(static_cast<int>(prepared.set(i)));
+      read_.read(source.view(0, boolean, {std::min(row.bytes, source.bytes())}), stream_);
+    });
   by_kernel(0);  // compiles, and tunes for the size
-  for (const std::function<void(int)>& call :
-       {std::function<void(int)>(by_kernel), std::function<void(int)>(by_driver)}) {
+  std::vector<Measured> all = {std::move(own)};
+  for (const Call& call : beside) {
     if (as_graph) {
-      const auto graph = std::make_shared<CapturedCalls>(stream_, calls, call);
-      all.push_back({.work = [graph] { graph->launch(); }, .calls = calls});
+      const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, call);
+      all.push_back({.work = [graph] { graph->launch(); }, .calls = row.calls});
     } else {
       all.push_back({.work =
-                         [call, calls] {
+                         [call, calls = row.calls] {
                            for (int i = 0; i < calls; ++i) call(i);
                          },
-                     .calls = calls});
+                     .calls = row.calls});
     }
   }
+  measure_in_turns(all, settings_.repeats, stream_);
+  row.call_us = quartiles_of(all[0].call_us);
+  row.copy_us = quartiles_of(all[1].call_us);
+  row.memcpy_us = quartiles_of(all[2].call_us);
+  if (all.size() > 3) row.read_us = quartiles_of(all[3].call_us);
 }
 
 Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepared) {
@@ -140,16 +161,11 @@ Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepa
   const double call_us = 2 + static_cast<double>(measured.bytes) / kBytesPerUs;
   const int wanted = settings_.is_short ? 1 : std::max(4, static_cast<int>(kGraphUs / call_us));
   row.calls = (wanted + row.sets - 1) / row.sets * row.sets;
-  std::vector<Measured> all;
   const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) {
     prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
   });
-  all.push_back({.work = [graph] { graph->launch(); }, .calls = row.calls});
-  add_copies(all, prepared, row.calls, /*as_graph=*/true);
-  measure_in_turns(all, settings_.repeats, stream_);
-  row.call_us = quartiles_of(all[0].call_us);
-  row.copy_us = quartiles_of(all[1].call_us);
-  row.memcpy_us = quartiles_of(all[2].call_us);
+  measure_beside(row, {.work = [graph] { graph->launch(); }, .calls = row.calls}, prepared,
+                 /*as_graph=*/true);
   return row;
 }
 
@@ -157,18 +173,11 @@ Row CaseRunner::in_loop(const Row& first, Prepared& prepared) {
   Row row = first;
   row.mode = 'L';
   row.calls = settings_.is_short ? 2 : settings_.loop;
-  std::vector<Measured> all;
-  all.push_back({.work =
-                     [&] {
-                       for (int i = 0; i < row.calls; ++i)
-                         prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
-                     },
-                 .calls = row.calls});
-  add_copies(all, prepared, row.calls, /*as_graph=*/false);
-  measure_in_turns(all, settings_.repeats, stream_);
-  row.call_us = quartiles_of(all[0].call_us);
-  row.copy_us = quartiles_of(all[1].call_us);
-  row.memcpy_us = quartiles_of(all[2].call_us);
+  const auto loop = [&] {
+    for (int i = 0; i < row.calls; ++i)
+      prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
+  };
+  measure_beside(row, {.work = loop, .calls = row.calls}, prepared, /*as_graph=*/false);
   return row;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bench/suite/gpu_clocks.h"
 #include "bench/suite/judge.h"
+#include "bench/suite/read_kernel.h"
 #include "bench/suite/suite_file.h"
 #include "bench/suite/timing.h"
 #include "sinter/sinter.h"
@@ -27,6 +28,7 @@ struct Row {
   double asynchronous_us = 0;  ///< mode E
   Quartiles copy_us = {};      ///< our 16-byte copy kernel, the same bytes in the same mode
   Quartiles memcpy_us = {};    ///< the driver's copy
+  Quartiles read_us = {};      ///< of reductions in modes K and L: a kernel that only reads
   int sets = 0;
   int calls = 0;  ///< per timed graph or loop
   int kernels = 0;
@@ -68,13 +70,14 @@ class CaseRunner {
   Row in_graph(const Case& measured, const Row& first, Prepared& prepared);
   Row in_loop(const Row& first, Prepared& prepared);
   std::vector<Row> one_by_one(const Row& first, Prepared& prepared);
-  void add_copies(std::vector<Measured>& all, Prepared& prepared, int calls, bool as_graph) const;
+  void measure_beside(Row& row, Measured own, Prepared& prepared, bool as_graph);
 
   Device device_;
   MeasureSettings settings_;
   Stream stream_;
   Nvml nvml_;
-  Executable copy_;                          ///< y = x, of any size
+  Executable copy_;  ///< y = x, of any size
+  ReadKernel read_;
   std::map<std::string, Judgement> judged_;  ///< by op and dtype
 };
 

@@ -42,6 +42,8 @@ Json to_json(const Row& row) {
           {"tb_per_s", is_timed ? Json(static_cast<double>(row.bytes) / median * 1e-6) : Json()},
           {"copy_us", known(row.copy_us)},
           {"memcpy_us", known(row.memcpy_us)},
+          {"read_us", known(row.read_us)},
+          {"of_read", is_timed ? known(row.read_us.median / median) : Json()},
           {"of_copy", is_timed ? known(fastest_copy_us(row) / median) : Json()},
           {"sets", row.sets},
           {"calls", row.calls},

@@ -1,0 +1,27 @@
+// What reductions are held against reads as much at a time as it says.
+#include "bench/suite/read_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/nvrtc.h"
+
+namespace sinter::test::read_kernel_nvrtc_test {
+namespace {
+
+TEST(ReadKernelNvrtcTest, FourWideLoadsAreUnderWay) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const SourcePart part{"read_only", suite::kReadText};
+  for (const char* const arch : {"sm_80", "sm_90"}) {
+    const NvrtcOutput output = nvrtc().nvrtc->compile("", {&part, 1}, arch);
+    ASSERT_EQ(output.kernels.size(), 1U);
+    const KernelResources& kernel = output.kernels[0];
+    EXPECT_EQ(kernel.entry, "read_only");
+    EXPECT_EQ(kernel.loads_in_flight.loads, 4) << arch;
+    EXPECT_EQ(kernel.loads_in_flight.bytes, 64) << arch;
+    EXPECT_EQ(kernel.spill_bytes, 0);
+    EXPECT_LE(kernel.registers, 32) << "eight blocks of 256 threads are to fit an SM";
+  }
+}
+
+}  // namespace
+}  // namespace sinter::test::read_kernel_nvrtc_test
