@@ -1,5 +1,5 @@
-"""Counted figures of the kernels of the suite and of the patterns, for sm_90 and with no GPU: what `sinter explain --json` says
-of each case, and the instructions that the compiler itself takes, against a baseline."""
+"""Counted figures of the kernels of the suite and of the patterns, for sm_90 and with no GPU: what
+`sinter explain --json` says of each case, and the instructions that the compiler itself takes, against a baseline."""
 
 import concurrent.futures
 import json

@@ -12,9 +12,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -147,6 +149,8 @@ void settle(GraphArguments& arguments) {
 }
 
 bool is_saved_executable(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;  // what a pipe gives is gone
   std::ifstream stream(file, std::ios::binary);
   char start[8] = {};
   stream.read(start, sizeof start);

@@ -61,14 +61,13 @@ void print_compiled(const KernelExplanation& kernel, const Explanation& explanat
 
 /// What a device made of it, where one was asked.
 void print_measured(const KernelExplanation& kernel) {
-  if (kernel.measured) {
-    const KernelProfile& times = *kernel.measured;
-    fmt::print("  measured  {:.2f} us [{:.2f}, {:.2f}], {:.1f} GB/s, {:.1f} % of a copy\n",
-               times.median_us, times.lower_quartile_us, times.upper_quartile_us,
-               times.gigabytes_per_second, 100 * times.share_of_copy);
-    if (times.schedule != kernel.report.schedule) fmt::print("  tuned     {}\n", times.schedule);
-    fmt::print("  why       {}\n", kernel.report.tuning);
-  }
+  if (!kernel.measured) return;
+  const KernelProfile& times = *kernel.measured;
+  fmt::print("  measured  {:.2f} us [{:.2f}, {:.2f}], {:.1f} GB/s, {:.1f} % of a copy\n",
+             times.median_us, times.lower_quartile_us, times.upper_quartile_us,
+             times.gigabytes_per_second, 100 * times.share_of_copy);
+  if (times.schedule != kernel.report.schedule) fmt::print("  tuned     {}\n", times.schedule);
+  fmt::print("  why       {}\n", kernel.report.tuning);
 }
 
 void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {

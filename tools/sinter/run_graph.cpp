@@ -229,6 +229,8 @@ std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> 
   return sizes;
 }
 
+namespace {
+
 /// On the host device its memory accesses are counted, unless it was compiled elsewhere.
 Executable executable_for(const Graph& graph, const RunRequest& request) {
   if (request.loaded) return *request.loaded;
@@ -236,6 +238,8 @@ Executable executable_for(const Graph& graph, const RunRequest& request) {
   options.count = request.device.is_host();
   return compile(graph, request.device, options);
 }
+
+}  // namespace
 
 GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request) {
   const Executable executable = executable_for(graph, request);
