@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "ir/extent.h"
 #include "runtime/launch_grid.h"
@@ -170,8 +171,8 @@ class Tuner {
     result_.chosen = choose(result_.candidates);
     result_.rounds = rounds;
     result_.launches = effort.launches;
-    result_.summary = fmt::format("{} candidates, {} rounds of {} launches", repeated.size(),
-                                  rounds, effort.launches);
+    result_.summary =
+        tuning_summary(repeated.size(), {rounds, rounds}, {effort.launches, effort.launches});
   }
 
   DeviceState& device_;
@@ -179,7 +180,23 @@ class Tuner {
   TuneResult& result_;
 };
 
+/// `1 round`, `7 to 10 rounds`
+std::string range_text(CountRange range, std::string_view what) {
+  const std::string_view plural = range.high == 1 ? "" : what.ends_with("ch") ? "es" : "s";
+  return range.low == range.high
+             ? fmt::format("{} {}{}", range.low, what, plural)
+             : fmt::format("{} to {} {}{}", range.low, range.high, what, plural);
+}
+
 }  // namespace
+
+std::string tuning_summary(std::size_t candidates, CountRange rounds, CountRange launches) {
+  const auto count = static_cast<int>(candidates);
+  std::string text = range_text({count, count}, "candidate");
+  if (rounds.high > 0)
+    text += fmt::format(", {} of {}", range_text(rounds, "round"), range_text(launches, "launch"));
+  return text;
+}
 
 std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols) {
   std::vector<std::string> sizes;

@@ -1,6 +1,7 @@
 // Autotuning: which of a kernel's candidate schedules is the fastest here. It never changes a bit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,6 +33,17 @@ struct TuneRequest {
   GiveUp give_up = {};
 };
 
+/// From the lowest to the highest of some counts.
+struct CountRange {
+  int low = INT32_MAX;
+  int high = 0;
+
+  void add(int count) {
+    low = std::min(low, count);
+    high = std::max(high, count);
+  }
+};
+
 struct TuneResult {
   int chosen = 0;
   std::vector<CandidateReport> candidates;
@@ -44,6 +56,10 @@ struct TuneResult {
 /// times them in turns with a cold L2. The default stays unless another is clearly faster. Throws
 /// GivenUp, between two launches, where the request says so.
 TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
+
+/// How a choice was made: `5 candidates, 1 round of 7 to 10 launches`; without rounds and launches
+/// where nothing was measured.
+std::string tuning_summary(std::size_t candidates, CountRange rounds, CountRange launches);
 
 /// The sizes in words, `rows = 2048, columns = 64`; empty for a program of fixed sizes.
 std::string symbols_text(const Program& program, std::span<const std::int64_t> symbols);

@@ -6,6 +6,7 @@
 #include "runtime/process.h"
 #include "sinter/error.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,13 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return {bytes, bytes + text.size()};
 }
 
+/// Of a text that HostCompiler::text made.
+int kernels_in(std::string_view unit) {
+  int count = 0;
+  for (std::size_t at = 0; (at = unit.find("\nSINTER_KERNEL(", at)) != unit.npos; ++at) ++count;
+  return count;
+}
+
 }  // namespace
 
 std::string_view host_machine() {
@@ -175,7 +183,7 @@ ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
   if (build.count) arguments.push_back("-DSINTER_COUNT=1");
   arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
   arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
-  return run_process(arguments, folder, time_limit_);
+  return run_process(arguments, folder, time_limit_ * std::max(kernels_in(text), 1));
 }
 
 HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
@@ -185,9 +193,9 @@ HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKe
   const ProcessResult result = run(text(prelude, kernels), build, folder.path());
   if (result.timed_out)
     throw CompileError(fmt::format(
-        "host compiler: {} kernels, beginning with {}, took longer than "
-        "{} ms; {}",
-        kernels.size(), kernels.empty() ? "none" : kernels[0].entry, time_limit_.count(), name_));
+        "host compiler: {} kernel{}, beginning with {}, took longer than {} ms each; {}",
+        kernels.size(), kernels.size() == 1 ? "" : "s", kernels.empty() ? "none" : kernels[0].entry,
+        time_limit_.count(), name_));
   if (result.exit_code != 0) {
     std::vector<SourcePart> parts = {{"prelude", prelude}};
     for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});

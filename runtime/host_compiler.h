@@ -48,7 +48,7 @@ class HostCompiler {
     std::string command;
     /// What it calls itself; "" asks it.
     std::string name;
-    std::chrono::milliseconds time_limit = std::chrono::minutes(2);
+    std::chrono::milliseconds time_limit = std::chrono::minutes(2);  ///< per kernel
   };
 
   /// Throws CompileError if there is no compiler.

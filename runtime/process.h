@@ -14,6 +14,7 @@ struct ProcessResult {
 };
 
 /// Runs `arguments`, the first of which is the program's path, in `folder` ("" is the current one).
+/// While the machine stands still, or is too busy for us to run, little of `time_limit` passes.
 ProcessResult run_process(std::span<const std::string> arguments, const std::string& folder,
                           std::chrono::milliseconds time_limit);
 

@@ -1,7 +1,5 @@
 #include "runtime/tuning_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -61,10 +59,6 @@ std::optional<double> distance(std::span<const std::int64_t> a, std::span<const 
 
 std::string cut(const std::string& text) { return text.substr(0, kLongestTuningText); }
 
-std::string range_text(int low, int high) {
-  return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
-}
-
 }  // namespace
 
 const TunedSize* KernelTunings::at(std::span<const std::int64_t> numbers) const {
@@ -109,8 +103,8 @@ TuneResult decide(const TuningQuestion& question, const TunedSize& known) {
   TuneResult result{.candidates = question.reports};
   const auto standard = known.facts.find(question.candidates[0]);
   const double standard_us = standard == known.facts.end() ? 0 : standard->second.median_us;
-  int rounds[] = {INT32_MAX, 0};
-  int launches[] = {INT32_MAX, 0};
+  CountRange rounds;
+  CountRange launches;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const TuningFact* const fact = fact_of(question, known, i);
     CandidateReport& candidate = result.candidates[i];
@@ -124,16 +118,12 @@ TuneResult decide(const TuningQuestion& question, const TunedSize& known) {
     candidate.lower_quartile_us = scale * fact->lower_quartile_us;
     candidate.upper_quartile_us = scale * fact->upper_quartile_us;
     candidate.gigabytes_per_second = fact->gigabytes_per_second / scale;
-    rounds[0] = std::min(rounds[0], fact->rounds);
-    rounds[1] = std::max(rounds[1], fact->rounds);
-    launches[0] = std::min(launches[0], fact->launches);
-    launches[1] = std::max(launches[1], fact->launches);
+    rounds.add(fact->rounds);
+    launches.add(fact->launches);
   }
   result.chosen = choose(result.candidates);
   result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
-  result.summary =
-      fmt::format("{} candidates, {} rounds of {} launches", result.candidates.size(),
-                  range_text(rounds[0], rounds[1]), range_text(launches[0], launches[1]));
+  result.summary = tuning_summary(result.candidates.size(), rounds, launches);
   return result;
 }
 

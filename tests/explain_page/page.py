@@ -10,11 +10,12 @@ from browser import Browser, find_browser  # noqa: E402
 
 TEXTS_OVERLAP = '''(() => {
     const texts = [...document.querySelectorAll('#roofline text, #graph .edge text, #graph .item text')];
-    const boxes = texts.map((text) => ({box: text.getBoundingClientRect(), of: text.textContent}));
+    const boxes = texts.map((text) => ({box: text.getBoundingClientRect(), of: text.textContent,
+                                        drawing: text.ownerSVGElement}));
     const found = [];
     for (const [i, a] of boxes.entries())
         for (const b of boxes.slice(i + 1))
-            if (a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 &&
+            if (a.drawing === b.drawing && a.box.left < b.box.right - 1 && b.box.left < a.box.right - 1 &&
                 a.box.top < b.box.bottom - 4 && b.box.top < a.box.bottom - 4)
                 found.push(a.of + ' and ' + b.of);
     return found.slice(0, 5).join('; ');
@@ -31,10 +32,10 @@ class Pages:
         if not holds:
             self.offences.append(f'{self.name}: {what}')
 
-    def open(self, name):
+    def open(self, name, fragment=''):
         self.name = name
         self.browser.complaints.clear()
-        self.browser.open((self.folder / f'{name}.html').as_uri())
+        self.browser.open((self.folder / f'{name}.html').as_uri() + fragment)
 
     def data(self):
         return json.loads((self.folder / f'{self.name}.json').read_text())
@@ -42,6 +43,16 @@ class Pages:
     def text(self, selector):
         return self.browser.value(
             f'(document.querySelector({json.dumps(selector)}) || {{}}).textContent') or ''
+
+    def fits(self):
+        return self.browser.value('''(() => {
+            const graph = document.getElementById('graph');
+            return graph.scrollWidth <= graph.clientWidth && graph.scrollHeight <= graph.clientHeight + 1;
+        })()''')
+
+    def overlap(self):
+        found = self.browser.value(TEXTS_OVERLAP)
+        self.expect(found == '', f'texts overlap: {found}')
 
     def count(self, selector):
         return self.browser.value(f'document.querySelectorAll({json.dumps(selector)}).length')
@@ -67,8 +78,7 @@ def test_kernels(pages):
     last = data['kernels'][-1]['name']
     pages.expect(pages.browser.value('location.hash') == f'#kernel={last}', 'its place has no name')
     pages.expect(pages.count('#roofline .dot') == 2, 'not every kernel has a dot')
-    overlap = pages.browser.value(TEXTS_OVERLAP)
-    pages.expect(overlap == '', f'texts overlap: {overlap}')
+    pages.overlap()
     pages.close()
 
 
@@ -96,6 +106,55 @@ def test_keys(pages):
     pages.browser.key(' ', 32, ' ')
     pages.expect('Why these are two' in pages.text('#detail'), 'Space does not press a line')
     pages.expect(pages.count('[role=button] [role=button]') == 0, 'buttons lie in one another')
+    for what in ('.kernel > .box', '.kernel > .toggle', '.edge', '.dot'):
+        pages.expect(pages.count(f'{what}:not([role=button][tabindex="0"][aria-label])') == 0,
+                     f'{what} is no button for who does not see it')
+    pages.close()
+
+
+def test_places(pages):
+    pages.name = 'mlp'
+    for kernel in pages.data()['kernels']:
+        pages.open('mlp', f'#kernel={kernel["name"]}')
+        pages.expect(pages.text('#detail .source') == kernel['source'],
+                     f'the place of {kernel["name"]} does not show its source')
+        pages.close()
+
+
+def test_measured(pages):
+    pages.open('measured')
+    for kernel in pages.data()['kernels']:
+        name, candidates = kernel['name'], kernel['candidates']
+        pages.browser.press(f'.kernel[data-kernel="{name}"] > .name')
+        pages.expect('not measured' not in pages.text('#detail'), f'no time of {name} is shown')
+        pages.expect(pages.count(f'.dot.measured[data-kernel="{name}"]') == 1,
+                     f'the time of {name} is no dot of the roofline')
+        shown = pages.browser.value('''[...document.querySelectorAll('#detail .candidate')].map(
+            (row) => [row.querySelector('.label span').textContent, row.classList.contains('chosen'),
+                      (row.querySelector('.fill') || row).getBoundingClientRect().width])''')
+        pages.expect([row[:2] for row in shown] ==
+                     [[candidate['schedule'], candidate['chosen']] for candidate in candidates],
+                     f'the candidates of {name} are not those that were timed')
+        longest = max(candidate['median_us'] for candidate in candidates)
+        widest = max(row[2] for row in shown)
+        pages.expect(all(abs(row[2] / widest - candidate['median_us'] / longest) < 0.02
+                         for row, candidate in zip(shown, candidates)),
+                     f'the bars of {name} are not as long as its times')
+    pages.expect('—' not in pages.text('#summary'), 'the sum of times is not shown')
+    pages.close()
+
+
+def test_sizes(pages):
+    pages.open('norm')
+    width = 'document.querySelector("#graph > svg").getBoundingClientRect().width'
+    at_first = pages.browser.value(width)
+    pages.browser.press('button[aria-label="larger"]')
+    pages.expect(pages.browser.value(width) > at_first, 'larger is not larger')
+    for _ in range(2):
+        pages.browser.press('button[aria-label="smaller"]')
+    pages.expect(pages.browser.value(width) < at_first, 'smaller is not smaller')
+    pages.browser.press('button[aria-label="fit into the frame"]')
+    pages.expect(pages.fits(), 'what fits into the frame does not')
     pages.close()
 
 
@@ -108,11 +167,19 @@ def test_values(pages):
     pages.browser.press(f'.item[data-node="{values[0]}"] .name')
     pages.expect(nodes[values[0]]['text'] in pages.text('#detail .value-details'),
                  'pressing a value does not show it')
-    overlap = pages.browser.value(TEXTS_OVERLAP)
-    pages.expect(overlap == '', f'texts overlap: {overlap}')
+    pages.overlap()
     drawn = pages.count('.item')
     pages.browser.press('.kernel .toggle')
     pages.expect(pages.count('.item') < drawn, 'a kernel cannot be closed')
+    pages.close()
+
+
+def test_crossing_lines(pages):
+    pages.open('crossing')
+    apart = {(boundary['producer'], boundary['consumer']) for boundary in pages.data()['boundaries']}
+    pages.expect(pages.count('.edge') == len(apart), 'not every line is drawn')
+    pages.expect(pages.count('.edge text') >= len(apart) / 2, 'lines have no names')
+    pages.overlap()
     pages.close()
 
 
@@ -138,6 +205,8 @@ def test_many_values(pages):
     pages.expect('1,000 values' in pages.text('#graph-note'), 'nothing says why kernels are closed')
     pages.browser.press('button[aria-label="show what is in all kernels"]')
     pages.expect(pages.count('.item.computed') >= 1000, 'not every value is drawn')
+    pages.browser.press('button[aria-label="fit into the frame"]')
+    pages.expect(pages.fits(), 'what fits into the frame does not')
     pages.close()
 
 
@@ -173,8 +242,9 @@ def main():
         pages = Pages(browser, pathlib.Path(sys.argv[1]))
         browser.ask('Emulation.setDeviceMetricsOverride', width=1500, height=1000,
                     deviceScaleFactor=1, mobile=False)
-        for test in (test_kernels, test_boundaries, test_keys, test_values, test_copies,
-                     test_nothing_to_do, test_many_values, test_names_stay_text, test_narrow_and_dark):
+        for test in (test_kernels, test_boundaries, test_keys, test_places, test_measured,
+                     test_sizes, test_values, test_crossing_lines, test_copies, test_nothing_to_do,
+                     test_many_values, test_names_stay_text, test_narrow_and_dark):
             try:
                 test(pages)
             except (LookupError, RuntimeError) as failure:

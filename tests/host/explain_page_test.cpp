@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/process.h"
@@ -45,12 +46,28 @@ std::string thousand_ops() {
   return text + "  return v999\n}\n";
 }
 
+/// Calls whose operands come from several others, so that lines cross.
+std::string crossing_lines() {
+  std::string text = "graph crossing(x: f32[64, 64]) {\n";
+  std::string results;
+  for (int layer = 0; layer < 2; ++layer)
+    for (int i = 0; i < 7; ++i) {
+      const std::string operands = layer == 0 ? "x, x" : fmt::format("a{}, a{}", i, (i + 3) % 7);
+      text += fmt::format("  {}{} = opaque gemm {} {{alpha = {}.0}} : f32[64, 64]\n",
+                          layer == 0 ? 'a' : 'b', i, operands, i + 1);
+      if (layer == 1) results += fmt::format("{}b{}", i == 0 ? "" : ", ", i);
+    }
+  return text + "  return " + results + "\n}\n";
+}
+
 TEST(ExplainPageTest, OpensWithoutAComplaintAndTellsWhatIsPressed) {
   if (command_path().empty()) GTEST_SKIP() << "this build has no command";
   if (!std::filesystem::exists(kScript)) GTEST_SKIP() << "a bundle has no script for the browser";
   if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
   const ScratchFolder folder;
   write_page(folder.path(), "mlp", "command/mlp.sinter --size rows=1024");
+  write_page(folder.path(), "measured",
+             "command/softmax.sinter --size rows=64 --measure --device host --quiet");
   write_page(folder.path(), "norm", "run/layer_norm_backward.sinter");
   write_page(folder.path(), "layouts", "run/layouts.sinter");
   std::ofstream(folder.path() + "/view.sinter")
@@ -58,6 +75,8 @@ TEST(ExplainPageTest, OpensWithoutAComplaintAndTellsWhatIsPressed) {
   write_page(folder.path(), "view", folder.path() + "/view.sinter");
   std::ofstream(folder.path() + "/thousand.sinter") << thousand_ops();
   write_page(folder.path(), "thousand", folder.path() + "/thousand.sinter");
+  std::ofstream(folder.path() + "/crossing.sinter") << crossing_lines();
+  write_page(folder.path(), "crossing", folder.path() + "/crossing.sinter");
   std::ofstream(folder.path() + "/hostile.html") << explanation_html(explain(hostile_graph()));
 
   const std::array<std::string, 3> words = {

@@ -213,7 +213,7 @@ TEST_F(HostDriverCompileTest, StopsACompilerThatTakesTooLong) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(
       compile_error(compiler, {increment_kernel()}),
-      "host compiler: 1 kernels, beginning with increment, took longer than 300 ms; slow 1.0");
+      "host compiler: 1 kernel, beginning with increment, took longer than 300 ms each; slow 1.0");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
   std::filesystem::remove(script);
 }

@@ -92,6 +92,12 @@ TEST(TuningFacts, TheFastestIsChosenWhereItIsClear) {
   EXPECT_EQ(decide(question("ab"), size({{"a", fact(100)}, {"b", fact(99)}})).chosen, 0);
 }
 
+TEST(TuningFacts, SummariesCountInWords) {
+  EXPECT_EQ(tuning_summary(1, {1, 1}, {1, 1}), "1 candidate, 1 round of 1 launch");
+  EXPECT_EQ(tuning_summary(2, {1, 7}, {2, 10}), "2 candidates, 1 to 7 rounds of 2 to 10 launches");
+  EXPECT_EQ(tuning_summary(3, {}, {}), "3 candidates");
+}
+
 TEST(TuningFacts, OfDifferentDaysAreComparedByWayOfTheDefault) {
   // When c was measured all took half as long: it is slower than b, and than the default.
   const TunedSize known =

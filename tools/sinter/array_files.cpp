@@ -15,10 +15,30 @@
 
 namespace sinter::command {
 
+namespace {
+
+/// `a=a.npy,b=b.npy` in two. A comma that no `NAME=` follows is one of a file's name.
+std::vector<std::string> split_inputs(std::span<const std::string> words) {
+  std::vector<std::string> result;
+  for (const std::string& word : words) {
+    result.emplace_back();
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      const std::size_t end = word.find_first_of(",=/", i + 1);
+      if (word[i] == ',' && end != word.npos && word[end] == '=')
+        result.emplace_back();
+      else
+        result.back() += word[i];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 HostArrays read_inputs(const Graph& graph, std::span<const std::string> given) {
   HostArrays arrays;
   const std::vector<InputInfo>& inputs = graph.data().inputs;
-  for (const std::string& text : given) {
+  for (const std::string& text : split_inputs(given)) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos || equals == 0 || equals + 1 == text.size())
       throw UsageError(fmt::format("--inputs {}: expected NAME=FILE, such as x=x.npy", text));

@@ -97,7 +97,8 @@ _sinter_words() {{
   compadd -- ${{=found}}
   _files
 }}
-compdef _sinter_words sinter
+# Found by its name it completes at once; sourced it is only made known.
+if [ "${{funcstack[1]}}" = _sinter ]; then _sinter_words; else compdef _sinter_words sinter; fi
 )",
                      known_paths(words), kFindPath, cases(words));
 }

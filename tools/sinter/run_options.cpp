@@ -12,8 +12,7 @@ void declare_run(CLI::App& app, Command& chosen) {
   command
       .add_option("--inputs", arguments->inputs,
                   "Inputs from .npy files; they also tell the sizes of symbols")
-      ->type_name("NAME=FILE")
-      ->delimiter(',');
+      ->type_name("NAME=FILE");
   command
       .add_option("--outputs", arguments->outputs,
                   "Write each output and updated input to NAME.npy in this folder")
