@@ -103,8 +103,9 @@ def save(path, baseline, figures, is_whole):
     """Of cases that were not looked at, what was known stays known, and so do their instructions."""
     merged = {} if is_whole else dict(baseline)
     for name, now in figures.items():
-        kept = {figure: value for figure, value in baseline.get(name, {}).items() if figure == "instructions"}
-        merged[name] = kept | now
+        kept = {figure: value for figure, value in baseline.get(name, {}).items()
+                if figure == "instructions" and figure not in now}
+        merged[name] = now | kept
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(values)}" for name, values in merged.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'{{"arch": "{ARCH}", "cases": {{\n{lines}\n}}}}\n')
