@@ -158,13 +158,14 @@ Extent ExtentTable::intern(std::vector<ExtentTerm> terms) {
   // Real shapes stay far below; without a limit a small program could ask for endless expressions.
   constexpr std::size_t kMaxTerms = 64;
   constexpr std::size_t kMaxDegree = 32;
-  const bool is_simple = std::ranges::all_of(
-      terms, [](const ExtentTerm& term) { return term.atoms.size() <= kMaxDegree; });
-  if (terms.size() > kMaxTerms || !is_simple)
+  const auto refuse = [](const char* what, std::size_t count, const char* of, std::size_t most) {
     throw UserError(
-        fmt::format("an extent is a sum of {} products, too complicated a shape; at most "
-                    "{} products of {} symbols each are possible",
-                    terms.size(), kMaxTerms, kMaxDegree));
+        fmt::format("an extent is a {} of {} {}, too complicated a shape; at most {} are possible",
+                    what, count, of, most));
+  };
+  if (terms.size() > kMaxTerms) refuse("sum", terms.size(), "products", kMaxTerms);
+  for (const ExtentTerm& term : terms)
+    if (term.atoms.size() > kMaxDegree) refuse("product", term.atoms.size(), "symbols", kMaxDegree);
   auto expression = std::make_unique<ExtentExpression>();
   expression->table = this;
   expression->terms = std::move(terms);
