@@ -107,8 +107,9 @@ void Parser::body() {
 void Parser::end_of_graph() {
   const TextPlace end = token_.place;
   if (!accept("}"))
-    return report(
-        end, fmt::format("expected '}}' to end graph {}, found {}", graph_.name(), quoted(token_)));
+    return report(end, fmt::format("expected '}}' to end {}{}, found {}",
+                                   graph_.name().empty() ? "the graph" : "graph ", graph_.name(),
+                                   quoted(token_)));
   if (token_.kind != TokenKind::end)
     report(token_.place, fmt::format("expected the end of the text after graph {}, found {}",
                                      graph_.name(), quoted(token_)));

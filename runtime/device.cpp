@@ -204,7 +204,7 @@ Device cuda_device(int ordinal) {
   DeviceList& list = cuda_devices();
   if (list.size() == 0)
     throw DriverError(
-        fmt::format("there is no CUDA device: {}; use host_device()",
+        fmt::format("there is no CUDA device: {}; use host_device() (sinter: --device host)",
                     cuda_driver().driver ? "the driver lists none" : cuda_driver().why_not));
   if (!list.has(ordinal))
     throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",

@@ -37,6 +37,10 @@ Dump::Dump(const Options& options) : stages_(options.dump), directory_(options.d
                                   fmt::join(kStages, ", ")));
 }
 
+std::string_view extension_of(std::string_view text) {
+  return text.starts_with("graph ") ? "sinter" : "txt";
+}
+
 bool Dump::wants(std::string_view stage) const {
   return std::ranges::find(stages_, stage) != stages_.end() ||
          std::ranges::find(stages_, "all") != stages_.end();

@@ -10,7 +10,10 @@
 
 namespace sinter {
 
-/// Writes `0007_fuse.sinter` and the like into Options::dump_directory.
+/// How files end that hold what a pass leaves: `sinter` where it can be read again, else `txt`.
+std::string_view extension_of(std::string_view text);
+
+/// Writes `0007_simplify.sinter` and the like into Options::dump_directory.
 class Dump {
  public:
   /// Throws UserError on a stage that there is none of.

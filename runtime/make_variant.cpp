@@ -42,7 +42,7 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
                       .skip = from.options.skip,
                       .left_out = request.left_out};
   options.dump = [&](std::string_view pass, const std::string& text) {
-    from.dump.write(pass, "sinter", text);
+    from.dump.write(pass, extension_of(text), text);
   };
   if (Trace::is_on() || is_told(from.options, Rung::passes))
     options.timed = [&](std::string_view pass, double milliseconds) {

@@ -33,7 +33,7 @@ ParsedTunings unpack_tuning_file(std::string_view file) {
   };
   const std::size_t end = file.find('\n');
   if (!file.starts_with(kTuningMark) || end == std::string_view::npos)
-    return fail("is no tuning file: write one with export_tuning");
+    return fail("is no tuning file: write one with export_tuning (sinter tune --export)");
   const std::string_view head = file.substr(kTuningMark.size(), end - kTuningMark.size());
   const std::string_view format = head.substr(0, head.find(' '));
   if (format != kFormat)
@@ -53,7 +53,7 @@ void export_tuning(const Device& device, const std::string& path) {
   const std::string file =
       pack_tuning_file({.machine = machine_of(state), .kernels = state.tuning_store->all()});
   // Unlike an entry of the cache it is there to be handed on.
-  const int error = write_whole_file(path, bytes_of(file), Durability::power, Readers::everybody);
+  const int error = write_named_file(path, bytes_of(file));
   if (error != 0)
     throw UserError(
         fmt::format("export_tuning: {} cannot be written: {}", path, std::strerror(error)));

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -32,6 +34,29 @@ int make_unfinished(const std::string& path, Readers readers, std::string& name)
     const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }
+}
+
+/// Returns errno, 0 where it is done.
+int write_all(const File& file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file.descriptor(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+/// Where a chain of links ends, even if nothing is there; of a circle, some link.
+std::string without_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = std::filesystem::path(path).parent_path() / target;
+  }
+  return path;
 }
 
 }  // namespace
@@ -84,16 +109,21 @@ int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
     unlink(unfinished.c_str());
     return error;
   };
-  while (!bytes.empty()) {
-    const ssize_t put = write(file.descriptor(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return give_up(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
+  if (const int error = write_all(file, bytes); error != 0) return give_up(error);
   if (durability == Durability::power && fsync(file.descriptor()) != 0) return give_up(errno);
   if (std::rename(unfinished.c_str(), path.c_str()) != 0) return give_up(errno);
   if (durability == Durability::power) sync_folder(folder_of(path));
   return 0;
+}
+
+int write_named_file(const std::string& path, std::span<const std::byte> bytes) {
+  std::error_code error;
+  const std::string real = without_links(path);
+  if (std::filesystem::is_symlink(real, error)) return ELOOP;
+  if (!std::filesystem::exists(real, error) || std::filesystem::is_regular_file(real, error))
+    return write_whole_file(real, bytes, Durability::power, Readers::everybody);
+  const File file(open(real.c_str(), O_WRONLY | O_CLOEXEC));
+  return file ? write_all(file, bytes) : errno;
 }
 
 void sync_folder(const std::string& path) {

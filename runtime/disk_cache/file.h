@@ -50,6 +50,11 @@ enum class Readers {
 /// More than any entry has; a larger file is damaged. None is written, either.
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 
+/// Writes where a user says: through links, straight into what is no regular file (a pipe, a
+/// device), else as write_whole_file does. Everybody may read it. Returns errno, 0 where it is
+/// done.
+int write_named_file(const std::string& path, std::span<const std::byte> bytes);
+
 /// Writes `path` by way of a file beside it, so that nobody ever sees a part of it. Returns errno,
 /// 0 where it is done; EFBIG where it is larger than kLargestFile.
 int write_whole_file(const std::string& path, std::span<const std::byte> bytes,

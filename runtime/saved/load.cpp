@@ -31,7 +31,8 @@ std::string advice_for(const std::string& arch) {
   for (const Target& target : known_targets()) known.emplace_back(target.arch);
   const std::optional<std::size_t> best = best_arch(known, arch);
   if (!best) return "sinter can save nothing that runs there; compile it there";
-  return fmt::format("save it with options.archs = {{\"{}\"}}", known[*best]);
+  return fmt::format("save it with options.archs = {{\"{0}\"}} (sinter compile --arch {0})",
+                     known[*best]);
 }
 
 /// What runs on the device, among what the file has kernels for.

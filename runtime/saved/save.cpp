@@ -270,7 +270,7 @@ void add_kernels_of(const ExecutableState& state, const std::string& path,
 void write_file(const ExecutableState& state, const std::string& path,
                 std::span<const std::byte> file) {
   // It is there to be handed on, and loaded only where nobody else can write to it.
-  const int error = write_whole_file(path, file, Durability::power, Readers::everybody);
+  const int error = write_named_file(path, file);
   if (error == EFBIG && file.size() > kLargestFile)
     fail_save(state,
               fmt::format("{} would have {} bytes, and files of up to {} are read; save fewer "

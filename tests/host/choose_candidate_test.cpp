@@ -331,7 +331,8 @@ TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
             "export_tuning: " + folder.path() +
                 "/none/tuned cannot be written: No such file or directory");
   std::ofstream(path) << "something else";
-  EXPECT_EQ(error(), "import_tuning: " + path + " is no tuning file: write one with export_tuning");
+  EXPECT_EQ(error(), "import_tuning: " + path +
+                         " is no tuning file: write one with export_tuning (sinter tune --export)");
   export_tuning(here, path);
   start_process();
   device.name = "another host";

@@ -103,7 +103,7 @@ TEST_F(CommandTest, RunHasTheDocumentedKeys) {
   EXPECT_EQ(checked["undecided"], 0);
   EXPECT_EQ(checked["bit_equal_unfused"], true);
   ASSERT_EQ(checked["outputs"].size(), 3u);  // the updated inputs
-  EXPECT_EQ(keys(checked["outputs"][0]), (Keys{"name", "hash"}));
+  EXPECT_EQ(keys(checked["outputs"][0]), (Keys{"name", "is_update", "dtype", "shape", "hash"}));
   EXPECT_EQ(checked["outputs"], plain["outputs"]);
 }
 

@@ -60,10 +60,10 @@ class DumpTest : public ::testing::Test {
 
 TEST_F(DumpTest, WritesTheStagesInTheirOrder) {
   compile_with({"launch", "graph", "fuse", "schedule"});
-  EXPECT_THAT(files(), ElementsAre("0001_graph.sinter", "0002_fuse.sinter", "0003_schedule.sinter",
+  EXPECT_THAT(files(), ElementsAre("0001_graph.sinter", "0002_fuse.txt", "0003_schedule.txt",
                                    "0004_launch.txt"));
   EXPECT_THAT(text("0001_graph.sinter"), StartsWith("graph affine(x: f32[64]) {\n"));
-  EXPECT_THAT(text("0002_fuse.sinter"), StartsWith("program affine: 1 kernel of 3 recorded ops\n"));
+  EXPECT_THAT(text("0002_fuse.txt"), StartsWith("program affine: 1 kernel of 3 recorded ops\n"));
   EXPECT_THAT(text("0004_launch.txt"), HasSubstr(": 1 blocks of "));
 }
 

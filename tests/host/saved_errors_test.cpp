@@ -49,9 +49,11 @@ TEST_F(Saved, SaysWhatCannotBeLoaded) {
   executable.prepare({{"rows", 8}, {"n", 64}});
   executable.save(path);
   change([](SavedKernels& kernels) { kernels.arch = "sm_90"; });
-  EXPECT_THAT(load_error(),
-              AllOf(StartsWith("load: " + path + " has kernels for sm_90, and none for "),
-                    EndsWith(" (host); save it with options.archs = {\"host\"}")));
+  EXPECT_THAT(
+      load_error(),
+      AllOf(StartsWith("load: " + path + " has kernels for sm_90, and none for "),
+            EndsWith(
+                " (host); save it with options.archs = {\"host\"} (sinter compile --arch host)")));
   executable.save(path);
   change([](SavedKernels& kernels) { kernels.machine = "x86-64-v9"; });
   EXPECT_THAT(load_error(),

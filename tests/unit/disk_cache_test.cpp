@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -477,20 +476,6 @@ TEST_F(DiskCacheTest, HasFoldersWrittenWithTheirEntries) {
   const fs::path entry = cache.path_of(name, "entry");
   EXPECT_TRUE(is_synced(entry.parent_path()));
   EXPECT_TRUE(is_synced(entry.parent_path().parent_path()));
-}
-
-/// What would not be read is not written.
-TEST(File, IsNoLargerThanWhatIsRead) {
-  const test::ScratchFolder folder;
-  const std::string path = folder.path() + "/large";
-  const std::size_t bytes = kLargestFile + 1;
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  const std::span<const std::byte> file(static_cast<const std::byte*>(memory), bytes);
-  EXPECT_EQ(write_whole_file(path, file, Durability::process), EFBIG);
-  EXPECT_EQ(munmap(memory, bytes), 0);
-  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -106,11 +106,13 @@ TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
   EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<120>()); }),
             "load: " + path +
                 " has kernels for sm_80, sm_90, sm_86, and none for a GPU (sm_120); save it with "
-                "options.archs = {\"sm_120\"}");
+                "options.archs = {\"sm_120\"} (sinter compile --arch sm_120)");
   EXPECT_THAT(test::loaded_images(), IsEmpty());
   // Of these sinter knows no GPU.
-  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<103>()); }),
-              EndsWith(" (sm_103); save it with options.archs = {\"sm_100\"}"));
+  EXPECT_THAT(
+      test::error_of([&] { load(path, test::posing_gpu<103>()); }),
+      EndsWith(
+          " (sm_103); save it with options.archs = {\"sm_100\"} (sinter compile --arch sm_100)"));
   EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<110>()); }),
               EndsWith(" (sm_110); sinter can save nothing that runs there; compile it there"));
 }

@@ -70,7 +70,8 @@ TEST(TuningFile, GivesBackWhatItWasMadeOf) {
 
 TEST(TuningFile, SaysWhatIsWrongAndWhatToDo) {
   const std::string file = pack_tuning_file(sample());
-  constexpr const char* kNone = "is no tuning file: write one with export_tuning";
+  constexpr const char* kNone =
+      "is no tuning file: write one with export_tuning (sinter tune --export)";
   EXPECT_EQ(problem_of(""), kNone);
   EXPECT_EQ(problem_of("{}\n"), kNone);
   EXPECT_EQ(problem_of("sinter tuning 2 abc\n{}"),

@@ -160,8 +160,11 @@ bool is_saved_executable(const std::string& file) {
 Graph read_graph(const std::string& file) {
   const std::string text = read_file(file);
   if (looks_saved(text))
-    throw UsageError(fmt::format(
-        "{} is a saved executable, which only `sinter run` takes; give the graph's text", file));
+    throw UsageError(
+        file == "-" ? "standard input is a saved executable, which only `sinter run FILE` takes"
+                    : fmt::format("{} is a saved executable, which only `sinter run` takes; give "
+                                  "the graph's text",
+                                  file));
   try {
     return parse(text, file == "-" ? "stdin" : file);
   } catch (const UserError& error) {

@@ -50,6 +50,7 @@ void bench_graph(const BenchArguments& arguments) {
                     arguments.quiet);
   const GraphTimes times = time_graph(graph, inputs,
                                       {.device = device_called(arguments.device),
+                                       .file = arguments.graph.file.c_str(),
                                        .symbols = sizes.values,
                                        .numerics = numerics_of(arguments.numerics)},
                                       arguments.repeats);
@@ -71,9 +72,15 @@ void bench_graph(const BenchArguments& arguments) {
 
 bool bench(const BenchArguments& arguments) {
   const std::string& what = arguments.graph.file;
+  const bool is_of_graph = !what.empty() && !is_suite(what);
+  if (!is_of_graph && !arguments.of_graphs.empty())
+    throw UsageError(
+        fmt::format("{} is for graphs; suites take --filter and --json", arguments.of_graphs));
+  if ((is_of_graph || what.empty()) && !arguments.filter.empty())
+    throw UsageError("--filter is for suites; name one, without a suffix such as .sinter");
   if (what.empty()) {
     list_suites(arguments.json);
-  } else if (is_suite(what)) {
+  } else if (!is_of_graph) {
     run_suite({.suite = what, .filter = arguments.filter, .json = arguments.json});
   } else {
     bench_graph(arguments);

@@ -18,6 +18,7 @@ struct BenchArguments {
   std::string filter;  ///< of a suite: only benchmarks whose name it matches
   bool quiet = false;  ///< no progress
   bool json = false;
+  std::string of_graphs;  ///< an option that was given and suites do not have
 };
 
 /// False where a benchmark program failed.

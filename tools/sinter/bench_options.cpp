@@ -16,7 +16,7 @@ void declare_bench(CLI::App& app, Command& chosen) {
   add_numerics(command, arguments->numerics);
   command.add_option("--repeats", arguments->repeats, "Timed calls, and launches of each kernel")
       ->type_name("NUMBER")
-      ->check(CLI::Range(1, 100'000))
+      ->transform(whole_number(1, kMostRepeats))
       ->capture_default_str();
   command
       .add_option("--filter", arguments->filter,
@@ -28,7 +28,10 @@ void declare_bench(CLI::App& app, Command& chosen) {
   command.footer(
       "Example:\n  sinter bench softmax.sinter --size rows=8192 --json\n"
       "  sinter bench launch");
-  command.final_callback([arguments, &chosen] {
+  command.final_callback([arguments, &command, &chosen] {
+    for (const char* option :
+         {"--size", "--device", "--seed", "--rounding", "--math", "--repeats", "--quiet"})
+      if (command.count(option) > 0) arguments->of_graphs = option;
     chosen = [arguments] {
       take_file(arguments->graph.file, arguments->graph.sizes);
       return bench(*arguments);

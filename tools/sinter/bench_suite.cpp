@@ -1,10 +1,12 @@
 #include "tools/sinter/bench_suite.h"
 
+#include "runtime/process.h"
 #include "sinter/error.h"
 #include "tools/sinter/arguments.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -43,6 +45,20 @@ int run_program(std::vector<std::string> words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/// Google Benchmark takes a filter that nothing matches, or that is no regular expression, for
+/// success; its list then is what it says of that in place of names.
+void check_filter(const SuiteRequest& request, const std::string& program) {
+  const std::vector<std::string> words = {program, "--benchmark_list_tests=true",
+                                          "--benchmark_filter=" + request.filter};
+  const ProcessResult list = run_process(words, "", std::chrono::minutes(1));
+  for (const std::string_view complaint : {"Failed to match any benchmarks", "Could not compile"})
+    if (list.output.find(complaint) != std::string::npos)
+      throw UsageError(
+          fmt::format("--filter {}: no benchmark of suite {} matches it; without "
+                      "--filter all of them run",
+                      request.filter, request.suite));
+}
+
 }  // namespace
 
 std::vector<std::string> bench_suites() {
@@ -72,6 +88,7 @@ void run_suite(const SuiteRequest& request) {
   if (request.json) words.push_back(is_own ? "--json=-" : "--benchmark_format=json");
   if (!request.filter.empty())
     words.push_back((is_own ? "--only=" : "--benchmark_filter=") + request.filter);
+  if (!is_own && !request.filter.empty()) check_filter(request, words[0]);
   std::fflush(stdout);
   if (const int code = run_program(words); code != 0)
     throw UserError(

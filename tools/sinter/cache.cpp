@@ -6,6 +6,7 @@
 #include "sinter/error.h"
 #include "tools/sinter/arguments.h"
 #include "tools/sinter/machine.h"
+#include "tools/sinter/streams.h"
 #include "tools/sinter/words.h"
 
 #include <algorithm>
@@ -131,8 +132,7 @@ void print_pruned(const PruneResult& result) {
 
 /// True if the person at the terminal says so.
 bool confirms(const OpenedCache& cache) {
-  fmt::print(stderr, "Remove everything in {}? [y/N] ", cache.entries_folder);
-  std::fflush(stderr);
+  tell(fmt::format("Remove everything in {}? [y/N] ", cache.entries_folder));
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
 }
@@ -215,7 +215,7 @@ bool verify_entries(const CacheArguments& arguments) {
   }
   fmt::print("{} entr{} sound, {} not\n", sound, sound == 1 ? "y is" : "ies are", left);
   if (left > 0 && !arguments.repair)
-    fmt::print(stderr, "sinter: sinter cache verify --repair removes what is damaged\n");
+    tell("sinter: sinter cache verify --repair removes what is damaged\n");
   return left == 0;
 }
 

@@ -1,6 +1,12 @@
 #include "tools/sinter/cache.h"
 #include "tools/sinter/options.h"
 
+#include <charconv>
+#include <limits>
+#include <system_error>
+
+#include <fmt/format.h>
+
 namespace sinter::command {
 
 namespace {
@@ -23,6 +29,21 @@ auto that_works(void (*work)(const CacheArguments&), const Arguments& arguments)
     work(*arguments);
     return true;
   };
+}
+
+constexpr double kMostDays = 100'000;
+
+/// Also parts of days.
+CLI::Validator days() {
+  return {[](const std::string& text) -> std::string {
+            double number = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, number);
+            if (error != std::errc{} || stop != end || !(number >= 0 && number <= kMostDays))
+              return fmt::format("{} is not a number of days from 0 to {}", text, kMostDays);
+            return {};
+          },
+          ""};
 }
 
 }  // namespace
@@ -48,10 +69,10 @@ void declare_cache(CLI::App& app, Command& chosen) {
                              that_works(prune_entries, arguments));
   prune.add_option("--bytes", arguments->bytes, "Down to as many bytes")
       ->type_name("NUMBER")
-      ->check(not_negative());
+      ->transform(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   prune.add_option("--age", arguments->days, "What was not used for as many days")
       ->type_name("DAYS")
-      ->check(CLI::Range(0.0, 100000.0).description(""));
+      ->check(days());
   add_part(cache, "clear", "Remove all entries", "sinter cache clear --yes", chosen,
            that_works(clear_entries, arguments))
       .add_flag("--yes", arguments->yes, "Do not ask");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,8 @@ std::vector<std::string> split_archs(const std::string& text) {
   std::istringstream stream(text);
   for (std::string arch; std::getline(stream, arch, ',');) {
     if (arch != "host") target_of(arch);  // throws in the words of the command
+    if (std::ranges::count(archs, arch) > 0)
+      throw UsageError(fmt::format("--arch {}: {} is there twice", text, arch));
     archs.push_back(arch);
   }
   return archs;
@@ -50,10 +53,12 @@ void compile_to_file(const CompileArguments& arguments) {
 
   const Report report = executable.report();
   const std::string text = sizes.text(graph);
-  fmt::print("{}: {} of {} for {}, {}\n", arguments.output,
+  std::error_code error;  // a pipe has no size
+  const std::uintmax_t bytes = std::filesystem::file_size(arguments.output, error);
+  fmt::print("{}: {} of {} for {}{}\n", arguments.output,
              counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
              archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
-             bytes_text(static_cast<std::int64_t>(std::filesystem::file_size(arguments.output))));
+             error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
   if (!text.empty()) fmt::print("sizes: {}; other sizes of their class are served too\n", text);
 }
 

@@ -4,11 +4,15 @@
 #include "tools/sinter/arguments.h"
 #include "tools/sinter/corpus_report.h"
 #include "tools/sinter/progress.h"
+#include "tools/sinter/streams.h"
+#include "tools/sinter/text_file.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <concepts>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -81,18 +85,18 @@ std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("--compare: {} cannot be read", path));
+  if (!file)
+    throw UsageError(fmt::format("--compare {} cannot be read: {}", path, std::strerror(errno)));
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void save(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  if (!(file << text).flush()) throw UserError(fmt::format("--save: {} cannot be written", path));
 }
 
 }  // namespace
 
 bool corpus(const CorpusArguments& arguments) {
+  if (arguments.stage != kCorpusStages[kCorpusStageCount - 1] &&
+      (arguments.nvrtc || arguments.unfused))
+    throw UsageError(fmt::format("{} is of the stage run; leave --stage {} out",
+                                 arguments.nvrtc ? "--nvrtc" : "--unfused", arguments.stage));
   const CorpusRequest request = request_of(arguments);
   const std::vector<CorpusFile> files = find_files(arguments);
   const std::string baseline = arguments.compare.empty() ? "" : text_of(arguments.compare);
@@ -116,11 +120,11 @@ bool corpus(const CorpusArguments& arguments) {
     fmt::print("{}\n", corpus_json(reports));
   else
     fmt::print("{}", totals_text(reports));
-  if (!arguments.save.empty()) save(arguments.save, corpus_totals_json(reports));
+  if (!arguments.save.empty()) write_text_file(arguments.save, corpus_totals_json(reports));
   bool has_fallen = false;
   if (!baseline.empty())
     for (const std::string& fall : falls_behind(reports, baseline)) {
-      fmt::print(stderr, "sinter: worse than {}: {}\n", arguments.compare, fall);
+      tell(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
       has_fallen = true;
     }
   return !has_fallen && std::ranges::all_of(reports, &std::string::empty, &FileReport::error);

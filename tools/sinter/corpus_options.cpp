@@ -1,6 +1,8 @@
 #include "tools/sinter/corpus.h"
 #include "tools/sinter/options.h"
 
+#include <limits>
+
 namespace sinter::command {
 
 void declare_corpus(CLI::App& app, Command& chosen) {
@@ -21,13 +23,13 @@ void declare_corpus(CLI::App& app, Command& chosen) {
       ->type_name("TEXT");
   command.add_option("--jobs", arguments->jobs, "Files at a time; 0: one per core")
       ->type_name("NUMBER")
-      ->check(not_negative())
+      ->transform(whole_number(0, 4096))
       ->capture_default_str();
   command
       .add_option("--limit-elements", arguments->limit_elements,
                   "Stage run: leaves out graphs that have a larger value")
       ->type_name("NUMBER")
-      ->check(not_negative())
+      ->transform(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   command.add_flag("--nvrtc", arguments->nvrtc, "Stage run: also compile by NVRTC");
   command.add_flag("--unfused", arguments->unfused, "Stage run: one kernel per node only");

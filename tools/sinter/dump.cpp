@@ -1,17 +1,18 @@
 #include "tools/sinter/dump.h"
 
 #include "compiler/plan.h"
+#include "runtime/dump.h"
 #include "runtime/emitted.h"
 #include "runtime/make_variant.h"
 #include "runtime/nvrtc_units.h"
 #include "sinter/error.h"
 #include "sinter/text.h"
 #include "tools/sinter/launch_text.h"
+#include "tools/sinter/text_file.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -113,9 +114,7 @@ void write_files(const std::string& directory, std::span<const Piece> pieces) {
   fs::create_directories(directory, error);
   for (const Piece& piece : pieces) {
     const fs::path path = fs::path(directory) / piece.file;
-    std::ofstream stream(path, std::ios::binary);
-    stream << piece.text;
-    if (!stream.flush()) throw UserError(fmt::format("{} cannot be written", path.string()));
+    write_text_file(path, piece.text);
     fmt::print("{}\n", path.string());
   }
 }
@@ -135,15 +134,17 @@ void dump(const DumpArguments& arguments) {
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
 
   std::vector<Piece> pieces;
-  const std::string file = fmt::format("{}_{}.sinter", graph.name(), arguments.stage);
-  if (is_of_kernels)
+  if (is_of_kernels) {
     pieces = kernel_pieces(arguments, graph, target, sizes);
-  else if (arguments.stage == "graph")
-    pieces.push_back({.file = file, .text = print(graph)});
-  else
-    pieces.push_back({.file = file,
-                      .text = text_after(arguments.stage, graph, target, sizes,
-                                         numerics_of(arguments.numerics))});
+  } else {
+    std::string text =
+        arguments.stage == "graph"
+            ? print(graph)
+            : text_after(arguments.stage, graph, target, sizes, numerics_of(arguments.numerics));
+    pieces.push_back(
+        {.file = fmt::format("{}_{}.{}", graph.name(), arguments.stage, extension_of(text)),
+         .text = std::move(text)});
+  }
 
   const std::string text = sizes.text(graph);
   const std::string head = text.empty() ? "" : fmt::format("// sizes: {}\n", text);

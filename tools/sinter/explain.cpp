@@ -5,12 +5,12 @@
 #include "sinter/explain.h"
 #include "tools/sinter/progress.h"
 #include "tools/sinter/run_graph.h"
+#include "tools/sinter/text_file.h"
 #include "tools/sinter/words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <fstream>
 
 namespace sinter::command {
 
@@ -122,12 +122,6 @@ void print_explanation(const Explanation& explanation, const std::string& sizes)
                explanation.why_not_compiled);
 }
 
-void write_page(const std::string& file, const Explanation& explanation) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << explanation_html(explanation);
-  if (!stream.flush()) throw UserError(fmt::format("--html {}: the file cannot be written", file));
-}
-
 /// Where `--measure` runs it. Throws UsageError where that is a GPU and `--arch` is another one.
 Device measured_device(const ExplainArguments& arguments) {
   const Device device = device_called(arguments.device);
@@ -162,9 +156,12 @@ Explanation explain_graph(const ExplainArguments& arguments, const Graph& graph,
   const Device device = measured_device(arguments);
   if (!device.is_host()) options.target.clear();
   Explanation explanation = sinter::explain(graph, named, device, options);
-  add_measurements(
-      explanation, arguments, graph,
-      {.device = device, .symbols = sizes.values, .numerics = numerics, .target = options.target});
+  add_measurements(explanation, arguments, graph,
+                   {.device = device,
+                    .file = arguments.graph.file.c_str(),
+                    .symbols = sizes.values,
+                    .numerics = numerics,
+                    .target = options.target});
   return explanation;
 }
 
@@ -174,7 +171,7 @@ void explain(const ExplainArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const Explanation explanation = explain_graph(arguments, graph, sizes);
-  if (!arguments.html.empty()) write_page(arguments.html, explanation);
+  if (!arguments.html.empty()) write_text_file(arguments.html, explanation_html(explanation));
   if (arguments.json)
     fmt::print("{}\n", explanation_json(explanation));
   else if (arguments.html.empty())

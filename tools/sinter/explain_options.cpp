@@ -20,7 +20,7 @@ void declare_explain(CLI::App& app, Command& chosen) {
   add_place(command, arguments->device, arguments->seed);
   command.add_option("--repeats", arguments->repeats, "Timed launches of each kernel")
       ->type_name("NUMBER")
-      ->check(not_negative())
+      ->transform(whole_number(1, kMostRepeats))
       ->capture_default_str();
   for (const char* option : {"--device", "--seed", "--repeats"})
     command.get_option(option)->needs(measure);

@@ -13,17 +13,20 @@
 #include "tools/sinter/explain.h"
 #include "tools/sinter/manual.h"
 #include "tools/sinter/ops.h"
+#include "tools/sinter/options.h"
 #include "tools/sinter/profile.h"
 #include "tools/sinter/run.h"
+#include "tools/sinter/streams.h"
 #include "tools/sinter/tune.h"
+#include "tools/sinter/usage.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 namespace sinter::command {
@@ -33,6 +36,8 @@ namespace {
 constexpr int kWorked = 0;
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
+
+constexpr const char* kNoOutput = "the output cannot be written";
 
 /// In the order of the help.
 // clang-format off
@@ -55,7 +60,7 @@ constexpr Declare kCommands[] = {
 // clang-format on
 
 int complain(const std::exception& error, int code) {
-  fmt::print(stderr, "sinter: {}\n", error.what());
+  tell(fmt::format("sinter: {}\n", error.what()));
   return code;
 }
 
@@ -63,32 +68,19 @@ int complain(const std::exception& error, int code) {
 int run_command(const Command& command) {
   try {
     const bool worked = command();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
-      throw UserError("the output cannot be written");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw UserError(kNoOutput);
     return worked ? kWorked : kFailed;
   } catch (const UsageError& error) {
     return complain(error, kUsage);
   } catch (const TextFailure& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    tell(fmt::format("{}\n", error.what()));
     return kFailed;
   } catch (const std::bad_alloc&) {
     return complain(std::runtime_error("there is not enough memory"), kFailed);
   } catch (const std::exception& error) {
+    if (std::ferror(stdout)) return complain(UserError(kNoOutput), kFailed);
     return complain(error, kFailed);
   }
-}
-
-/// Throws UsageError where the first word is no command.
-void check_command(const CLI::App& app, int count, char** words) {
-  const std::string first = count > 1 ? words[1] : "";
-  if (first.starts_with('-') && first != "-") return;
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
-  if (std::ranges::find(names, first) == names.end())
-    throw UsageError(fmt::format(
-        "{}; the commands are {}: see sinter --help",
-        first.empty() ? "a command is missing" : fmt::format("there is no command {}", first),
-        fmt::join(names, ", ")));
 }
 
 int parse_and_run(int count, char** words) {
@@ -100,15 +92,19 @@ int parse_and_run(int count, char** words) {
       "Exit codes: 0 it worked, 1 the work failed, 2 it was called the wrong way.");
   Command chosen;
   for (const Declare declare : kCommands) declare(app, chosen);
+  refuse_empty_values(app);
+  const std::vector<const char*> given(words + 1, words + std::max(count, 1));
   try {
-    check_command(app, count, words);
+    check_command(app, given);
     app.parse(count, words);
   } catch (const UsageError& error) {
     return complain(error, kUsage);
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) != 0) return kUsage;
+    if (error.get_exit_code() != 0)
+      return complain(UsageError(usage_text(app, error, given)), kUsage);
+    app.exit(error);
     std::cout.flush();  // help is written there
-    return std::cout ? kWorked : complain(UserError("the output cannot be written"), kFailed);
+    return std::cout ? kWorked : complain(UserError(kNoOutput), kFailed);
   }
   return run_command(chosen);
 }
@@ -117,4 +113,7 @@ int parse_and_run(int count, char** words) {
 
 }  // namespace sinter::command
 
-int main(int count, char** words) { return sinter::command::parse_and_run(count, words); }
+int main(int count, char** words) {
+  sinter::command::hold_standard_streams();
+  return sinter::command::parse_and_run(count, words);
+}

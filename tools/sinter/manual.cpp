@@ -73,7 +73,16 @@ std::string commands_of(const CLI::App& app, const std::string& before) {
 }
 
 std::string environment() {
+  constexpr const char* kOthers[][2] = {
+      {"SINTER_CACHE_DIR=a folder",
+       "Where the disk cache lies; none: sinter in XDG_CACHE_HOME or ~/.cache."},
+      {"SINTER_HOST_CXX=a C++ compiler",
+       "What compiles kernels for the host device; none: c++, g++ or clang++."},
+      {"SINTER_NVRTC=a file",
+       "The library that compiles kernels for GPUs, libnvrtc.so; none: that of the loader, else of "
+       "the CUDA toolkit."}};
   std::string text;
+  for (const auto& [variable, doc] : kOthers) text += paragraph(variable, doc);
   for (const OptionInfo& option : option_table())
     if (!option.variable.empty())
       text += paragraph(fmt::format("{}={}", option.variable, option.values), option.doc);

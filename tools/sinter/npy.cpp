@@ -87,10 +87,9 @@ NpyHeader read_header(NpyFile& file) {
 
 void check_dtype(const NpyFile& file, const NpyHeader& header, DType dtype) {
   if (is_npy_descr_of(header.descr, dtype)) return;
-  const char* const remedy =
-      header.descr.starts_with('>') ? "its bytes are in the other order" : "convert it with astype";
-  throw file.broken(fmt::format("its elements are '{}', but the graph wants {}: '{}'; {}",
-                                header.descr, name(dtype), npy_descr(dtype), remedy));
+  throw file.broken(
+      fmt::format("its elements are '{}', but the graph wants {}: '{}'; convert it with astype({})",
+                  header.descr, name(dtype), npy_descr(dtype), numpy_dtype(dtype)));
 }
 
 /// Column-major strides.

@@ -176,6 +176,15 @@ std::string npy_head(DType dtype, std::span<const std::int64_t> shape) {
 
 std::string_view npy_descr(DType dtype) { return row_of(dtype).words[0]; }
 
+std::string numpy_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::bf16: return "ml_dtypes.bfloat16";
+    case DType::f8e4m3: return "ml_dtypes.float8_e4m3fn";
+    case DType::f8e5m2: return "ml_dtypes.float8_e5m2";
+    default: return fmt::format("'{}'", npy_descr(dtype));
+  }
+}
+
 bool is_npy_descr_of(std::string_view descr, DType dtype) {
   return !descr.empty() && std::ranges::count(row_of(dtype).words, descr) > 0;
 }

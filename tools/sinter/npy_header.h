@@ -31,6 +31,10 @@ std::string npy_head(DType dtype, std::span<const std::int64_t> shape);
 /// those of raw types, `<V2` and `|V1`, as ml_dtypes writes them.
 std::string_view npy_descr(DType dtype);
 
+/// What NumPy converts to, as Python: `'<f4'`, `ml_dtypes.bfloat16`. To convert to the raw types
+/// that stand for the latter would lose all elements.
+std::string numpy_dtype(DType dtype);
+
 /// True if elements of `descr` can be taken as `dtype`: the bits of bf16 and the f8 types may come
 /// as raw or as unsigned integers, too.
 bool is_npy_descr_of(std::string_view descr, DType dtype);

@@ -78,6 +78,7 @@ ListedOp listed(const OpInfo& row) {
     op.attributes = {};
   }
   if (op.operands == -1) op.operands.reset();
+  if (spelling) op.attributes = spelling->attributes;
   if (row.kind == OpKind::elementwise) op.ulp = row.ulp;
   return op;
 }

@@ -1,5 +1,9 @@
 #include "tools/sinter/options.h"
 
+#include <charconv>
+#include <limits>
+#include <system_error>
+
 #include <fmt/format.h>
 
 namespace sinter::command {
@@ -8,11 +12,25 @@ CLI::Validator one_of(std::span<const char* const> words) {
   return CLI::IsMember(std::vector<std::string>(words.begin(), words.end()));
 }
 
-CLI::Validator not_negative() {
-  return {[](const std::string& text) {
-            return text.starts_with('-') ? text + " is negative; give a number from 0 on" : "";
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[=](std::string& text) -> std::string {
+            std::uint64_t number = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, number);
+            if (error != std::errc{} || stop != end || number < least || number > most)
+              return fmt::format("{} is not a whole number from {} to {}", text, least, most);
+            text = std::to_string(number);  // zeros in front would make it octal
+            return {};
           },
           ""};
+}
+
+void refuse_empty_values(CLI::App& app) {
+  const CLI::Validator is_given(
+      [](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() > 0 && option->get_type_size() > 0) option->check(is_given);
+  for (CLI::App* command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
 }
 
 void add_sizes(CLI::App& command, std::vector<std::string>& sizes) {
@@ -63,7 +81,7 @@ void add_place(CLI::App& command, std::string& device, std::uint64_t& seed) {
   add_device(command, device);
   command.add_option("--seed", seed, "Of the random inputs")
       ->type_name("NUMBER")
-      ->check(not_negative())
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
 }
 

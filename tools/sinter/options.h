@@ -14,7 +14,14 @@ namespace sinter::command {
 
 /// One of these words.
 CLI::Validator one_of(std::span<const char* const> words);
-CLI::Validator not_negative();
+/// Of timed launches.
+inline constexpr int kMostRepeats = 100'000;
+
+/// Digits, and nothing else: neither octal nor rounded to what fits.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+/// Nothing that takes a value takes an empty one, which a shell makes of a variable that is not
+/// set.
+void refuse_empty_values(CLI::App& app);
 
 /// --size
 void add_sizes(CLI::App& command, std::vector<std::string>& sizes);

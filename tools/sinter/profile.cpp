@@ -17,6 +17,7 @@ void profile(const ProfileArguments& arguments) {
                     arguments.quiet);
   const Profile result = profile_graph(graph, inputs,
                                        {.device = device_called(arguments.device),
+                                        .file = arguments.graph.file.c_str(),
                                         .symbols = sizes.values,
                                         .fuse = !arguments.unfused,
                                         .numerics = numerics},

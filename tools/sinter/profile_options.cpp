@@ -11,7 +11,7 @@ void declare_profile(CLI::App& app, Command& chosen) {
   add_place(command, arguments->device, arguments->seed);
   command.add_option("--repeats", arguments->repeats, "Timed launches of each kernel")
       ->type_name("NUMBER")
-      ->check(not_negative())
+      ->transform(whole_number(1, kMostRepeats))
       ->capture_default_str();
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
   add_numerics(command, arguments->numerics);

@@ -1,7 +1,8 @@
 #include "tools/sinter/progress.h"
 
+#include "tools/sinter/streams.h"
+
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <unistd.h>
@@ -32,8 +33,7 @@ void Progress::step(std::string_view name) {
 
 void Progress::hide() {
   if (width_ == 0) return;
-  fmt::print(stderr, "\r{:{}}\r", "", width_);
-  std::fflush(stderr);
+  tell(fmt::format("\r{:{}}\r", "", width_));
   width_ = 0;
 }
 
@@ -44,8 +44,7 @@ void Progress::show(std::string_view name) {
   if (!name.empty()) line += fmt::format(", {}", name);
   line.resize(std::min(line.size(), kMostColumns));
   hide();
-  fmt::print(stderr, "{}", line);
-  std::fflush(stderr);
+  tell(line);
   width_ = line.size();
   last_ = std::chrono::steady_clock::now();
 }

@@ -49,7 +49,11 @@ Json repeat_json(const GraphRun& run) {
 Json run_json(const GraphRun& run, const std::optional<Verdict>& verdict) {
   Json outputs = Json::array();
   for (const Result& result : run.results)
-    outputs.push_back({{"name", result.name}, {"hash", content_hash(result.array)}});
+    outputs.push_back({{"name", result.name},
+                       {"is_update", result.is_update},
+                       {"dtype", name(result.array.dtype())},
+                       {"shape", result.array.shape()},
+                       {"hash", content_hash(result.array)}});
   return {{"launches", run.launches},
           {"bytes_counted", run.bytes_read ? Json(*run.bytes_read + *run.bytes_written) : Json()},
           {"worst_error_over_bound", verdict ? Json(finite(verdict->worst)) : Json()},
@@ -114,6 +118,7 @@ bool run(const RunArguments& arguments) {
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes, given, program.sizes);
   const HostArrays inputs = complete_inputs(graph, sizes.values, arguments.seed, given);
   RunRequest request{.device = device,
+                     .file = arguments.graph.file.c_str(),
                      .symbols = sizes.values,
                      .fuse = !arguments.unfused,
                      .numerics = numerics,

@@ -231,12 +231,17 @@ std::vector<Size> named_sizes(const Graph& graph, std::span<const std::int64_t> 
 
 namespace {
 
+/// What it has to say names the user's file.
+Executable compile_for(const Graph& graph, const RunRequest& request, const Options& options) {
+  return sinter::compile(graph, request.device, options, request.file, /*line=*/1);
+}
+
 /// On the host device its memory accesses are counted, unless it was compiled elsewhere.
 Executable executable_for(const Graph& graph, const RunRequest& request) {
   if (request.loaded) return *request.loaded;
   Options options = options_for(request, Tune::off);
   options.count = request.device.is_host();
-  return compile(graph, request.device, options);
+  return compile_for(graph, request, options);
 }
 
 }  // namespace
@@ -265,7 +270,7 @@ GraphRun run_graph(const Graph& graph, const HostArrays& inputs, const RunReques
 
 MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                             int repeats) {
-  const Executable executable = compile(graph, request.device, options_for(request, Tune::quick));
+  const Executable executable = compile_for(graph, request, options_for(request, Tune::quick));
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();
   Profile times =
@@ -276,7 +281,7 @@ MeasuredGraph profile_graph(const Graph& graph, const HostArrays& inputs, const 
 
 GraphTimes time_graph(const Graph& graph, const HostArrays& inputs, const RunRequest& request,
                       int repeats) {
-  const Executable executable = compile(graph, request.device, options_for(request, Tune::quick));
+  const Executable executable = compile_for(graph, request, options_for(request, Tune::quick));
   executable.prepare(named_sizes(graph, request.symbols), Views::written);
   Memory memory(graph.data(), inputs, request);
   Context context = executable.context();

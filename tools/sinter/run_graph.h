@@ -36,6 +36,7 @@ Device device_called(const std::string& name);
 
 struct RunRequest {
   Device device;
+  const char* file = "a graph";           ///< where it is from, for errors
   std::span<const std::int64_t> symbols;  ///< by id
   bool fuse = true;
   Numerics numerics = {};

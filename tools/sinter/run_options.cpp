@@ -7,7 +7,11 @@ void declare_run(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App& command =
       *app.add_subcommand("run", "Run a graph, or what compile wrote, on given or random inputs");
-  add_graph(command, arguments->graph);
+  command
+      .add_option("FILE", arguments->graph.file,
+                  "A graph in text form (- reads standard input), or what compile wrote")
+      ->type_name("");
+  add_sizes(command, arguments->graph.sizes);
   add_place(command, arguments->device, arguments->seed);
   command
       .add_option("--inputs", arguments->inputs,
@@ -21,7 +25,7 @@ void declare_run(CLI::App& app, Command& chosen) {
       .add_option("--repeat", arguments->repeat,
                   "Run so often on the same inputs: the bits must be equal")
       ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1'000'000))
+      ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
   command.add_flag("--graph", arguments->graph_replay,
                    "Replay a CUDA Graph rather than launch kernel by kernel");

@@ -6,8 +6,11 @@
 #include "tools/sinter/words.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace sinter::command {
 
@@ -41,8 +44,12 @@ void tune(const TuneArguments& arguments) {
   const Graph graph = read_graph(arguments.graph.file);
   const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
   const RunRequest request{.device = device_called(arguments.device),
+                           .file = arguments.graph.file.c_str(),
                            .symbols = sizes.values,
                            .numerics = numerics_of(arguments.numerics)};
+  if (!arguments.import_file.empty() && access(arguments.import_file.c_str(), R_OK) != 0)
+    throw UsageError(
+        fmt::format("--import {} cannot be read: {}", arguments.import_file, std::strerror(errno)));
   if (!arguments.import_file.empty())
     fmt::print(
         "{}: timings of {}\n", arguments.import_file,
@@ -50,7 +57,8 @@ void tune(const TuneArguments& arguments) {
                 "kernel"));
   Options options = options_for(request, Tune::quick);
   options.tune = arguments.wide ? Tune::wide : Tune::quick;
-  const Executable executable = sinter::compile(graph, request.device, options);
+  const Executable executable =
+      sinter::compile(graph, request.device, options, request.file, /*line=*/1);
   {
     const Progress progress(fmt::format("compiling and timing {}", graph.name()), /*total=*/0,
                             arguments.quiet);

@@ -1,0 +1,12 @@
+// The files that commands write where their user says.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sinter::command {
+
+/// Throws UserError where it cannot be written, with the reason.
+void write_text_file(const std::string& path, std::string_view text);
+
+}  // namespace sinter::command
