@@ -59,6 +59,9 @@ class CaseRunner {
 
   /// Never throws: what does not work is a row that says so.
   std::vector<Row> run(const Case& measured);
+  /// What the device answers since a kernel failed for good (CUDA_ERROR_ILLEGAL_ADDRESS and the
+  /// like, after which it does nothing more in this process); empty if it works.
+  std::string why_broken() const;
 
  private:
   struct Prepared;

@@ -91,6 +91,18 @@ TEST_F(SuiteTest, WhatTimeWasTooShortForIsNamed) {
   EXPECT_EQ(row["reason"], "the 1e-09 seconds were over");
 }
 
+TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
+  const std::string chosen = "--device host --tier tiny --only dot_f32,full_sum_f32,full_max_f32 ";
+  const std::string all = run(chosen + "--list").output;
+  const std::string first = all.substr(0, all.find(' '));
+  const CommandResult result = run(chosen + "--list --after " + first);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, all.substr(all.find('\n') + 1));
+  EXPECT_THAT(
+      run(chosen + "--after scale_f32_tiny").output,
+      HasSubstr("--after scale_f32_tiny: that is none of the 3 chosen cases; --list shows"));
+}
+
 /// What peers' formulas are held against is what the oracle says now.
 TEST_F(SuiteTest, TheOraclesNumbersAreFresh) {
   const std::string kept = SINTER_SOURCE_DIR "/bench/suite/tiny_oracle.json";
