@@ -68,7 +68,7 @@ class CaseRunner {
 
   std::vector<Row> measure(const Case& measured);
   void judge_results(const Case& measured, Options options, Row& row);
-  int sets_for(std::int64_t set_bytes) const;
+  int sets_for(std::int64_t set_bytes, int kernels) const;
   std::int64_t free_bytes() const;
   Row in_graph(const Case& measured, const Row& first, Prepared& prepared);
   Row in_loop(const Row& first, Prepared& prepared);

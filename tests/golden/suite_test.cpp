@@ -6,7 +6,9 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "bench/suite/graph_size.h"
 #include "runtime/process.h"
 #include "tests/support/command.h"
 #include "tests/support/golden.h"
@@ -160,6 +162,32 @@ TEST(PeersTest, TheirFormulasAgreeWithTheOracle) {
                   std::filesystem::current_path());
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("81 of 81 formulas agree with the oracle"));
+}
+
+/// Both sides have the rule; `bench/README.md` has it in words.
+TEST(PeersTest, MeasureGraphsOfTheSizeOfOurs) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const CommandResult result = run_command(
+      python() +
+          "-c 'import sys\nsys.path[:0] = [\"" SINTER_SOURCE_DIR
+          "/bench/peers\", \"" SINTER_SOURCE_DIR
+          "/bench/suite\"]\nimport common\nsuite = common.Suite()\n"
+          "for case in suite.cases:\n"
+          "  op = suite.op(case)\n  sets = common.sets_of(op, case, 60 << 20)\n"
+          "  print(case[\"bytes\"], op[\"kernels\"], sets, common.calls_of(op, case, sets))'",
+      std::filesystem::current_path());
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  std::istringstream lines(result.output);
+  int seen = 0;
+  for (std::int64_t bytes, kernels, sets, calls; lines >> bytes >> kernels >> sets >> calls;
+       ++seen) {
+    const int of_one = static_cast<int>(kernels);
+    EXPECT_EQ(suite::sets_of(bytes, std::int64_t{60} << 20, of_one), sets) << bytes;
+    EXPECT_EQ(suite::calls_of(bytes, static_cast<int>(sets), of_one), calls) << bytes;
+    EXPECT_LE(calls * kernels, 2 * suite::kMostKernels) << bytes;
+    EXPECT_EQ(calls % sets, 0) << bytes;
+  }
+  EXPECT_GT(seen, 300);
 }
 
 TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
