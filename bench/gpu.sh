@@ -13,7 +13,7 @@
 # OUT_DIR gets results.json, report.md, logs.tar.gz and, where Python has matplotlib, bandwidth.png and
 # ratios.png. Parts share the seconds by weight, and what one leaves over goes to those behind it. What
 # is missing or did not fit is said. Exit status: 0 all that was run passed, 1 something failed, 2 usage,
-# 3 there is no GPU.
+# 3 there is no GPU, or no NVRTC for it.
 set -uo pipefail
 
 usage() {
@@ -104,6 +104,31 @@ python=$(command -v python3 || true)
 if [[ -n ${SINTER_NUMPY:-} ]]; then export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$SINTER_NUMPY; fi
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
+# Prints the NVRTC library in a toolkit, else in the wheels of the Python that the peers use; those of the
+# driver's version of CUDA or older come first, since a driver refuses what newer ones compile.
+find_nvrtc() {
+  local folder wheels='' newest=12 file
+  nvidia-smi 2>/dev/null | grep -qE 'CUDA Version: *1[3-9]' && newest=13
+  if [[ -n $python ]]; then
+    wheels=$("$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null)
+  fi
+  for version in $newest 12 13; do
+    for folder in "${CUDA_HOME:-/no}"/lib64 "${SINTER_CUDA_PREFIX:-/usr/local/cuda}"{,-*}/lib64; do
+      if [[ -e $folder/libnvrtc.so.$version ]]; then echo "$folder/libnvrtc.so.$version" && return; fi
+    done
+    while read -r folder; do
+      for file in "$folder"/*/lib/libnvrtc.so.$version; do
+        if [[ -e $file ]]; then echo "$file" && return; fi
+      done
+    done <<<"$wheels"
+  done
+}
+if [[ ${SINTER_NVRTC:-} == */* && ! -e $SINTER_NVRTC ]]; then
+  echo "gpu: SINTER_NVRTC=$SINTER_NVRTC is not there: looking elsewhere"
+  unset SINTER_NVRTC
+fi
+if [[ -z ${SINTER_NVRTC:-} ]] && file=$(find_nvrtc) && [[ -n $file ]]; then export SINTER_NVRTC=$file; fi
+
 if chosen tests; then
   step gpu_tests 110 gpu bench/gpu_tests "$bin/sinter_gpu_tests" "$logs" LIMIT
 fi
@@ -179,13 +204,20 @@ fi
 
 began=$SECONDS
 codes=() seconds=() notes=()
-gpu_problem=
-# The probe measures nothing: it finds the device and stops.
-if ! "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --seconds 1e-9 \
-     >"$logs/probe.log" 2>&1; then
-  gpu_problem=$(tail -n 1 "$logs/probe.log")
-  echo "gpu: there is no GPU to use: $gpu_problem"
+gpu_problem='' gpu_note=''
+# The first probe measures nothing: it finds the device and stops. The second asks for NVRTC, without
+# which no kernel is compiled; the third runs a kernel, and says early what all others would say.
+probe=(timeout 60 "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --modes L)
+nvrtc=$(timeout 60 "$bin/sinter" devices 2>&1 | sed -nE 's/^nvrtc +//p' | head -n 1)
+if ! "${probe[@]}" --seconds 1e-9 >"$logs/probe.log" 2>&1; then
+  gpu_note="no GPU" gpu_problem="there is no GPU to use: $(tail -n 1 "$logs/probe.log")"
+elif [[ $nvrtc == missing* ]]; then
+  gpu_note="no NVRTC" gpu_problem="no kernel can be compiled: NVRTC is $nvrtc"
+elif ! "${probe[@]}" >"$logs/probe_kernel.log" 2>&1; then
+  echo "gpu: the first kernel did not run: $(tail -n 1 "$logs/probe_kernel.log")"
 fi
+if [[ -n $gpu_problem ]]; then echo "gpu: $gpu_problem"; fi
+if [[ $nvrtc != missing* ]]; then echo "gpu: NVRTC: ${nvrtc:-"$bin/sinter does not say which"}"; fi
 
 query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
 gpu_name=$(query name) driver=$(query driver_version) memory_mib=$(query memory.total)
@@ -201,7 +233,7 @@ for i in "${!step_names[@]}"; do
   weight_left=$((weight_left - weight))
   note=
   if [[ ${step_kinds[i]} == gpu && -n $gpu_problem ]]; then
-    code=-1 spent=0 note="no GPU"
+    code=-1 spent=0 note=$gpu_note
   elif ((limit < 2)); then
     code=-1 spent=0 note="no time was left"
   else
@@ -256,8 +288,9 @@ json_files() {
 
 commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)
 {
-  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"memory_mib": %s,\n' \
-    "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" "$(json_string "$memory_mib")"
+  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"nvrtc": %s,\n"memory_mib": %s,\n' \
+    "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" \
+    "$(json_string "$nvrtc")" "$(json_string "$memory_mib")"
   printf '"clocks_are": "SM, memory, largest SM, largest memory, in MHz",\n"clocks_before": %s,\n"clocks_after": %s,\n' \
     "$(json_string "$clocks_before")" "$(json_string "$clocks_after")"
   printf '"commit": %s,\n"date": "%s",\n"parts": [%s],\n"missing": [%s],\n' "$(json_string "$commit")" \
@@ -288,8 +321,9 @@ tail_of() {
   echo "# sinter on ${gpu_name:-no GPU}"
   echo
   echo "Driver ${driver:-unknown}, ${memory_mib:-?} MiB, commit $commit, $(date -u +%Y-%m-%d)."
+  echo "NVRTC: ${nvrtc:-unknown}."
   echo "Clocks (SM, memory, and the largest of both, in MHz): ${clocks_before:-unknown} before, ${clocks_after:-unknown} after."
-  if [[ -n $gpu_problem ]]; then printf '\n**There is no GPU to use: %s**\n' "$gpu_problem"; fi
+  if [[ -n $gpu_problem ]]; then printf '\n**%s**\n' "${gpu_problem^}"; fi
   printf '\n| step | exit | seconds | |\n|---|---|---|---|\n'
   for i in "${!step_names[@]}"; do
     echo "| ${step_names[i]} | ${codes[i]/#-1/not run} | ${seconds[i]} | ${notes[i]} |"

@@ -72,6 +72,7 @@ class GpuScriptOfStubs : public GpuScript {
     std::filesystem::create_directory(stubs());
     stub("nvidia-smi", "echo 'Some GPU'");
     stub("suite_bench", "echo \"$@\"");
+    stub("sinter", "echo \"nvrtc   13.0, $SINTER_NVRTC\"");
     stub("digits", "true");
     stub("compute-sanitizer", "echo \"$@\"");
   }
@@ -99,8 +100,10 @@ class GpuScriptOfStubs : public GpuScript {
              script);
   }
   CommandResult run_stubs(const std::string& arguments) const {
-    return run_command("export SINTER_PATIENCE=2 SINTER_BIN='" + stubs() + "' PATH=\"" + stubs() +
-                           ":$PATH\"\nbash '" SINTER_SOURCE_DIR "/bench/gpu.sh' '" + out() + "' " +
+    return run_command("unset SINTER_NVRTC CUDA_HOME\nexport SINTER_CUDA_PREFIX='" + folder() +
+                           "/cuda' PYTHONPATH='" + folder() +
+                           "/site' SINTER_PATIENCE=2 SINTER_BIN='" + stubs() + "' PATH=\"" +
+                           stubs() + ":$PATH\"\nbash '" + root + "/bench/gpu.sh' '" + out() + "' " +
                            arguments,
                        std::filesystem::current_path());
   }
@@ -109,6 +112,8 @@ class GpuScriptOfStubs : public GpuScript {
     std::ifstream file(out() + "/report.md");
     return {std::istreambuf_iterator<char>(file), {}};
   }
+
+  std::string root = SINTER_SOURCE_DIR;
 };
 
 TEST_F(GpuScriptOfStubs, EveryPartIsRun) {
@@ -177,6 +182,40 @@ TEST_F(GpuScriptOfStubs, TestsThatTimeWasTooShortForAreNamed) {
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Waits stopped: no time was left (gpu_tests_"));
   EXPECT_EQ(results()["steps"][0]["exit"], 124);
+}
+
+/// Where nothing says which NVRTC is to be used, one that the driver understands is looked for.
+TEST_F(GpuScriptOfStubs, NvrtcIsThatOfTheToolkitOrTheWheel) {
+  const auto library = [&](const std::string& name) {
+    const std::filesystem::path file = folder() + "/" + name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << "a library";
+    return file.string();
+  };
+  // tools/setup says where it is, but not here.
+  root = folder();
+  std::filesystem::create_directory(root + "/bench");
+  std::filesystem::copy(SINTER_SOURCE_DIR "/bench/gpu.sh", root + "/bench/gpu.sh");
+  const std::string wheel = library("site/nvidia/cu13/lib/libnvrtc.so.13");
+  stub("nvidia-smi", "echo 'CUDA Version: 13.0'");
+  const std::string look = "--only host:none --seconds 15";
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + wheel + "\n"));
+  const std::string newer = library("cuda-13.0/lib64/libnvrtc.so.13");
+  const std::string older = library("cuda-12.9/lib64/libnvrtc.so.12");
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + newer + "\n"));
+  stub("nvidia-smi", "echo 'CUDA Version: 12.8'");
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + older + "\n"));
+  EXPECT_EQ(results()["nvrtc"], "13.0, " + older);
+}
+
+TEST_F(GpuScriptOfStubs, AMissingNvrtcIsToldOnce) {
+  stub("sinter", "echo 'nvrtc   missing: NVRTC libnvrtc.so.13 cannot be opened'");
+  const CommandResult result = run_stubs("--only tests bench --seconds 15");
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("gpu: no kernel can be compiled: NVRTC is missing: NVRTC "
+                                       "libnvrtc.so.13 cannot be opened\n"));
+  EXPECT_THAT(result.output, HasSubstr("gpu: gpu_tests: not run (no NVRTC)\n"));
+  EXPECT_THAT(report(), HasSubstr("**No kernel can be compiled: NVRTC is missing"));
 }
 
 constexpr const char* kSuiteStub = R"(
