@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "bench/suite/graph_size.h"
+#include "bench/suite/timing.h"
 #include "runtime/process.h"
 #include "tests/support/command.h"
 #include "tests/support/golden.h"
@@ -188,6 +189,46 @@ TEST(PeersTest, MeasureGraphsOfTheSizeOfOurs) {
     EXPECT_EQ(calls % sets, 0) << bytes;
   }
   EXPECT_GT(seen, 300);
+}
+
+/// Else the time that a graph's launch takes on the host would be in that of its kernels.
+TEST(TimingTest, WorkIsTimedBehindTheSameWork) {
+  std::string order;
+  struct Timer {
+    void start() { order += " start"; }
+    double stop_us() {
+      order += " stop";
+      return 5;
+    }
+    std::string& order;
+  } timer{order};
+  EXPECT_EQ(suite::busy_us(timer, [&] { order += " work"; }), 5);
+  EXPECT_EQ(order, " work start work stop");
+}
+
+TEST(PeersTest, AreTimedBehindTheSameWork) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const CommandResult result = run_command(python() + "- <<'END'" + R"(
+import sys
+sys.path[:0] = [")" SINTER_SOURCE_DIR R"(/bench/peers", ")" SINTER_SOURCE_DIR R"(/bench/suite"]
+import common
+order = []
+
+class Peer(common.System):
+    def elapsed_us(self, work):
+        order.append("start")
+        work()
+        order.append("stop")
+        return 5
+
+runner = common.Runner(Peer(), common.Suite(), common.arguments_of(["--device", "cpu"]))
+runner.timed(runner.suite.cases[0], "L", lambda i: order.append("call"), None, 2)
+print(*order)
+END)",
+                                           std::filesystem::current_path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const std::string once = "call call start call call stop";
+  EXPECT_EQ(result.output, once + " " + once + "\n");
 }
 
 TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
