@@ -130,10 +130,10 @@ fi
 if [[ -z ${SINTER_NVRTC:-} ]] && file=$(find_nvrtc) && [[ -n $file ]]; then export SINTER_NVRTC=$file; fi
 
 if chosen tests; then
-  step gpu_tests 110 gpu bench/gpu_tests "$bin/sinter_gpu_tests" "$logs" LIMIT
+  step gpu_tests 150 gpu bench/gpu_tests "$bin/sinter_gpu_tests" "$logs" LIMIT
 fi
 if chosen bench; then
-  step bench 120 gpu bench/gpu_bench "$bin/suite_bench" "$logs" LIMIT \
+  step bench 160 gpu bench/gpu_bench "$bin/suite_bench" "$logs" LIMIT \
     --suite bench/suite/suite.json --tier quick "${only[@]}"
 fi
 no_peers=
@@ -142,23 +142,29 @@ if [[ -z $python ]]; then
 elif ! "$python" -c 'import numpy' 2>/dev/null; then
   no_peers="python3 has no NumPy"
 fi
-# peer NAME WEIGHT SCRIPT WORDS…
+# has_module NAME: whether Python would find it; that costs nothing, so what is not there takes no time
+# from what is.
+has_module() {
+  "$python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)" 2>/dev/null
+}
+# peer NAME WEIGHT MODULE SCRIPT WORDS…
 peer() {
-  local name=$1 weight=$2 script=$3
-  shift 3
+  local name=$1 weight=$2 module=$3 script=$4 why=$no_peers
+  shift 4
   chosen_of peers "$name" || return 0
-  if [[ -n $no_peers ]]; then
-    missing+=("$name: $no_peers")
+  if [[ -z $why ]] && ! has_module "$module"; then why="python3 has no module $module"; fi
+  if [[ -n $why ]]; then
+    missing+=("$name: $why")
     return
   fi
   step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
     --seconds SECONDS --json "$logs/results_$name.json"
 }
-peer torch_compile_default 70 torch_compile.py default
+peer torch_compile_default 90 torch torch_compile.py default
 cub_weight=25
 if [[ ! -x bin/cub_peer ]]; then cub_weight=60; fi  # nvcc has to make it
-peer cub $cub_weight cub.py
-peer torch_eager 25 torch_eager.py
+peer cub $cub_weight numpy cub.py
+peer torch_eager 30 torch torch_eager.py
 if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
 if chosen sanitizer; then
   if check=$(sanitizer_program); then
@@ -175,12 +181,16 @@ if chosen sanitizer; then
     missing+=("sanitizer: compute-sanitizer is not there")
   fi
 fi
-peer jax_jit 30 jax_jit.py
-peer torch_compile_max-autotune-no-cudagraphs 45 torch_compile.py max-autotune-no-cudagraphs
-peer torch_compile_reduce-overhead 20 torch_compile.py reduce-overhead --modes E
-peer cupy_fuse 12 cupy_kernels.py fuse
-peer cupy_kernels 12 cupy_kernels.py kernels
-for library in liger quack nvfuser; do peer "$library" 8 torch_libraries.py "$library"; done
+peer jax_jit 35 jax jax_jit.py
+peer torch_compile_max-autotune-no-cudagraphs 45 torch torch_compile.py max-autotune-no-cudagraphs
+peer torch_compile_reduce-overhead 20 torch torch_compile.py reduce-overhead --modes E
+peer cupy_fuse 15 cupy cupy_kernels.py fuse
+peer cupy_kernels 15 cupy cupy_kernels.py kernels
+peer liger 8 liger_kernel torch_libraries.py liger
+peer quack 8 quack torch_libraries.py quack
+nvfuser_module=nvfuser_direct
+if [[ -n $python ]] && ! has_module $nvfuser_module; then nvfuser_module=nvfuser; fi
+peer nvfuser 8 $nvfuser_module torch_libraries.py nvfuser
 # host_bench NAME WEIGHT FILTER: what takes longest is left out.
 host_bench() {
   chosen_of host "$1" || return 0

@@ -1,5 +1,6 @@
 // The suite that sinter and its peers are measured on, and the program that measures sinter: what
 // it counts and the form of what it writes, on the host device. Times are not looked at.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -260,6 +261,22 @@ TEST(CompareTest, SetsResultsSideBySide) {
       "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", kResults);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   expect_golden(std::string(kResults) + "/tables.md", result.output);
+}
+
+/// Of calls of gpu.sh that each ran a part; a program that was stopped left null.
+TEST(CompareTest, ReadsWhatGpuShWrote) {
+  if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
+  const ScratchFolder folder;
+  for (const char* const name : {"sinter", "peer"}) {
+    const json one = json::parse(std::ifstream(fmt::format("{}/{}.json", kResults, name)));
+    std::ofstream(fmt::format("{}/{}.json", folder.path(), name))
+        << json{{"schema", "sinter-gpu-1"}, {"results", {one, nullptr}}};
+  }
+  const CommandResult result = run_command(
+      "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", folder.path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  std::ifstream tables(std::string(kResults) + "/tables.md");
+  EXPECT_EQ(result.output, std::string(std::istreambuf_iterator<char>(tables), {}));
 }
 
 TEST(CompareTest, MistakesAreSaid) {
