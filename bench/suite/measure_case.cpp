@@ -11,7 +11,6 @@
 #include "bench/suite/case_data.h"
 #include "bench/suite/graph_size.h"
 #include "runtime/device_state.h"
-#include "sinter/error.h"
 
 namespace sinter::suite {
 
@@ -265,17 +264,6 @@ std::vector<Row> CaseRunner::run(const Case& measured) {
              .status = "failed",
              .reason = error.what(),
              .bytes = measured.bytes}};
-  }
-}
-
-std::string CaseRunner::why_broken() const {
-  try {
-    const DeviceState& state = *device_.state();
-    const CurrentContext current(state);
-    const CUresult result = state.driver.cuCtxSynchronize();
-    return result == CUDA_SUCCESS ? std::string() : describe(state.driver, result);
-  } catch (const DriverError& error) {
-    return error.what();
   }
 }
 

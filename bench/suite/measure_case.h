@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/suite/broken_device.h"
 #include "bench/suite/gpu_clocks.h"
 #include "bench/suite/judge.h"
 #include "bench/suite/read_kernel.h"
@@ -59,9 +60,7 @@ class CaseRunner {
 
   /// Never throws: what does not work is a row that says so.
   std::vector<Row> run(const Case& measured);
-  /// What the device answers since a kernel failed for good (CUDA_ERROR_ILLEGAL_ADDRESS and the
-  /// like, after which it does nothing more in this process); empty if it works.
-  std::string why_broken() const;
+  std::string why_broken() const { return suite::why_broken(device_); }
 
  private:
   struct Prepared;

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/host_driver/host_driver.h"
+
 namespace sinter::suite::measure_all_test {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A runner of cases, one of which fails and may break the device.
@@ -59,6 +62,15 @@ TEST_F(MeasureAllTest, NoCaseBeginsOnceTimeIsOver) {
   EXPECT_EQ(measure(runner, 0.5), Outcome::right);
   EXPECT_THAT(runner.begun, IsEmpty());
   EXPECT_EQ(told[0], "first not_runthe 0.5 seconds were over");
+}
+
+TEST(BrokenDeviceTest, SaysWhatTheDriverAnswers) {
+  const Device device = host_device();
+  EXPECT_EQ(why_broken(device), "");
+  host::inject_fault("cuCtxSynchronize", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(why_broken(device), HasSubstr("cuCtxSynchronize failed on the host device for a "
+                                            "benchmark: CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_EQ(why_broken(device), "");
 }
 
 }  // namespace
