@@ -13,7 +13,7 @@
 # OUT_DIR gets results.json, report.md, logs.tar.gz and, where Python has matplotlib, bandwidth.png and
 # ratios.png. Parts share the seconds by weight, and what one leaves over goes to those behind it. What
 # is missing or did not fit is said. Exit status: 0 all that was run passed, 1 something failed, 2 usage,
-# 3 there is no GPU.
+# 3 there is no GPU, or no NVRTC for it.
 set -uo pipefail
 
 usage() {
@@ -104,12 +104,37 @@ python=$(command -v python3 || true)
 if [[ -n ${SINTER_NUMPY:-} ]]; then export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$SINTER_NUMPY; fi
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
+# Prints the NVRTC library in a toolkit, else in the wheels of the Python that the peers use; those of the
+# driver's version of CUDA or older come first, since a driver refuses what newer ones compile.
+find_nvrtc() {
+  local folder wheels='' newest=12 file
+  nvidia-smi 2>/dev/null | grep -qE 'CUDA Version: *1[3-9]' && newest=13
+  if [[ -n $python ]]; then
+    wheels=$("$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null)
+  fi
+  for version in $newest 12 13; do
+    for folder in "${CUDA_HOME:-/no}"/lib64 "${SINTER_CUDA_PREFIX:-/usr/local/cuda}"{,-*}/lib64; do
+      if [[ -e $folder/libnvrtc.so.$version ]]; then echo "$folder/libnvrtc.so.$version" && return; fi
+    done
+    while read -r folder; do
+      for file in "$folder"/*/lib/libnvrtc.so.$version; do
+        if [[ -e $file ]]; then echo "$file" && return; fi
+      done
+    done <<<"$wheels"
+  done
+}
+if [[ ${SINTER_NVRTC:-} == */* && ! -e $SINTER_NVRTC ]]; then
+  echo "gpu: SINTER_NVRTC=$SINTER_NVRTC is not there: looking elsewhere"
+  unset SINTER_NVRTC
+fi
+if [[ -z ${SINTER_NVRTC:-} ]] && file=$(find_nvrtc) && [[ -n $file ]]; then export SINTER_NVRTC=$file; fi
+
 if chosen tests; then
-  step gpu_tests 110 gpu "$bin/sinter_gpu_tests" --gtest_output="json:$logs/gpu_tests.json"
+  step gpu_tests 150 gpu bench/gpu_tests "$bin/sinter_gpu_tests" "$logs" LIMIT
 fi
 if chosen bench; then
-  step bench 120 gpu "$bin/suite_bench" --suite bench/suite/suite.json --tier quick "${only[@]}" \
-    --seconds SECONDS --json "$logs/results_sinter.json"
+  step bench 160 gpu bench/gpu_bench "$bin/suite_bench" "$logs" LIMIT \
+    --suite bench/suite/suite.json --tier quick "${only[@]}"
 fi
 no_peers=
 if [[ -z $python ]]; then
@@ -117,23 +142,29 @@ if [[ -z $python ]]; then
 elif ! "$python" -c 'import numpy' 2>/dev/null; then
   no_peers="python3 has no NumPy"
 fi
-# peer NAME WEIGHT SCRIPT WORDS…
+# has_module NAME: whether Python would find it; that costs nothing, so what is not there takes no time
+# from what is.
+has_module() {
+  "$python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)" 2>/dev/null
+}
+# peer NAME WEIGHT MODULE SCRIPT WORDS…
 peer() {
-  local name=$1 weight=$2 script=$3
-  shift 3
+  local name=$1 weight=$2 module=$3 script=$4 why=$no_peers
+  shift 4
   chosen_of peers "$name" || return 0
-  if [[ -n $no_peers ]]; then
-    missing+=("$name: $no_peers")
+  if [[ -z $why ]] && ! has_module "$module"; then why="python3 has no module $module"; fi
+  if [[ -n $why ]]; then
+    missing+=("$name: $why")
     return
   fi
   step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
     --seconds SECONDS --json "$logs/results_$name.json"
 }
-peer torch_compile_default 70 torch_compile.py default
+peer torch_compile_default 90 torch torch_compile.py default
 cub_weight=25
 if [[ ! -x bin/cub_peer ]]; then cub_weight=60; fi  # nvcc has to make it
-peer cub $cub_weight cub.py
-peer torch_eager 25 torch_eager.py
+peer cub $cub_weight numpy cub.py
+peer torch_eager 30 torch torch_eager.py
 if chosen tests; then step digits 20 gpu "$bin/digits" --device cuda; fi
 if chosen sanitizer; then
   if check=$(sanitizer_program); then
@@ -150,12 +181,16 @@ if chosen sanitizer; then
     missing+=("sanitizer: compute-sanitizer is not there")
   fi
 fi
-peer jax_jit 30 jax_jit.py
-peer torch_compile_max-autotune-no-cudagraphs 45 torch_compile.py max-autotune-no-cudagraphs
-peer torch_compile_reduce-overhead 20 torch_compile.py reduce-overhead --modes E
-peer cupy_fuse 12 cupy_kernels.py fuse
-peer cupy_kernels 12 cupy_kernels.py kernels
-for library in liger quack nvfuser; do peer "$library" 8 torch_libraries.py "$library"; done
+peer jax_jit 35 jax jax_jit.py
+peer torch_compile_max-autotune-no-cudagraphs 45 torch torch_compile.py max-autotune-no-cudagraphs
+peer torch_compile_reduce-overhead 20 torch torch_compile.py reduce-overhead --modes E
+peer cupy_fuse 15 cupy cupy_kernels.py fuse
+peer cupy_kernels 15 cupy cupy_kernels.py kernels
+peer liger 8 liger_kernel torch_libraries.py liger
+peer quack 8 quack torch_libraries.py quack
+nvfuser_module=nvfuser_direct
+if [[ -n $python ]] && ! has_module $nvfuser_module; then nvfuser_module=nvfuser; fi
+peer nvfuser 8 $nvfuser_module torch_libraries.py nvfuser
 # host_bench NAME WEIGHT FILTER: what takes longest is left out.
 host_bench() {
   chosen_of host "$1" || return 0
@@ -179,13 +214,20 @@ fi
 
 began=$SECONDS
 codes=() seconds=() notes=()
-gpu_problem=
-# The probe measures nothing: it finds the device and stops.
-if ! "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --seconds 1e-9 \
-     >"$logs/probe.log" 2>&1; then
-  gpu_problem=$(tail -n 1 "$logs/probe.log")
-  echo "gpu: there is no GPU to use: $gpu_problem"
+gpu_problem='' gpu_note=''
+# The first probe measures nothing: it finds the device and stops. The second asks for NVRTC, without
+# which no kernel is compiled; the third runs a kernel, and says early what all others would say.
+probe=(timeout 60 "$bin/suite_bench" --suite bench/suite/suite.json --tier tiny --only add_f32_tiny --modes L)
+nvrtc=$(timeout 60 "$bin/sinter" devices 2>&1 | sed -nE 's/^nvrtc +//p' | head -n 1)
+if ! "${probe[@]}" --seconds 1e-9 >"$logs/probe.log" 2>&1; then
+  gpu_note="no GPU" gpu_problem="there is no GPU to use: $(tail -n 1 "$logs/probe.log")"
+elif [[ $nvrtc == missing* ]]; then
+  gpu_note="no NVRTC" gpu_problem="no kernel can be compiled: NVRTC is $nvrtc"
+elif ! "${probe[@]}" >"$logs/probe_kernel.log" 2>&1; then
+  echo "gpu: the first kernel did not run: $(tail -n 1 "$logs/probe_kernel.log")"
 fi
+if [[ -n $gpu_problem ]]; then echo "gpu: $gpu_problem"; fi
+if [[ $nvrtc != missing* ]]; then echo "gpu: NVRTC: ${nvrtc:-"$bin/sinter does not say which"}"; fi
 
 query() { nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits 2>/dev/null | head -n 1; }
 gpu_name=$(query name) driver=$(query driver_version) memory_mib=$(query memory.total)
@@ -201,20 +243,21 @@ for i in "${!step_names[@]}"; do
   weight_left=$((weight_left - weight))
   note=
   if [[ ${step_kinds[i]} == gpu && -n $gpu_problem ]]; then
-    code=-1 spent=0 note="no GPU"
+    code=-1 spent=0 note=$gpu_note
   elif ((limit < 2)); then
     code=-1 spent=0 note="no time was left"
   else
-    own=$((limit * 8 / 10))  # what it may begin work in, where it takes such a word
-    words=${step_words[i]//SECONDS/$own}
+    # What it may begin work in, or what it may take, where it takes such a word.
+    words=${step_words[i]//SECONDS/$((limit * 8 / 10))}
+    words=${words//LIMIT/$((limit > 10 ? limit - 5 : limit / 2))}
     start=$(date +%s%N)
     eval "timeout --kill-after=5 $limit $words" >"$logs/$name.log" 2>&1
     code=$?
     spent=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.1f", ns / 1e9 }')
     if ((code == 124 || code == 137)); then note="stopped after its $limit s"; fi
     if ((code == 127)); then note="not there"; fi
-    if [[ $name == gpu_tests ]] && grep -qs '"result": "SKIPPED"' "$logs/gpu_tests.json"; then
-      code=1 note="tests were skipped"
+    if [[ $name == gpu_tests ]] && tail -n 1 "$logs/$name.log" | grep -q ' passed'; then
+      note=${note:+$note; }$(tail -n 1 "$logs/$name.log")
     fi
     if grep -qs ' is missing: ' "$logs/$name.log"; then note=$(grep -m 1 ' is missing: ' "$logs/$name.log"); fi
   fi
@@ -255,8 +298,9 @@ json_files() {
 
 commit=$(cat COMMIT 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)
 {
-  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"memory_mib": %s,\n' \
-    "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" "$(json_string "$memory_mib")"
+  printf '{\n"schema": "sinter-gpu-1",\n"gpu": %s,\n"gpu_problem": %s,\n"driver": %s,\n"nvrtc": %s,\n"memory_mib": %s,\n' \
+    "$(json_string "$gpu_name")" "$(json_string "$gpu_problem")" "$(json_string "$driver")" \
+    "$(json_string "$nvrtc")" "$(json_string "$memory_mib")"
   printf '"clocks_are": "SM, memory, largest SM, largest memory, in MHz",\n"clocks_before": %s,\n"clocks_after": %s,\n' \
     "$(json_string "$clocks_before")" "$(json_string "$clocks_after")"
   printf '"commit": %s,\n"date": "%s",\n"parts": [%s],\n"missing": [%s],\n' "$(json_string "$commit")" \
@@ -287,8 +331,9 @@ tail_of() {
   echo "# sinter on ${gpu_name:-no GPU}"
   echo
   echo "Driver ${driver:-unknown}, ${memory_mib:-?} MiB, commit $commit, $(date -u +%Y-%m-%d)."
+  echo "NVRTC: ${nvrtc:-unknown}."
   echo "Clocks (SM, memory, and the largest of both, in MHz): ${clocks_before:-unknown} before, ${clocks_after:-unknown} after."
-  if [[ -n $gpu_problem ]]; then printf '\n**There is no GPU to use: %s**\n' "$gpu_problem"; fi
+  if [[ -n $gpu_problem ]]; then printf '\n**%s**\n' "${gpu_problem^}"; fi
   printf '\n| step | exit | seconds | |\n|---|---|---|---|\n'
   for i in "${!step_names[@]}"; do
     echo "| ${step_names[i]} | ${codes[i]/#-1/not run} | ${seconds[i]} | ${notes[i]} |"
@@ -299,6 +344,7 @@ tail_of() {
     cat "$logs/compared/compare.md"
   fi
   tail_of gpu_tests 40
+  tail_of bench 120
   tail_of digits 60
   for tool in memcheck racecheck initcheck; do
     tail_of "${tool}_tests" 5

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "bench/suite/measure_all.h"
 #include "bench/suite/measure_case.h"
 #include "bench/suite/results_file.h"
 #include "compiler/minimal_bytes.h"
@@ -20,6 +21,8 @@
 namespace sinter::suite {
 namespace {
 
+constexpr int kBroken = 4;
+
 struct Arguments {
   std::string suite = SINTER_SOURCE_DIR "/bench/suite/suite.json";
   std::string device = "cuda";
@@ -27,6 +30,7 @@ struct Arguments {
   std::vector<std::string> only;
   std::string modes = "KLE";
   double seconds = 0;
+  std::string after;
   std::string json;
   std::string oracle;
   bool list = false;
@@ -50,6 +54,9 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "Begins no case after so many; those that are left out are said")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--after", arguments.after,
+                 "Begins behind this one of the chosen cases: to go on where a run broke off")
+      ->type_name("CASE");
   app.add_option("--json", arguments.json,
                  "Writes results to this file; -: prints them, and nothing else")
       ->type_name("FILE");
@@ -57,7 +64,11 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--oracle", arguments.oracle,
                  "Measures nothing, but writes what the oracle says of the tiny cases")
       ->type_name("FILE");
-  app.footer("Example:\n  suite_bench --tier quick --only elementwise,softmax --json sinter.json");
+  app.footer(
+      fmt::format("Example:\n  suite_bench --tier quick --only elementwise,softmax --json "
+                  "sinter.json\nExit status: 0 "
+                  "all was right, 1 some was not, 2 usage, {} the device stopped working.",
+                  kBroken));
 }
 
 bool is_chosen(const Case& one, const Arguments& arguments) {
@@ -109,8 +120,8 @@ bool list(const std::vector<Case>& cases) {
   return is_right;
 }
 
-/// Returns true if no case went wrong.
-bool measure(const std::vector<Case>& cases, const Arguments& arguments) {
+/// Returns the exit code.
+int measure(const std::vector<Case>& cases, const Arguments& arguments) {
   const Device device = arguments.device == "host" ? host_device() : cuda_device();
   MeasureSettings settings{.modes = arguments.modes};
   if (device.is_host() || arguments.tier == "tiny") {
@@ -121,29 +132,29 @@ bool measure(const std::vector<Case>& cases, const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   CaseRunner runner(device, settings);
   std::vector<Row> all;
-  bool is_right = true;
   const bool prints_json = arguments.json == "-";
-  for (const Case& one : cases) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    std::vector<Row> rows;
-    if (arguments.seconds > 0 && spent.count() > arguments.seconds)
-      rows = {{.name = one.name,
-               .group = one.group,
-               .system = "sinter",
-               .status = "not_run",
-               .reason = fmt::format("the {:g} seconds were over", arguments.seconds),
-               .bytes = one.bytes}};
-    else
-      rows = runner.run(one);
+  const auto seconds_spent = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const auto tell = [&](const std::vector<Row>& rows) {
     for (const Row& row : rows) {
       print(prints_json ? stderr : stdout, row);
-      is_right = is_right && (row.status == "ok" || row.status == "not_run");
       all.push_back(row);
     }
     if (!arguments.json.empty() && !prints_json) write_results(arguments.json, setting, all);
-  }
+  };
+  const Outcome outcome = measure_all(cases, runner, arguments.seconds, seconds_spent, tell);
   if (prints_json) fmt::print("{}", results_text(setting, all));
-  return is_right;
+  return outcome == Outcome::right ? 0 : outcome == Outcome::broken ? kBroken : 1;
+}
+
+/// Drops what comes before the case `after` and itself. Throws UserError if it is none of them.
+void begin_after(std::vector<Case>& cases, const std::string& after) {
+  const auto last = std::ranges::find(cases, after, &Case::name);
+  if (last == cases.end())
+    throw UserError(fmt::format(
+        "--after {}: that is none of the {} chosen cases; --list shows them", after, cases.size()));
+  cases.erase(cases.begin(), last + 1);
 }
 
 int run(const Arguments& arguments) {
@@ -155,13 +166,14 @@ int run(const Arguments& arguments) {
   std::vector<Case> cases;
   for (const Case& one : suite)
     if (is_chosen(one, arguments)) cases.push_back(one);
+  if (!arguments.after.empty()) begin_after(cases, arguments.after);
   if (cases.empty()) {
     fmt::print(stderr, "suite_bench: no case of tier {} was chosen; --list shows those there are\n",
                arguments.tier);
     return 2;
   }
   if (arguments.list) return list(cases) ? 0 : 1;
-  return measure(cases, arguments) ? 0 : 1;
+  return measure(cases, arguments);
 }
 
 }  // namespace

@@ -110,10 +110,19 @@ void judge(DeviceState& device, const TuneRequest& request, const Options& optio
 
 TuneResult forced(DeviceState& device, const TuneRequest& request, int candidate) {
   TuneResult result = tune(device, request, Tune::off);
+  const auto asked = std::min(static_cast<std::size_t>(candidate), request.sources.size() - 1);
+  result.summary = fmt::format("candidate {} was asked for", asked);
+  // The default runs on every device that it is planned for.
+  if (asked == 0) return result;
+  result.candidates[asked].problem =
+      why_no_cluster(device, request.sources[asked], request.unit.functions[asked].handle);
+  if (!result.candidates[asked].problem.empty()) {
+    result.summary += ": " + result.candidates[asked].problem;
+    return result;
+  }
   result.candidates[0].chosen = false;
-  result.chosen = std::min(candidate, static_cast<int>(request.sources.size()) - 1);
-  result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
-  result.summary = fmt::format("candidate {} was asked for", result.chosen);
+  result.chosen = static_cast<int>(asked);
+  result.candidates[asked].chosen = true;
   return result;
 }
 

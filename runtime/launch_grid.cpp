@@ -64,9 +64,12 @@ std::string why_no_cluster(const DeviceState& device, const Source& source, CUfu
   config.attrs = attributes.list.data();
   config.numAttrs = attributes.count;
   int clusters = 0;
-  check(driver, driver.cuOccupancyMaxActiveClusters(&clusters, function, &config),
-        "cuOccupancyMaxActiveClusters", [&] { return "the clusters of kernel " + source.entry; });
-  if (clusters > 0) return {};
+  const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, function, &config);
+  // What has room for none of this size may also say that the size is invalid.
+  if (result != CUDA_ERROR_INVALID_CLUSTER_SIZE)
+    check(driver, result, "cuOccupancyMaxActiveClusters",
+          [&] { return "the clusters of kernel " + source.entry; });
+  if (result == CUDA_SUCCESS && clusters > 0) return {};
   return fmt::format("{} has no room for a cluster of {} blocks of {} threads", device.name,
                      source.cluster, source.threads);
 }

@@ -24,7 +24,9 @@ FLOAT64 = {name: np.float64 for name in ("f32", "bf16", "f16", "f64")} | {
     name: contents.NUMPY[name] for name in ("i8", "i32", "i64")}
 TOLERANCE = {"f32": 2e-5, "bf16": 4e-2, "f16": 4e-3, "i64": 0.0}
 SUMS = {"full_sum", "dot", "row_sum", "column_sum", "rms_norm_backward", "layer_norm_backward"}
+MOST_KERNELS = 4096  # in a graph; all of this as bench/suite/graph_size.h has it
 GRAPH_US = 2000  # a graph is to take about as long
+KERNEL_US = 2
 BYTES_PER_US = 4e6
 CHECKED_BYTES = 1 << 18  # larger cases are judged at their tiny sizes …
 JUDGED_ON_DEVICE = 1 << 30  # … or up to here by the system itself in float64, if it can
@@ -96,6 +98,18 @@ def worst_error(case, dtypes, results, expected):
     return worst
 
 
+def sets_of(op, case, l2_bytes=60 << 20):
+    """So many sets of arrays that none is in L2 when its turn comes, but no more than calls may be in a graph."""
+    most = max(MOST_KERNELS // op["kernels"], 2)
+    return min(max(3 * l2_bytes // case["bytes"] + 1, 2), most)
+
+
+def calls_of(op, case, sets):
+    """Calls in a graph, each set as often as every other."""
+    wanted = max(4, int(GRAPH_US / (KERNEL_US * op["kernels"] + case["bytes"] / BYTES_PER_US)))
+    return -(-wanted // sets) * sets
+
+
 # --- systems ------------------------------------------------------------------------------------
 
 
@@ -122,7 +136,8 @@ class System:
         raise NotImplementedError
 
     def elapsed_us(self, work):
-        """Of `work()`, between two events of the device."""
+        """Of `work()`, between two events of the device; here by the clock of the host, from rest."""
+        self.synchronize()
         start = time.perf_counter()
         work()
         self.synchronize()
@@ -246,7 +261,7 @@ class Runner:
         op = self.suite.op(case)
         if self.is_short and case["bytes"] > 1 << 24:
             raise Missing("too large for the CPU")
-        sets = 2 if self.is_short else min(max(3 * self.system.l2_bytes() // case["bytes"] + 1, 2), 4096)
+        sets = 2 if self.is_short else sets_of(op, case, self.system.l2_bytes())
         free = self.system.free_bytes()
         needed = 3 * sets * case["bytes"]  # inputs, results in and out of the graph, what is copied
         if free is not None and needed > 0.9 * free:
@@ -280,14 +295,14 @@ class Runner:
             return self.one_by_one(case, call, copy)
         calls = 2 if self.is_short else 50
         if mode == "K":
-            wanted = max(4, int(GRAPH_US / (2 + case["bytes"] / BYTES_PER_US)))
-            calls = sets if self.is_short else -(-wanted // sets) * sets
+            calls = sets if self.is_short else calls_of(self.suite.op(case), case, sets)
             works = [self.system.captured(one, calls) for one in (call, copy) if one]
         else:
             works = [lambda one=one: [one(i) for i in range(calls)] for one in (call, copy) if one]
         times = [[] for _ in works]
         for repeat in range(2 if self.is_short else 10):
             for work, seen in zip(works, times):
+                work()  # keeps the device busy while the host submits what is timed
                 elapsed = self.system.elapsed_us(work) / calls
                 if repeat > 0:
                     seen.append(elapsed)

@@ -47,9 +47,8 @@ def line_of(suite, case):
     inputs = graph_text.inputs_of(op, case)
     n = graph_text.elements(inputs[0])
     segments = case["sizes"]["rows"] if case["op"] == "row_sum" else 1
-    sets = min(max(3 * (60 << 20) // case["bytes"] + 1, 2), 4096)
-    wanted = max(4, int(common.GRAPH_US / (2 + case["bytes"] / common.BYTES_PER_US)))
-    calls = -(-wanted // sets) * sets
+    sets = common.sets_of(op, case)
+    calls = common.calls_of(op, case, sets)
     small = case | {"sizes": contents.cut(case["sizes"])}
     repeat = graph_text.elements(graph_text.inputs_of(op, small)[0])
     keys = [int(contents.key_of(case["seed"], name)[0]) for name in ("x", "z")]

@@ -31,10 +31,6 @@ Nvml::Nvml(int ordinal) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_L
     device_ = nullptr;
 }
 
-Nvml::~Nvml() {
-  if (library_) dlclose(library_);
-}
-
 Clocks Nvml::clocks() const {
   if (!device_) return {};
   return {.sm_mhz = clock_mhz(library_, device_, kSmClock),

@@ -14,15 +14,12 @@ class Nvml {
  public:
   /// Of the GPU with this number. Everything is unknown where there is no NVML.
   explicit Nvml(int ordinal);
-  ~Nvml();
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
 
   Clocks clocks() const;
   std::string driver_version() const;
 
  private:
-  void* library_ = nullptr;
+  void* library_ = nullptr;  ///< stays open: without nvmlShutdown its threads may still run
   void* device_ = nullptr;
 };
 

@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def op_row(op):
     return {"op": op.name, "group": op.group, "dtypes": op.dtypes, "text": op.text,
             "outputs": {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in op.outputs.items()},
-            "updates": op.updates, "untouched": op.untouched, "fuse": op.fuse}
+            "updates": op.updates, "untouched": op.untouched, "kernels": op.kernels}
 
 
 def in_turns(rows):

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bench/suite/case_data.h"
+#include "bench/suite/graph_size.h"
 #include "runtime/device_state.h"
 
 namespace sinter::suite {
@@ -17,10 +18,6 @@ namespace {
 
 constexpr std::int64_t kMostJudged = 1 << 18;  // elements that the oracle computes for a case
 constexpr std::int64_t kLeastL2 = std::int64_t{60} << 20;  // what peers take it for
-constexpr int kMostSets = 4096;
-constexpr double kGraphUs =
-    2000;  // a graph is to take about as long, so that its launch is nothing
-constexpr double kBytesPerUs = 4e6;
 
 constexpr const char* kCopyText = "graph copy(x: f32[n]) {\n  return y = x\n}\n";
 
@@ -93,11 +90,9 @@ std::int64_t CaseRunner::free_bytes() const {
   return static_cast<std::int64_t>(free);
 }
 
-int CaseRunner::sets_for(std::int64_t set_bytes) const {
+int CaseRunner::sets_for(std::int64_t set_bytes, int kernels) const {
   if (settings_.is_short) return 2;
-  const std::int64_t l2_bytes = std::max(device_.state()->target.l2_bytes, kLeastL2);
-  const std::int64_t cold = 3 * l2_bytes / set_bytes + 1;
-  return static_cast<int>(std::clamp<std::int64_t>(cold, 2, kMostSets));
+  return sets_of(set_bytes, std::max(device_.state()->target.l2_bytes, kLeastL2), kernels);
 }
 
 void CaseRunner::judge_results(const Case& measured, Options options, Row& row) {
@@ -158,9 +153,7 @@ void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool
 
 Row CaseRunner::in_graph(const Case& measured, const Row& first, Prepared& prepared) {
   Row row = first;
-  const double call_us = 2 + static_cast<double>(measured.bytes) / kBytesPerUs;
-  const int wanted = settings_.is_short ? 1 : std::max(4, static_cast<int>(kGraphUs / call_us));
-  row.calls = (wanted + row.sets - 1) / row.sets * row.sets;
+  row.calls = settings_.is_short ? row.sets : calls_of(measured.bytes, row.sets, measured.kernels);
   const auto graph = std::make_shared<CapturedCalls>(stream_, row.calls, [&](int i) {
     prepared.context.run(stream_, prepared.bindings[prepared.set(i)]);
   });
@@ -217,11 +210,11 @@ std::vector<Row> CaseRunner::measure(const Case& measured) {
   Row first{
       .name = measured.name, .group = measured.group, .system = "sinter", .bytes = measured.bytes};
   Options options = options_from_environment();
-  options.fuse = measured.fuse;
+  options.fuse = measured.kernels == 1;
   options.optimize_host = !settings_.is_short;
   const Graph graph = parse(measured.text);
   const std::int64_t set_bytes = CaseData::bytes_of_set(graph, measured.offset);
-  first.sets = sets_for(set_bytes);
+  first.sets = sets_for(set_bytes, measured.kernels);
   trim(device_);
   const std::int64_t needed = first.sets * (set_bytes + measured.bytes / 2);
   if (const std::int64_t free = free_bytes(); needed > free / 10 * 9) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/suite/broken_device.h"
 #include "bench/suite/gpu_clocks.h"
 #include "bench/suite/judge.h"
 #include "bench/suite/read_kernel.h"
@@ -59,13 +60,14 @@ class CaseRunner {
 
   /// Never throws: what does not work is a row that says so.
   std::vector<Row> run(const Case& measured);
+  std::string why_broken() const { return suite::why_broken(device_); }
 
  private:
   struct Prepared;
 
   std::vector<Row> measure(const Case& measured);
   void judge_results(const Case& measured, Options options, Row& row);
-  int sets_for(std::int64_t set_bytes) const;
+  int sets_for(std::int64_t set_bytes, int kernels) const;
   std::int64_t free_bytes() const;
   Row in_graph(const Case& measured, const Row& first, Prepared& prepared);
   Row in_loop(const Row& first, Prepared& prepared);

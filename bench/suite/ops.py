@@ -14,7 +14,7 @@ class Op:
     dtypes: list = field(default_factory=lambda: ["f32", "bf16"])
     updates: list = field(default_factory=list)  # inputs that are written, too
     untouched: dict = field(default_factory=dict)  # input: of how many elements one is read
-    fuse: bool = True  # False: one kernel per op, to measure launches
+    kernels: int = 1  # of a call; more: one per op, to measure launches
 
 
 OPS = {}
@@ -353,4 +353,4 @@ foreach_adamw(25)
 
 for length in (1, 5, 20, 100):
     op("latency", f"latency{length}", chain(length).replace(f"chain{length}", f"latency{length}"),
-       FLAT, {"n": 1003}, dtypes=["f32"], fuse=False)
+       FLAT, {"n": 1003}, dtypes=["f32"], kernels=length)

@@ -69,7 +69,7 @@ Case case_of(const Json& row, const Json& op, const Json& tiny) {
           .tiers = row.at("tiers"),
           .offset = row.at("offset"),
           .seed = row.at("seed"),
-          .fuse = op.at("fuse")};
+          .kernels = op.at("kernels")};
 }
 
 }  // namespace

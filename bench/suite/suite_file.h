@@ -21,7 +21,7 @@ struct Case {
   std::vector<std::string> tiers;  ///< some of tiny, quick, full and sweep
   std::int64_t offset = 0;         ///< elements that each array starts past an aligned address
   std::uint64_t seed = 1;          ///< of the contents
-  bool fuse = true;                ///< false: one kernel per op
+  int kernels = 1;                 ///< of a call; more than one: one per op, not fused
 };
 
 /// The cases of a file, in the order in which they are to be measured. Throws UserError where the

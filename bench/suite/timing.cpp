@@ -16,6 +16,25 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
+/// Two events in a stream.
+class EventTimer {
+ public:
+  explicit EventTimer(const Stream& stream)
+      : stream_(stream), start_(stream.device().event()), end_(stream.device().event()) {}
+
+  void start() { start_.record(stream_); }
+  double stop_us() {
+    end_.record(stream_);
+    end_.synchronize();
+    return 1e3 * static_cast<double>(end_.elapsed_since(start_));
+  }
+
+ private:
+  Stream stream_;
+  Event start_;
+  Event end_;
+};
+
 }  // namespace
 
 CapturedCalls::CapturedCalls(const Stream& stream, int calls, const std::function<void(int)>& call)
@@ -53,17 +72,11 @@ void CapturedCalls::launch() const {
 }
 
 void measure_in_turns(std::vector<Measured>& all, int repeats, const Stream& stream) {
-  const Event start = stream.device().event();
-  const Event end = stream.device().event();
+  EventTimer timer(stream);
   for (int repeat = 0; repeat <= repeats; ++repeat)
     for (Measured& measured : all) {
-      start.record(stream);
-      measured.work();
-      end.record(stream);
-      end.synchronize();
-      if (repeat > 0)
-        measured.call_us.push_back(1e3 * static_cast<double>(end.elapsed_since(start)) /
-                                   measured.calls);
+      const double call_us = busy_us(timer, measured.work) / measured.calls;
+      if (repeat > 0) measured.call_us.push_back(call_us);
     }
 }
 

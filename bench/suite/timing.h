@@ -33,6 +33,15 @@ struct Measured {
   std::vector<double> call_us = {};
 };
 
+/// Microseconds of `work` by `timer`. The same work in front of it keeps the device busy while the
+/// host submits what is timed: an idle device would start the clock before there is anything to do.
+double busy_us(auto& timer, const std::function<void()>& work) {
+  work();
+  timer.start();
+  work();
+  return timer.stop_us();
+}
+
 /// Mode K and mode L: each `work` so many times between two events, in turns; once before, unseen.
 void measure_in_turns(std::vector<Measured>& all, int repeats, const Stream& stream);
 

@@ -51,10 +51,11 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
     EXPECT_EQ(steps[name]["exit"], json()) << name;
     EXPECT_EQ(steps[name]["note"], "no GPU") << name;
   }
-  // Without NumPy it is not even tried.
+  // It is not even tried, and takes no time from what is.
   EXPECT_THAT(result.output,
-              testing::AnyOf(HasSubstr("quack is missing: "),
-                             HasSubstr("gpu: missing: quack: python3 has no NumPy")));
+              testing::AnyOf(HasSubstr("gpu: missing: quack: python3 has no module quack\n"),
+                             HasSubstr("gpu: missing: quack: python3 has no NumPy\n")));
+  EXPECT_EQ(steps.count("quack"), 0U);
   EXPECT_EQ(results["host"].size(), 1U);
   for (const json& host : results["host"]) EXPECT_FALSE(host["benchmarks"].empty());
   std::ifstream report(out() + "/report.md");
@@ -65,41 +66,186 @@ TEST_F(GpuScript, SaysWhatIsMissingWithoutAGpu) {
 }
 
 /// Programs that stand for ours and NVIDIA's: each says its name and ends as it is told to.
-TEST_F(GpuScript, RunsEveryPartWhereThereIsAGpu) {
-  const std::filesystem::path stubs = folder() + "/bin";
-  std::filesystem::create_directory(stubs);
-  const auto stub = [&](const std::string& name, const std::string& script) {
-    const std::filesystem::path file = stubs / name;
+class GpuScriptOfStubs : public GpuScript {
+ protected:
+  void SetUp() override {
+    GpuScript::SetUp();
+    std::filesystem::create_directory(stubs());
+    stub("nvidia-smi", "echo 'Some GPU'");
+    stub("suite_bench", "echo \"$@\"");
+    stub("sinter", "echo \"nvrtc   13.0, $SINTER_NVRTC\"");
+    stub("digits", "true");
+    stub("compute-sanitizer", "echo \"$@\"");
+  }
+  std::string stubs() const { return folder() + "/bin"; }
+  void stub(const std::string& name, const std::string& script) const {
+    const std::filesystem::path file = stubs() + "/" + name;
     std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-  };
-  stub("nvidia-smi", "echo 'Some GPU'");
-  stub("suite_bench", "echo \"$@\"");
-  stub("sinter_gpu_tests", "echo '[  FAILED  ] 1 test'; exit 1");
+  }
+  /// The tests `Gpu.<name>`, of which each does what stands behind its name.
+  void stub_tests(const std::map<std::string, std::string>& tests) const {
+    std::string names;
+    std::string script;
+    for (const auto& [name, does] : tests) {
+      names += "  " + name + "  # GetParam() = (of something)\\n";
+      script += "case $* in *Gpu." + name + "*)\n  name=Gpu." + name +
+                "\n  echo \"[ RUN      ] $name\"\n  " + does +
+                "\n  echo \"[       OK ] $name (1 ms)\";;\nesac\n";
+    }
+    stub("sinter_gpu_tests",
+         "if [ \"$1\" = --gtest_list_tests ]; then printf 'Running main()\\nGpu.\\n" + names +
+             "'; exit; fi\nfailed() { echo \"[  FAILED  ] $name, where (1 ms)\"; exit 1; }\n"
+             "skipped() { printf 'a.cpp:1: Skipped\\n%s\\n\\n[  SKIPPED ] %s (0 ms)\\n' \"$1\" "
+             "$name; }\n" +
+             script);
+  }
+  CommandResult run_stubs(const std::string& arguments) const {
+    return run_command("unset SINTER_NVRTC CUDA_HOME\nexport SINTER_CUDA_PREFIX='" + folder() +
+                           "/cuda' PYTHONPATH='" + folder() +
+                           "/site' SINTER_PATIENCE=2 SINTER_BIN='" + stubs() + "' PATH=\"" +
+                           stubs() + ":$PATH\"\nbash '" + root + "/bench/gpu.sh' '" + out() + "' " +
+                           arguments,
+                       std::filesystem::current_path());
+  }
+  json results() const { return json::parse(std::ifstream(out() + "/results.json")); }
+  std::string report() const {
+    std::ifstream file(out() + "/report.md");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string root = SINTER_SOURCE_DIR;
+};
+
+TEST_F(GpuScriptOfStubs, EveryPartIsRun) {
+  stub_tests({{"Adds", "failed"}});
   stub("digits", "sleep 30");
-  stub("compute-sanitizer", "echo \"$@\"");
-  const CommandResult result =
-      run_command("export SINTER_BIN='" + stubs.string() + "' PATH=\"" + stubs.string() +
-                      ":$PATH\"\nbash '" SINTER_SOURCE_DIR "/bench/gpu.sh' '" + out() +
-                      "' --only tests sanitizer bench:softmax --seconds 30",
-                  std::filesystem::current_path());
+  const CommandResult result = run_stubs("--only tests sanitizer bench:softmax --seconds 30");
   EXPECT_EQ(result.exit_code, 1) << result.output;
-  const json results = json::parse(std::ifstream(out() + "/results.json"));
-  EXPECT_EQ(results["gpu"], "Some GPU");
-  EXPECT_EQ(results["gpu_problem"], "");
+  EXPECT_EQ(results()["gpu"], "Some GPU");
+  EXPECT_EQ(results()["gpu_problem"], "");
   std::map<std::string, json> exits;
-  for (const json& step : results["steps"]) exits[step["name"]] = step["exit"];
+  const json all = results();
+  for (const json& step : all["steps"]) exits[step["name"]] = step["exit"];
   const std::map<std::string, json> expected = {
       {"gpu_tests", 1},       {"bench", 0},           {"digits", 124},
       {"memcheck_tests", 0},  {"memcheck_suite", 0},  {"racecheck_tests", 0},
       {"racecheck_suite", 0}, {"initcheck_tests", 0}, {"initcheck_suite", 0}};
   EXPECT_EQ(exits, expected);
   EXPECT_THAT(result.output, HasSubstr("gpu: gpu_tests: exit 1 after "));
-  EXPECT_THAT(result.output, HasSubstr(" (stopped after its 2 s)"));
-  std::ifstream report(out() + "/report.md");
-  const std::string text{std::istreambuf_iterator<char>(report), {}};
-  EXPECT_THAT(text, HasSubstr("--tool racecheck --error-exitcode 99"));
-  EXPECT_THAT(text, HasSubstr("[  FAILED  ] 1 test"));
+  EXPECT_THAT(result.output, HasSubstr(" (stopped after its "));
+  EXPECT_THAT(report(), HasSubstr("--tool racecheck --error-exitcode 99"));
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: 0 of 1 passed, 1 failed, in 1 processes"));
+}
+
+/// An error of the GPU stays with its process: a fresh one runs what is behind it.
+TEST_F(GpuScriptOfStubs, WhatATestBreaksCostsNoOther) {
+  stub_tests({{"Adds", "true"},
+              {"Breaks", "echo CUDA_ERROR_ILLEGAL_ADDRESS; failed"},
+              {"Dies", "kill -SEGV $$"},
+              {"Hangs", "exec sleep 30"},
+              {"Runs", "true"},
+              {"Saves", "true"}});
+  const CommandResult result = run_stubs("--only tests --seconds 60");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  std::map<std::string, std::string> outcomes;
+  const json all = results();
+  for (const json& test : all["gpu_tests"]["tests"]) outcomes[test["name"]] = test["result"];
+  const std::map<std::string, std::string> expected = {
+      {"Gpu.Adds", "passed"}, {"Gpu.Breaks", "failed"}, {"Gpu.Dies", "died"},
+      {"Gpu.Hangs", "hung"},  {"Gpu.Runs", "passed"},   {"Gpu.Saves", "passed"}};
+  EXPECT_EQ(outcomes, expected);
+  EXPECT_EQ(all["gpu_tests"]["passed"], 3);
+  EXPECT_EQ(all["gpu_tests"]["hung"], 1);
+  EXPECT_THAT(report(),
+              HasSubstr("gpu_tests: Gpu.Breaks failed: CUDA_ERROR_ILLEGAL_ADDRESS (gpu_t"));
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Dies died: ended by signal 11 (gpu_tests_"));
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Hangs hung: it said nothing for too long (gpu_"));
+  EXPECT_THAT(result.output, HasSubstr("3 of 6 passed, 1 failed, 1 died, 1 hung, in "));
+}
+
+/// One GPU is enough for a run without complaint; a test that finds none at all is one.
+TEST_F(GpuScriptOfStubs, OnlyATestOfTwoGpusMayBeSkipped) {
+  stub_tests({{"Adds", "true"}, {"Two", "skipped 'there are no two CUDA devices'; exit"}});
+  const CommandResult two = run_stubs("--only tests --seconds 60");
+  EXPECT_EQ(two.exit_code, 0) << two.output;
+  EXPECT_THAT(two.output, HasSubstr(" (gpu_tests: 1 of 2 passed, 1 skipped, in "));
+  stub_tests({{"Adds", "true"}, {"One", "skipped 'there is no CUDA device'; exit"}});
+  const CommandResult one = run_stubs("--only tests --seconds 60");
+  EXPECT_EQ(one.exit_code, 1) << one.output;
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.One skipped: there is no CUDA device\n"));
+}
+
+TEST_F(GpuScriptOfStubs, TestsThatTimeWasTooShortForAreNamed) {
+  stub_tests({{"Adds", "true"}, {"Waits", "while sleep 0.2; do echo; done"}});
+  stub("digits", "true");
+  const CommandResult result = run_stubs("--only tests --seconds 18");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_THAT(report(), HasSubstr("gpu_tests: Gpu.Waits stopped: no time was left (gpu_tests_"));
+  EXPECT_EQ(results()["steps"][0]["exit"], 124);
+}
+
+/// Where nothing says which NVRTC is to be used, one that the driver understands is looked for.
+TEST_F(GpuScriptOfStubs, NvrtcIsThatOfTheToolkitOrTheWheel) {
+  const auto library = [&](const std::string& name) {
+    const std::filesystem::path file = folder() + "/" + name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << "a library";
+    return file.string();
+  };
+  // tools/setup says where it is, but not here.
+  root = folder();
+  std::filesystem::create_directory(root + "/bench");
+  std::filesystem::copy(SINTER_SOURCE_DIR "/bench/gpu.sh", root + "/bench/gpu.sh");
+  const std::string wheel = library("site/nvidia/cu13/lib/libnvrtc.so.13");
+  stub("nvidia-smi", "echo 'CUDA Version: 13.0'");
+  const std::string look = "--only host:none --seconds 15";
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + wheel + "\n"));
+  const std::string newer = library("cuda-13.0/lib64/libnvrtc.so.13");
+  const std::string older = library("cuda-12.9/lib64/libnvrtc.so.12");
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + newer + "\n"));
+  stub("nvidia-smi", "echo 'CUDA Version: 12.8'");
+  EXPECT_THAT(run_stubs(look).output, HasSubstr("gpu: NVRTC: 13.0, " + older + "\n"));
+  EXPECT_EQ(results()["nvrtc"], "13.0, " + older);
+}
+
+TEST_F(GpuScriptOfStubs, AMissingNvrtcIsToldOnce) {
+  stub("sinter", "echo 'nvrtc   missing: NVRTC libnvrtc.so.13 cannot be opened'");
+  const CommandResult result = run_stubs("--only tests bench --seconds 15");
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("gpu: no kernel can be compiled: NVRTC is missing: NVRTC "
+                                       "libnvrtc.so.13 cannot be opened\n"));
+  EXPECT_THAT(result.output, HasSubstr("gpu: gpu_tests: not run (no NVRTC)\n"));
+  EXPECT_THAT(report(), HasSubstr("**No kernel can be compiled: NVRTC is missing"));
+}
+
+constexpr const char* kSuiteStub = R"(
+case "$*" in *add_f32_tiny*) exit 0;; *--list*) for name in add scale softmax sum; do echo "$name other"; done; exit;; esac
+while [ $# -gt 0 ]; do
+  case $1 in --after) after=$2;; --json) json=$2;; esac
+  shift
+done
+for name in add scale softmax sum; do
+  if [ -n "$after" ]; then [ $name = $after ] && after=; continue; fi
+  case $name in
+    scale) echo "scale failed: CUDA_ERROR_MISALIGNED_ADDRESS"
+           echo "softmax not_run: the device no longer works after scale"; code=4; break;;
+    softmax) exec sleep 30;;
+  esac
+  echo "$name K sinter 1 us"
+done
+if [ -n "$json" ]; then printf '{"rows": []\n}\n' >$json; fi
+exit $code)";
+
+TEST_F(GpuScriptOfStubs, WhatACaseBreaksCostsNoOther) {
+  stub("suite_bench", kSuiteStub);
+  const CommandResult result = run_stubs("--only bench --seconds 60");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_EQ(results()["results"].size(), 2U) << "the process that was stopped wrote none";
+  EXPECT_THAT(report(), HasSubstr("scale failed: CUDA_ERROR_MISALIGNED_ADDRESS\n"
+                                  "softmax not_run: the device no longer works after scale\n"
+                                  "gpu_bench: softmax: said nothing for 2 s\n"
+                                  "sum K sinter 1 us\n"));
 }
 
 TEST_F(GpuScript, UnknownPartsAreRefused) {

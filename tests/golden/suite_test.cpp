@@ -1,12 +1,16 @@
 // The suite that sinter and its peers are measured on, and the program that measures sinter: what
 // it counts and the form of what it writes, on the host device. Times are not looked at.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "bench/suite/graph_size.h"
+#include "bench/suite/timing.h"
 #include "runtime/process.h"
 #include "tests/support/command.h"
 #include "tests/support/golden.h"
@@ -91,6 +95,18 @@ TEST_F(SuiteTest, WhatTimeWasTooShortForIsNamed) {
   EXPECT_EQ(row["reason"], "the 1e-09 seconds were over");
 }
 
+TEST_F(SuiteTest, ARunThatBrokeOffIsGoneOnWith) {
+  const std::string chosen = "--device host --tier tiny --only dot_f32,full_sum_f32,full_max_f32 ";
+  const std::string all = run(chosen + "--list").output;
+  const std::string first = all.substr(0, all.find(' '));
+  const CommandResult result = run(chosen + "--list --after " + first);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, all.substr(all.find('\n') + 1));
+  EXPECT_THAT(
+      run(chosen + "--after scale_f32_tiny").output,
+      HasSubstr("--after scale_f32_tiny: that is none of the 3 chosen cases; --list shows"));
+}
+
 /// What peers' formulas are held against is what the oracle says now.
 TEST_F(SuiteTest, TheOraclesNumbersAreFresh) {
   const std::string kept = SINTER_SOURCE_DIR "/bench/suite/tiny_oracle.json";
@@ -150,6 +166,72 @@ TEST(PeersTest, TheirFormulasAgreeWithTheOracle) {
   EXPECT_THAT(result.output, HasSubstr("81 of 81 formulas agree with the oracle"));
 }
 
+/// Both sides have the rule; `bench/README.md` has it in words.
+TEST(PeersTest, MeasureGraphsOfTheSizeOfOurs) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const CommandResult result = run_command(
+      python() +
+          "-c 'import sys\nsys.path[:0] = [\"" SINTER_SOURCE_DIR
+          "/bench/peers\", \"" SINTER_SOURCE_DIR
+          "/bench/suite\"]\nimport common\nsuite = common.Suite()\n"
+          "for case in suite.cases:\n"
+          "  op = suite.op(case)\n  sets = common.sets_of(op, case, 60 << 20)\n"
+          "  print(case[\"bytes\"], op[\"kernels\"], sets, common.calls_of(op, case, sets))'",
+      std::filesystem::current_path());
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  std::istringstream lines(result.output);
+  int seen = 0;
+  for (std::int64_t bytes, kernels, sets, calls; lines >> bytes >> kernels >> sets >> calls;
+       ++seen) {
+    const int of_one = static_cast<int>(kernels);
+    EXPECT_EQ(suite::sets_of(bytes, std::int64_t{60} << 20, of_one), sets) << bytes;
+    EXPECT_EQ(suite::calls_of(bytes, static_cast<int>(sets), of_one), calls) << bytes;
+    EXPECT_LE(calls * kernels, 2 * suite::kMostKernels) << bytes;
+    EXPECT_EQ(calls % sets, 0) << bytes;
+  }
+  EXPECT_GT(seen, 300);
+}
+
+/// Else the time that a graph's launch takes on the host would be in that of its kernels.
+TEST(TimingTest, WorkIsTimedBehindTheSameWork) {
+  std::string order;
+  struct Timer {
+    void start() { order += " start"; }
+    double stop_us() {
+      order += " stop";
+      return 5;
+    }
+    std::string& order;
+  } timer{order};
+  EXPECT_EQ(suite::busy_us(timer, [&] { order += " work"; }), 5);
+  EXPECT_EQ(order, " work start work stop");
+}
+
+TEST(PeersTest, AreTimedBehindTheSameWork) {
+  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
+  const CommandResult result = run_command(python() + "- <<'END'" + R"(
+import sys
+sys.path[:0] = [")" SINTER_SOURCE_DIR R"(/bench/peers", ")" SINTER_SOURCE_DIR R"(/bench/suite"]
+import common
+order = []
+
+class Peer(common.System):
+    def elapsed_us(self, work):
+        order.append("start")
+        work()
+        order.append("stop")
+        return 5
+
+runner = common.Runner(Peer(), common.Suite(), common.arguments_of(["--device", "cpu"]))
+runner.timed(runner.suite.cases[0], "L", lambda i: order.append("call"), None, 2)
+print(*order)
+END)",
+                                           std::filesystem::current_path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const std::string once = "call call start call call stop";
+  EXPECT_EQ(result.output, once + " " + once + "\n");
+}
+
 TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
   if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
   const ScratchFolder folder;
@@ -179,6 +261,22 @@ TEST(CompareTest, SetsResultsSideBySide) {
       "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", kResults);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   expect_golden(std::string(kResults) + "/tables.md", result.output);
+}
+
+/// Of calls of gpu.sh that each ran a part; a program that was stopped left null.
+TEST(CompareTest, ReadsWhatGpuShWrote) {
+  if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
+  const ScratchFolder folder;
+  for (const char* const name : {"sinter", "peer"}) {
+    const json one = json::parse(std::ifstream(fmt::format("{}/{}.json", kResults, name)));
+    std::ofstream(fmt::format("{}/{}.json", folder.path(), name))
+        << json{{"schema", "sinter-gpu-1"}, {"results", {one, nullptr}}};
+  }
+  const CommandResult result = run_command(
+      "python3 -B '" SINTER_SOURCE_DIR "/bench/compare' sinter.json peer.json", folder.path());
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  std::ifstream tables(std::string(kResults) + "/tables.md");
+  EXPECT_EQ(result.output, std::string(std::istreambuf_iterator<char>(tables), {}));
 }
 
 TEST(CompareTest, MistakesAreSaid) {

@@ -321,6 +321,20 @@ TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotTakenWhateverAFileSays
   EXPECT_THAT(result.candidates[1].problem, HasSubstr("does not say whether clusters of 16"));
 }
 
+TEST_F(ChooseCandidateTest, WhatTheDeviceHasNoRoomForIsNotForcedEither) {
+  emitted.sources[1].cluster = 16;
+  options.force_candidate = 1;
+  EXPECT_EQ(choose_it().chosen, 1);
+  EXPECT_EQ(choose_it().summary, "candidate 1 was asked for");
+  host::inject_fault("cuOccupancyMaxActiveClusters", 1, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  const TuneResult result = choose_it();
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_TRUE(result.candidates[0].chosen);
+  EXPECT_FALSE(result.candidates[1].chosen);
+  EXPECT_THAT(result.summary,
+              HasSubstr("candidate 1 was asked for: host device has no room for a cluster of 16"));
+}
+
 TEST_F(ChooseCandidateTest, FilesThatAreOfNoUseSayWhy) {
   const Device here(&device);
   choose_it();

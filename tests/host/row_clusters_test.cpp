@@ -12,6 +12,7 @@
 #include "runtime/device_state.h"
 #include "runtime/host_driver/host_driver.h"
 #include "runtime/launch_grid.h"
+#include "tests/support/errors.h"
 #include "tests/support/null_driver.h"
 #include "tests/support/run.h"
 
@@ -183,6 +184,24 @@ TEST(ClusterLaunches, OfSizesThatTheDeviceHasNoRoomForAreNotTried) {
   source.cluster = 16;
   EXPECT_EQ(why_no_cluster(silent, source, nullptr),
             "the driver does not say whether clusters of 16 blocks fit");
+}
+
+/// A driver may say so by an error; any other is told.
+TEST(ClusterLaunches, AnInvalidClusterSizeIsANo) {
+  Driver driver = null_driver();
+  driver.cuOccupancyMaxActiveClusters = [](int*, CUfunction, const CUlaunchConfig*) {
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  };
+  const Source source{.entry = "rows", .text = {}, .threads = 512, .cluster = 16};
+  DeviceState none(driver, 0);
+  EXPECT_THAT(why_no_cluster(none, source, nullptr),
+              HasSubstr("has no room for a cluster of 16 blocks of 512 threads"));
+  driver.cuOccupancyMaxActiveClusters = [](int*, CUfunction, const CUlaunchConfig*) {
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  };
+  DeviceState broken(driver, 0);
+  EXPECT_THAT(error_of<DriverError>([&] { (void)why_no_cluster(broken, source, nullptr); }),
+              HasSubstr("failed on the null device for the clusters of kernel rows: error 700"));
 }
 
 TEST(ClusterLaunches, SayTheSizeAndWhetherTheyMayStartEarly) {
