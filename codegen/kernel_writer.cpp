@@ -189,10 +189,13 @@ std::string reproduce_comment(const Program& program, const Kernel& kernel) {
     text = fmt::format("// rounding {}, math {}\n",
                        numerics.rounding == Rounding::wide ? "wide" : "as recorded",
                        numerics.math == Math::fast ? "fast" : "accurate");
+  std::string sizes;  // which are not known here
+  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
+    sizes += fmt::format("{}{}=N", sizes.empty() ? " --size " : ",", symbol->name);
   return text +
-         fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{} --kernel {}\n",
+         fmt::format("// reproduce: sinter dump FILE --stage source --arch {}{}{}{} --kernel {}\n",
                      program.arch, numerics.rounding == Rounding::wide ? " --rounding wide" : "",
-                     numerics.math == Math::fast ? " --math fast" : "", kernel.name);
+                     numerics.math == Math::fast ? " --math fast" : "", sizes, kernel.name);
 }
 
 std::string KernelWriter::head_comment() const {

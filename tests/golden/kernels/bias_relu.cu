@@ -5,7 +5,7 @@
 //   sum = add x, bias : f32[rows, columns]
 //   y = maximum sum, 0.0 : f32[rows, columns]
 // reads columns * 4 + columns * rows * 4 bytes, writes columns * rows * 4
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel bias_relu_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N,columns=N --kernel bias_relu_0
 extern "C" __global__ void __launch_bounds__(64)
 bias_relu_0(const float* __restrict__ x_in,
             const float* __restrict__ bias_in,

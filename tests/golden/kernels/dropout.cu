@@ -15,7 +15,7 @@
 //   m = cast p {to = bf16} : bf16[rows, 1024]
 //   z = mul y, m : bf16[rows, 1024]
 // reads rows * 2048 + 8 bytes, writes rows * 6144
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel dropout_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel dropout_0
 extern "C" __global__ void __launch_bounds__(64)
 dropout_0(const bf16* __restrict__ x_in,
           const long long* __restrict__ seed_in,

@@ -15,7 +15,7 @@
 //   b = add s, bias : f32[rows, 1024]
 //   y = cast b {to = bf16} : bf16[rows, 1024]
 // reads rows * 2048 + 8192 bytes, writes rows * 2048
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel layer_norm_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel layer_norm_0
 extern "C" __global__ void __launch_bounds__(128)
 layer_norm_0(const bf16* __restrict__ x_in,
              const float* __restrict__ weight_in,

@@ -12,7 +12,7 @@
 //   s = mul n, w : f32[rows, 4096]
 //   y = cast s {to = bf16} : bf16[rows, 4096]
 // reads rows * 8192 + 8192 bytes, writes rows * 8192
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel rms_norm_0
 extern "C" __global__ void __launch_bounds__(128)
 rms_norm_0(const bf16* __restrict__ x_in,
            const bf16* __restrict__ weight_in,

@@ -23,7 +23,7 @@
 //   dw = sum q {axes = [0], keep = false} : f32[4096]
 //   dweight = cast dw {to = bf16} : bf16[4096]
 // reads rows * 16384 + 2105344 bytes, writes rows * 8192 + 2236416
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel rms_norm_backward_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel rms_norm_backward_0
 extern "C" __global__ void __launch_bounds__(128, 2)
 rms_norm_backward_0(const bf16* __restrict__ x_in,
                     const bf16* __restrict__ g_in,

@@ -7,7 +7,7 @@
 //   s = sum e {axes = [1], keep = true} : f32[rows, 1]
 //   y = div e, s : f32[rows, 4096]
 // reads rows * 16384 bytes, writes rows * 16384
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel softmax_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size rows=N --kernel softmax_0
 extern "C" __global__ void __launch_bounds__(128)
 softmax_0(const float* __restrict__ x_in,
           float* __restrict__ y_out,

@@ -5,7 +5,7 @@
 //   s = mul h, scale : f32[batch, 20, 24, 64]
 //   y = cast s {to = bf16} : bf16[batch, 20, 24, 64]
 // reads batch * 61440 + 256 bytes, writes batch * 61440
-// reproduce: sinter dump FILE --stage source --arch sm_90 --kernel to_channels_last_0
+// reproduce: sinter dump FILE --stage source --arch sm_90 --size batch=N --kernel to_channels_last_0
 extern "C" __global__ void __launch_bounds__(128)
 to_channels_last_0(const bf16* __restrict__ x_in,
                    const float* __restrict__ scale_in,
