@@ -23,7 +23,9 @@ constexpr double kLeastGain = 0.02;  // below it a faster time may be luck
 // and may take a fraction of a second for that.
 constexpr std::int64_t kHostLargestSet = 8 << 20;  // bytes
 constexpr double kHostSeconds = 0.05;              // for all timed launches of a kernel
+constexpr double kHostWideSeconds = 0.5;
 constexpr int kHostRounds = 5;
+constexpr int kHostWideRounds = 25;
 constexpr int kHostLaunches = 2;  // per measurement
 
 /// How much is measured.
@@ -31,13 +33,19 @@ struct Effort {
   int rounds = 7;
   int launches = 32;  ///< per measurement
   int sets = 1;
+  double seconds = 0;  ///< after which no further round begins; the host device only
 };
 
 Effort effort_for(const DeviceState& device, std::int64_t set_bytes, Tune tune) {
-  if (device.is_host) return {.rounds = kHostRounds, .launches = kHostLaunches, .sets = 2};
+  const bool is_wide = tune == Tune::wide;
+  if (device.is_host)
+    return {.rounds = is_wide ? kHostWideRounds : kHostRounds,
+            .launches = kHostLaunches,
+            .sets = 2,
+            .seconds = is_wide ? kHostWideSeconds : kHostSeconds};
   const std::int64_t cold_bytes = 3 * device.target.l2_bytes;
   const std::int64_t launches = (cold_bytes + set_bytes - 1) / std::max<std::int64_t>(set_bytes, 1);
-  Effort effort{.rounds = tune == Tune::wide ? 25 : 7,
+  Effort effort{.rounds = is_wide ? 25 : 7,
                 .launches = static_cast<int>(std::clamp<std::int64_t>(launches, 4, 32))};
   // Large sets push one another out of L2: no more of them than that takes.
   effort.sets = static_cast<int>(std::clamp<std::int64_t>(launches, 1, effort.launches));
@@ -161,7 +169,7 @@ class Tuner {
         if (round > 0) times[i].push_back(microseconds);
       }
       rounds = round;
-      if (device_.is_host && round > 0 && spent > kHostSeconds) break;
+      if (device_.is_host && round > 0 && spent > effort.seconds) break;
     }
     const Traffic& traffic = request_.sources[0].traffic;
     const std::int64_t bytes = evaluate(traffic.bytes_read, request_.symbols) +

@@ -239,6 +239,19 @@ TEST(Autotune, RemembersResultsForEqualKernelsAndSizes) {
   EXPECT_EQ(first.candidates[0].median_us, second.candidates[0].median_us);
 }
 
+TEST(Autotune, WideMeasuresLonger) {
+  const auto launches_of = [](Tune tune) {
+    const std::uint64_t before = host::calls("cuGraphLaunch");
+    // Nobody else asks for these sizes, so nothing is remembered.
+    const Executable executable = compile(doubled(), host_device(), {.tune = tune});
+    executable.prepare({{"n", tune == Tune::wide ? 7'001 : 70'001}});
+    return host::calls("cuGraphLaunch") - before;
+  };
+  const std::uint64_t quick = launches_of(Tune::quick);
+  EXPECT_GT(quick, 0U);
+  EXPECT_GT(launches_of(Tune::wide), quick);
+}
+
 TEST(Autotune, PrintsATableOfCandidates) {
   Report report;
   report.kernels.push_back({.name = "k_1", .kind = "pointwise", .tuning = "2 candidates"});
