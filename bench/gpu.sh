@@ -133,7 +133,7 @@ if chosen tests; then
   step gpu_tests 150 gpu bench/gpu_tests "$bin/sinter_gpu_tests" "$logs" LIMIT
 fi
 if chosen bench; then
-  step bench 160 gpu bench/gpu_bench "$bin/suite_bench" "$logs" LIMIT \
+  step bench 160 gpu bench/gpu_bench sinter "$logs" LIMIT "$bin/suite_bench" \
     --suite bench/suite/suite.json --tier quick "${only[@]}"
 fi
 no_peers=
@@ -157,8 +157,8 @@ peer() {
     missing+=("$name: $why")
     return
   fi
-  step "$name" "$weight" peer "$python" "bench/peers/$script" "$@" --tier quick "${only[@]}" \
-    --seconds SECONDS --json "$logs/results_$name.json"
+  step "$name" "$weight" peer bench/gpu_bench "$name" "$logs" LIMIT "$python" "bench/peers/$script" "$@" \
+    --tier quick "${only[@]}"
 }
 peer torch_compile_default 90 torch torch_compile.py default
 cub_weight=25
@@ -247,9 +247,7 @@ for i in "${!step_names[@]}"; do
   elif ((limit < 2)); then
     code=-1 spent=0 note="no time was left"
   else
-    # What it may begin work in, or what it may take, where it takes such a word.
-    words=${step_words[i]//SECONDS/$((limit * 8 / 10))}
-    words=${words//LIMIT/$((limit > 10 ? limit - 5 : limit / 2))}
+    words=${step_words[i]//LIMIT/$((limit > 10 ? limit - 5 : limit / 2))}  # what it may take
     start=$(date +%s%N)
     eval "timeout --kill-after=5 $limit $words" >"$logs/$name.log" 2>&1
     code=$?

@@ -96,9 +96,15 @@ def case_by_case(rows, mode):
 
 
 def not_measured(rows):
-    # A run that broke off may have been gone on with in another file.
-    measured = {(row["system"], row["case"]) for row in rows if row["status"] == "ok"}
-    counts = collections.Counter((row["system"], row["status"], row["reason"] or "") for row in rows
+    # A run that broke off may have been gone on with in another file: of rows of the same only the last counts,
+    # and none that was not run where one was.
+    last = {}
+    for row in rows:
+        key = row["system"], row["case"], row["mode"]
+        if row["status"] != "not_run" or last.get(key, row)["status"] == "not_run":
+            last[key] = row
+    measured = {(system, case) for (system, case, _), row in last.items() if row["status"] == "ok"}
+    counts = collections.Counter((row["system"], row["status"], row["reason"] or "") for row in last.values()
                                  if row["status"] != "ok" and not (row["status"] == "not_run" and
                                                                    (row["system"], row["case"]) in measured))
     lines = [[system, status, str(count), reason] for (system, status, reason), count in sorted(counts.items())]

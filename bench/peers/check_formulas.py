@@ -8,17 +8,18 @@ import sys
 import numpy as np
 
 import common
+import judging
 
 
 def worst_of(suite, case, oracle):
     """Largest difference over what its dtype allows, of the elements that the oracle's file has."""
     dtypes = suite.result_dtypes(case)
-    results = common.reference(suite.op(case), case)
+    results = judging.reference(suite.op(case), case)
     worst = 0.0
     for name, values in oracle.items():
         flat = results[name].astype(np.float64).reshape(-1)
         ours = np.array([flat[i * flat.size // len(values)] for i in range(len(values))])
-        allowed = (common.TOLERANCE[dtypes[name]] or 1e-12) * (np.abs(ours) + np.abs(flat).mean())
+        allowed = (judging.TOLERANCE[dtypes[name]] or 1e-12) * (np.abs(ours) + np.abs(flat).mean())
         worst = max(worst, float((np.abs(ours - np.array(values)) / allowed).max()))
     return worst
 
@@ -27,7 +28,7 @@ def main():
     suite = common.Suite()
     oracle = json.loads((common.SUITE / "tiny_oracle.json").read_text())
     failed = 0
-    cases = suite.chosen("tiny", sys.argv[1:])
+    cases = suite.chosen(common.arguments_of(["--tiny", *sys.argv[1:]]))
     for case in cases:
         worst = worst_of(suite, case, oracle[case["name"]])
         if not worst <= 1:

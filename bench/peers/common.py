@@ -1,43 +1,25 @@
-"""What all peers share: the cases, how calls are timed, how results are judged, and the form of what is
-written (bench/README.md). A peer is a System with a few functions of its own."""
+"""What all peers share: the cases, how they are measured one after the other, and the form of what is
+written (bench/README.md). A peer is a System (system.py) with a few functions of its own."""
 
 import argparse
-import ctypes
 import datetime
 import json
-import math
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
-import numpy as np
-
 import contents
 import graph_text
-from formulas import FORMULAS
-from words import ArrayWords
+import timing
+from judging import reference, worst_error
+from machine import Nvml, gpu_name
+from system import Missing, NotRun, System, Wrong
 
 SUITE = pathlib.Path(__file__).resolve().parents[1] / "suite"
-FLOAT64 = {name: np.float64 for name in ("f32", "bf16", "f16", "f64")} | {
-    name: contents.NUMPY[name] for name in ("i8", "i32", "i64")}
-TOLERANCE = {"f32": 2e-5, "bf16": 4e-2, "f16": 4e-3, "i64": 0.0}
-SUMS = {"full_sum", "dot", "row_sum", "column_sum", "rms_norm_backward", "layer_norm_backward"}
-MOST_KERNELS = 4096  # in a graph; all of this as bench/suite/graph_size.h has it
-GRAPH_US = 2000  # a graph is to take about as long
-KERNEL_US = 2
-BYTES_PER_US = 4e6
 CHECKED_BYTES = 1 << 18  # larger cases are judged at their tiny sizes …
 JUDGED_ON_DEVICE = 1 << 30  # … or up to here by the system itself in float64, if it can
-
-
-class Missing(Exception):
-    """A system cannot do this, for a reason that is reported."""
-
-
-class Wrong(Exception):
-    """A result is not what the formula says."""
+BROKEN = 4  # the exit code once the device no longer works
 
 
 # --- cases and references -----------------------------------------------------------------------
@@ -52,10 +34,21 @@ class Suite:
     def op(self, case):
         return self.ops[case["op"]]
 
-    def chosen(self, tier, only):
-        def is_named(case):
-            return not only or any(text == case["group"] or text in case["name"] for text in only)
-        return [case for case in self.cases if tier in case["tiers"] and is_named(case)]
+    def chosen(self, arguments):
+        """The cases that are asked for, each with the modes that are."""
+        def is_chosen(case):
+            return arguments.tier in case["tiers"] and case["modes"] and (
+                not arguments.only or any(text == case["group"] or text in case["name"] for text in arguments.only))
+
+        cases = [case | {"modes": "".join(mode for mode in case["modes"] if mode in arguments.modes)}
+                 for case in self.cases]
+        cases = [case for case in cases if is_chosen(case)]
+        if not arguments.after:
+            return cases
+        names = [case["name"] for case in cases]
+        if arguments.after not in names:
+            sys.exit(f"--after {arguments.after}: that is none of the {len(cases)} chosen cases; --list shows them")
+        return cases[names.index(arguments.after) + 1:]
 
     def tiny(self, case):
         return next(one for one in self.cases if one["name"] == f"{case['op']}_{case['dtype']}_tiny")
@@ -63,142 +56,6 @@ class Suite:
     def result_dtypes(self, case):
         dtypes = {array["name"]: array["dtype"] for array in graph_text.outputs_of(self.op(case), case)}
         return dtypes | {name: "f32" for name in self.op(case)["updates"]}
-
-
-def reference(op, case):
-    """The results in float64, of the numbers that the inputs hold once they are rounded."""
-    words = ArrayWords(np, FLOAT64, np.float64)
-    arrays = {one.name: one.whole().astype(FLOAT64[one.dtype]) for one in contents.inputs_of(op, case)}
-    results = FORMULAS[case["op"]](words, **arrays)
-    return {name: np.asarray(value) for name, value in results.items()}
-
-
-def error_scale(case, size, largest):
-    """What a sum may be off by in units of its elements, beside a share of itself."""
-    if case["op"] not in SUMS:
-        return 0.0
-    return math.sqrt(max(largest, math.prod(case["sizes"].values())) / size)
-
-
-def worst_error(case, dtypes, results, expected):
-    """Largest error over what its dtype allows; at most 1 is right. Throws Wrong where shapes differ."""
-    worst = 0.0
-    largest = max(value.size for value in expected.values())
-    for name, wanted in expected.items():
-        actual = np.asarray(results[name], np.float64).reshape(-1)
-        flat = wanted.astype(np.float64).reshape(-1)
-        if actual.size != flat.size:
-            raise Wrong(f"{name} has {actual.size} elements, not {flat.size}")
-        if dtypes[name] == "i64":
-            worst = max(worst, 0.0 if np.array_equal(actual, flat) else math.inf)
-            continue
-        scale = np.abs(flat) + np.sqrt(np.mean(flat * flat)) + error_scale(case, flat.size, largest)
-        error = np.abs(actual - flat) / (TOLERANCE[dtypes[name]] * scale + 1e-30)
-        worst = max(worst, math.inf if np.isnan(error).any() else float(error.max()))
-    return worst
-
-
-def sets_of(op, case, l2_bytes=60 << 20):
-    """So many sets of arrays that none is in L2 when its turn comes, but no more than calls may be in a graph."""
-    most = max(MOST_KERNELS // op["kernels"], 2)
-    return min(max(3 * l2_bytes // case["bytes"] + 1, 2), most)
-
-
-def calls_of(op, case, sets):
-    """Calls in a graph, each set as often as every other."""
-    wanted = max(4, int(GRAPH_US / (KERNEL_US * op["kernels"] + case["bytes"] / BYTES_PER_US)))
-    return -(-wanted // sets) * sets
-
-
-# --- systems ------------------------------------------------------------------------------------
-
-
-class System:
-    """One of the peers. Functions that it lacks throw Missing."""
-
-    name = "?"
-    version = "?"
-    device_name = ""
-    unsupported = {}  # dtype: why not
-
-    def arrays(self, inputs):
-        """Device arrays of contents.Inputs, as a dict."""
-        raise NotImplementedError
-
-    def function(self, op, case):
-        """A function of such a dict to a dict of results."""
-        raise NotImplementedError
-
-    def to_numpy(self, array):
-        raise NotImplementedError
-
-    def synchronize(self):
-        raise NotImplementedError
-
-    def elapsed_us(self, work):
-        """Of `work()`, between two events of the device; here by the clock of the host, from rest."""
-        self.synchronize()
-        start = time.perf_counter()
-        work()
-        self.synchronize()
-        return 1e6 * (time.perf_counter() - start)
-
-    def captured(self, call, calls):
-        """A function that launches a CUDA Graph of so many calls."""
-        raise Missing(f"{self.name} cannot be captured into a CUDA Graph")
-
-    def copy_call(self, case_bytes, sets):
-        """A function of the number of a call that copies half of the bytes, or None."""
-        return None
-
-    def judged_on_device(self, op, case, dtypes, arrays, function):
-        """As worst_error, by a float64 computation of the system's own; None where it has none."""
-        return None
-
-    def free_bytes(self):
-        return None
-
-    def l2_bytes(self):
-        return 60 << 20
-
-    def release(self):
-        """After each case."""
-
-
-class Nvml:
-    """The clocks and the driver's version, as far as NVML says them."""
-
-    def __init__(self):
-        self.device = ctypes.c_void_p()
-        try:
-            self.library = ctypes.CDLL("libnvidia-ml.so.1")
-            if self.library.nvmlInit_v2() or self.library.nvmlDeviceGetHandleByIndex_v2(
-                    0, ctypes.byref(self.device)):
-                self.library = None
-        except OSError:
-            self.library = None
-
-    def mhz(self, kind):
-        value = ctypes.c_uint()
-        if self.library is None or self.library.nvmlDeviceGetClockInfo(self.device, kind, ctypes.byref(value)):
-            return None
-        return value.value
-
-    def driver(self):
-        text = ctypes.create_string_buffer(96)
-        if self.library is None or self.library.nvmlSystemGetDriverVersion(text, 96):
-            return ""
-        return text.value.decode()
-
-
-def quartiles(times):
-    if not times:
-        return None
-    ordered = sorted(times)
-    if len(ordered) == 1:
-        return {"lower": ordered[0], "median": ordered[0], "upper": ordered[0]}
-    lower, median, upper = statistics.quantiles(ordered, n=4, method="inclusive")
-    return {"lower": lower, "median": median, "upper": upper}
 
 
 # --- measuring ----------------------------------------------------------------------------------
@@ -220,21 +77,41 @@ class Runner:
         return {"case": case["name"], "group": case["group"], "system": self.system.name, "mode": mode,
                 "status": status, "reason": reason, "bytes": case["bytes"]} | empty | clocks | more
 
+    def rows(self, case, status, reason):
+        return [self.row(case, mode, status, reason) for mode in case["modes"]]
+
     def run(self, case):
-        modes = [mode for mode in case["modes"] if mode in self.arguments.modes]
         try:
             if case["dtype"] in self.system.unsupported:
                 raise Missing(self.system.unsupported[case["dtype"]])
-            return self.measured(case, modes)
+            if self.system.fuses and self.suite.op(case)["kernels"] > 1:
+                raise Missing("each op is to be a launch, and it would fuse them")
+            return self.measured(case)
         except Missing as missing:
             status, reason = "missing", str(missing)
+        except NotRun as why:
+            status, reason = "not_run", str(why)
         except Wrong as wrong:
             status, reason = "wrong", str(wrong)
         except Exception as error:  # a system's own failure is a result, too
-            status, reason = "failed", f"{type(error).__name__}: {error}".splitlines()[0][:300]
+            status, reason = "failed", told(error)
         finally:
+            self.release()
+        return self.rows(case, status, reason)
+
+    def release(self):
+        try:
             self.system.release()
-        return [self.row(case, mode, status, reason) for mode in modes]
+        except Exception:  # after an error of the device everything throws; why_broken tells
+            pass
+
+    def why_broken(self):
+        """Why nothing works any more; empty if the device does."""
+        try:
+            self.system.try_device()
+        except Exception as error:
+            return told(error)
+        return ""
 
     def judge(self, op, case, arrays, function):
         worst = None
@@ -257,15 +134,15 @@ class Runner:
                                                     reference(op, case))
         return self.judged[case["name"]]
 
-    def measured(self, case, modes):
+    def measured(self, case):
         op = self.suite.op(case)
         if self.is_short and case["bytes"] > 1 << 24:
-            raise Missing("too large for the CPU")
-        sets = 2 if self.is_short else sets_of(op, case, self.system.l2_bytes())
+            raise NotRun("too large for the CPU")
+        sets = 2 if self.is_short else timing.sets_of(op, case, self.system.l2_bytes())
         free = self.system.free_bytes()
         needed = 3 * sets * case["bytes"]  # inputs, results in and out of the graph, what is copied
         if free is not None and needed > 0.9 * free:
-            raise Missing(f"it needs {needed >> 20} MiB, {free >> 20} are free")
+            raise NotRun(f"it needs {needed >> 20} MiB, {free >> 20} are free")
         inputs = contents.inputs_of(op, case)
         data = [self.system.arrays(inputs) for _ in range(sets)]
         function = self.system.function(op, case)
@@ -280,27 +157,41 @@ class Runner:
         call(1)
         self.system.synchronize()
         prepare_ms = 1e3 * (time.perf_counter() - start)
+        effort = timing.Effort(self.call_us(call))
         copy = self.system.copy_call(case["bytes"], sets)
         rows = []
-        for mode in modes:
+        for mode in case["modes"]:
             try:
-                rows.append(self.timed(case, mode, call, copy, sets)
+                rows.append(self.timed(case, mode, call, copy, sets, effort)
                             | {"worst_error": worst, "prepare_ms": prepare_ms})
             except Missing as missing:
                 rows.append(self.row(case, mode, "missing", str(missing)))
         return rows
 
-    def timed(self, case, mode, call, copy, sets):
+    def call_us(self, call):
+        """About how long one call takes, from rest to rest. Throws NotRun if that is too long."""
+        times = []
+        for i in range(3):
+            start = time.perf_counter()
+            call(i)
+            self.system.synchronize()
+            times.append(1e6 * (time.perf_counter() - start))
+            if min(times) > timing.LONGEST_CALL_US:
+                raise NotRun(f"one call takes {times[0] / 1e3:.0f} ms, at most "
+                             f"{timing.LONGEST_CALL_US / 1e3:.0f} are waited for")
+        return statistics.median(times)
+
+    def timed(self, case, mode, call, copy, sets, effort):
         if mode == "E":
-            return self.one_by_one(case, call, copy)
-        calls = 2 if self.is_short else 50
+            return self.one_by_one(case, call, copy, effort)
+        calls = 2 if self.is_short else effort.in_stream()
         if mode == "K":
-            calls = sets if self.is_short else calls_of(self.suite.op(case), case, sets)
+            calls = sets if self.is_short else effort.in_graph(timing.calls_of(self.suite.op(case), case, sets), sets)
             works = [self.system.captured(one, calls) for one in (call, copy) if one]
         else:
             works = [lambda one=one: [one(i) for i in range(calls)] for one in (call, copy) if one]
         times = [[] for _ in works]
-        for repeat in range(2 if self.is_short else 10):
+        for repeat in range(2) if self.is_short else timing.repeats():
             for work, seen in zip(works, times):
                 work()  # keeps the device busy while the host submits what is timed
                 elapsed = self.system.elapsed_us(work) / calls
@@ -308,8 +199,8 @@ class Runner:
                     seen.append(elapsed)
         return self.finished(case, mode, times[0], times[1] if len(times) > 1 else [], calls=calls, sets=sets)
 
-    def one_by_one(self, case, call, copy):
-        calls = 3 if self.is_short else 200
+    def one_by_one(self, case, call, copy, effort):
+        calls = 3 if self.is_short else effort.one_by_one()
 
         def synchronised(one):
             times = []
@@ -322,7 +213,7 @@ class Runner:
             return times
 
         times = synchronised(call)
-        many = 3 if self.is_short else 1000
+        many = 3 if self.is_short else effort.together()
         start = time.perf_counter()
         for i in range(many):
             call(i)
@@ -332,7 +223,7 @@ class Runner:
             "asynchronous_us": together}
 
     def finished(self, case, mode, times, copy_times, **more):
-        us, memcpy = quartiles(times), quartiles(copy_times)
+        us, memcpy = timing.quartiles(times), timing.quartiles(copy_times)
         median = us["median"]
         return self.row(case, mode, us=us, memcpy_us=memcpy, tb_per_s=case["bytes"] / median * 1e-6,
                         of_copy=memcpy["median"] / median if memcpy else None, **more)
@@ -341,14 +232,22 @@ class Runner:
 # --- the program --------------------------------------------------------------------------------
 
 
+def modes_of(text):
+    if not text or set(text) - set("KLE"):
+        raise argparse.ArgumentTypeError(f"{text!r} are not some of K, L and E")
+    return text
+
+
 def arguments_of(words=None):
     parser = argparse.ArgumentParser(description="Measures a system on sinter's suite.")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--tier", choices=["tiny", "quick", "full", "sweep"], default="quick")
     parser.add_argument("--tiny", dest="tier", action="store_const", const="tiny")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--modes", default="KLE")
+    parser.add_argument("--modes", type=modes_of, default="KLE", help="some of K, L and E")
     parser.add_argument("--seconds", type=float, default=0, help="begin no case after so many")
+    parser.add_argument("--after", help="begin behind this case")
+    parser.add_argument("--list", action="store_true", help="say which cases would be measured")
     parser.add_argument("--json", help="where results are written")
     return parser.parse_args(words)
 
@@ -364,55 +263,98 @@ def write(path, system, device, tier, driver, rows):
     part.rename(path)
 
 
-def show(row):
-    if row["status"] == "ok":
-        ratio = "" if row["of_copy"] is None else f" {row['of_copy']:6.3f} of its copy"
-        print(f"{row['case']:<44} {row['mode']} {row['us']['median']:10.2f} us {row['tb_per_s']:7.3f} TB/s{ratio}",
-              flush=True)
-    else:
-        print(f"{row['case']:<44} {row['mode']} {row['status']}: {row['reason']}", flush=True)
+def show(rows):
+    """A line for each; one for all that say the same."""
+    lines = {}
+    for row in rows:
+        if row["status"] == "ok":
+            ratio = "" if row["of_copy"] is None else f" {row['of_copy']:6.3f} of its copy"
+            said = f"{row['us']['median']:10.2f} us {row['tb_per_s']:7.3f} TB/s{ratio}"
+        else:
+            said = f"{row['status']}: {row['reason']}"
+        lines.setdefault((row["system"], said), []).append(row["mode"])
+    for (system, said), modes in lines.items():
+        print(f"{rows[0]['case']:<44} {system} {''.join(modes)} {said}", flush=True)
 
 
-def gpu_name():
-    try:
-        return subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", "0"], text=True,
-                              capture_output=True, timeout=20).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
+def told(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
+
+
+class Results:
+    """The rows of all cases, of which a file is kept that is whole at any time: if the program is stopped,
+    it says of each case that it was not reached, and of the one that was under way that it did not end."""
+
+    def __init__(self, runner, cases, device):
+        self.runner = runner
+        self.device = device
+        self.of_case = {case["name"]: runner.rows(case, "not_run", "the program was stopped before") for case in cases}
+        self.write()
+
+    def begin(self, case):
+        self.of_case[case["name"]] = self.runner.rows(case, "failed", "it did not end")
+        self.write()
+
+    def end(self, case, rows):
+        show(rows)
+        self.of_case[case["name"]] = rows
+        self.write()
+
+    def rows(self):
+        return [row for rows in self.of_case.values() for row in rows]
+
+    def write(self):
+        arguments, system = self.runner.arguments, self.runner.system
+        write(arguments.json, system, self.device, arguments.tier, self.runner.nvml.driver(), self.rows())
+
+    def exit_code(self):
+        return 1 if any(row["status"] in ("wrong", "failed") for row in self.rows()) else 0
+
+
+def measure_all(runner, cases, results):
+    """Returns the exit code: 1 if a result was wrong or a case failed, BROKEN if one broke the device."""
+    seconds, start = runner.arguments.seconds, time.perf_counter()
+    broken = ""
+    for case in cases:
+        if broken:
+            results.end(case, runner.rows(case, "not_run", broken))
+        elif seconds and time.perf_counter() - start > seconds:
+            results.end(case, runner.rows(case, "not_run", f"the {seconds:g} seconds were over"))
+        else:
+            results.begin(case)
+            rows = runner.run(case)
+            results.end(case, rows)
+            if any(row["status"] == "failed" for row in rows) and (why := runner.why_broken()):
+                broken = f"the device no longer works after {case['name']}: {why}"
+    return BROKEN if broken else results.exit_code()
 
 
 def main(name, make, words=None):
-    """`make(arguments)` gives a System, or throws Missing or ImportError. Returns the exit code: 1 if a
-    result was wrong or a case failed."""
+    """`make(arguments)` gives a System, or throws Missing or ImportError. Returns the exit code."""
     arguments = arguments_of(words)
     suite = Suite()
-    cases = suite.chosen(arguments.tier, arguments.only)
-    start = time.perf_counter()
+    cases = suite.chosen(arguments)
+    if arguments.list:
+        print(*(case["name"] for case in cases), sep="\n")
+        return 0
+    system, status, why = None, "missing", ""
     try:
         system = make(arguments)
-        absent = None
     except (ImportError, OSError, Missing) as error:
-        system = System()
-        system.name = name
-        absent = str(error).splitlines()[0] or type(error).__name__
-    runner = Runner(system, suite, arguments)
-    device = "cpu" if arguments.device == "cpu" else system.device_name or gpu_name()
-    rows = []
-    for case in cases:
-        if absent is not None:
-            found = [runner.row(case, case["modes"][0], "missing", absent)]
-        elif arguments.seconds and time.perf_counter() - start > arguments.seconds:
-            found = [runner.row(case, case["modes"][0], "not_run",
-                                f"the {arguments.seconds:g} seconds were over")]
-        else:
-            found = runner.run(case)
-            for row in found:
-                show(row)
-        rows += found
-        write(arguments.json, system, device, arguments.tier, runner.nvml.driver(), rows)
-    if absent is not None:
-        print(f"{name} is missing: {absent}")
-    return 1 if any(row["status"] in ("wrong", "failed") for row in rows) else 0
+        why = (str(error) or type(error).__name__).splitlines()[0]
+    except Exception as error:
+        status, why = "failed", told(error)
+    if system is not None:
+        runner = Runner(system, suite, arguments)
+        device = "cpu" if arguments.device == "cpu" else system.device_name or gpu_name()
+        return measure_all(runner, cases, Results(runner, cases, device))
+    runner = Runner(System(), suite, arguments)
+    runner.system.name = name
+    results = Results(runner, cases, "cpu" if arguments.device == "cpu" else gpu_name())
+    results.of_case = {case["name"]: runner.rows(case, status, why)[:1] for case in cases}
+    results.write()
+    print(f"{name} is missing: {why}" if status == "missing" else f"{name} does not start: {why}")
+    return results.exit_code()
 
 
 def exit_with(code):

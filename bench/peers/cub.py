@@ -6,6 +6,7 @@ import ctypes
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,10 +15,13 @@ import time
 import common
 import contents
 import graph_text
+import timing
+from system import Missing, System
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVCC = ["-std=c++17", "-O2", "-cudart", "static"]
 OPS = ("scale", "add", "axpby_relu", "silu_mul", "dot", "full_sum", "full_max", "row_sum")
+SYSTEMS = ("cub", "memcpy")
 HAS_NOTHING = "CUB has no algorithm for it"
 
 
@@ -26,18 +30,18 @@ def program(folder):
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise common.Missing(f"there is no CUDA driver: {error}") from error
+        raise Missing(f"there is no CUDA driver: {error}") from error
     beside = HERE.parents[1] / "bin" / "cub_peer"
     if beside.exists():
         return str(beside)
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
     if not nvcc:
-        raise common.Missing("there is no nvcc to compile cub_peer.cu")
+        raise Missing("there is no nvcc to compile cub_peer.cu")
     made = f"{folder}/cub_peer"
     compiled = subprocess.run([nvcc, *NVCC, "-arch=native", "-o", made, str(HERE / "cub_peer.cu")],
                               capture_output=True, text=True)
     if compiled.returncode:
-        raise common.Missing(f"nvcc: {(compiled.stderr or compiled.stdout).strip().splitlines()[0][:200]}")
+        raise Missing(f"nvcc: {(compiled.stderr or compiled.stdout).strip().splitlines()[0][:200]}")
     return made
 
 
@@ -47,8 +51,8 @@ def line_of(suite, case):
     inputs = graph_text.inputs_of(op, case)
     n = graph_text.elements(inputs[0])
     segments = case["sizes"]["rows"] if case["op"] == "row_sum" else 1
-    sets = common.sets_of(op, case)
-    calls = common.calls_of(op, case, sets)
+    sets = timing.sets_of(op, case)
+    calls = timing.calls_of(op, case, sets)
     small = case | {"sizes": contents.cut(case["sizes"])}
     repeat = graph_text.elements(graph_text.inputs_of(op, small)[0])
     keys = [int(contents.key_of(case["seed"], name)[0]) for name in ("x", "z")]
@@ -59,65 +63,115 @@ def line_of(suite, case):
     return " ".join(str(word) for word in words)
 
 
-def rows_of(runner, cases, answers, why_silent):
+def rows_of(runner, case, answers):
+    """What cub_peer said of a case, as rows of both systems."""
     rows = []
-    for case in cases:
-        found = [answer for answer in answers if answer["case"] == case["name"]]
-        problem = next((answer["problem"] for answer in found if "problem" in answer), None)
-        for mode in case["modes"]:
-            times = {answer["system"]: answer for answer in found if answer.get("mode") == mode}
-            memcpy = common.quartiles(times.get("memcpy", {}).get("times", []))
-            for system in ("cub", "memcpy"):
-                runner.system.name = system
-                if system not in times:
-                    reason = problem or (HAS_NOTHING if times else why_silent)
-                    status = "failed" if problem else "missing" if times else "not_run"
-                    rows.append(runner.row(case, mode, status, reason))
-                    continue
-                us = common.quartiles(times[system]["times"])
-                worst = times[system]["worst_error"]
-                row = runner.row(case, mode, us=us, tb_per_s=case["bytes"] / us["median"] * 1e-6, memcpy_us=memcpy,
-                                 of_copy=memcpy["median"] / us["median"], worst_error=worst if worst >= 0 else None,
-                                 asynchronous_us=times[system]["asynchronous_us"] or None)
-                if worst > 1:
-                    row |= {"status": "wrong", "reason": f"the worst error is {worst:.3g} times what is allowed"}
-                rows.append(row)
+    problem = next((answer["problem"] for answer in answers if "problem" in answer), None)
+    for mode in case["modes"]:
+        times = {answer["system"]: answer for answer in answers if answer.get("mode") == mode}
+        memcpy = timing.quartiles(times.get("memcpy", {}).get("times", []))
+        for runner.system.name in SYSTEMS:
+            if runner.system.name not in times:
+                rows.append(runner.row(case, mode, *(("failed", problem) if problem else ("missing", HAS_NOTHING))))
+                continue
+            of_system = times[runner.system.name]
+            us = timing.quartiles(of_system["times"])
+            worst = of_system["worst_error"]
+            row = runner.row(case, mode, us=us, tb_per_s=case["bytes"] / us["median"] * 1e-6, memcpy_us=memcpy,
+                             of_copy=memcpy["median"] / us["median"] if memcpy else None,
+                             worst_error=worst if worst >= 0 else None,
+                             asynchronous_us=of_system["asynchronous_us"] or None)
+            if worst > 1:
+                row |= {"status": "wrong", "reason": f"the worst error is {worst:.3g} times what is allowed"}
+            rows.append(row)
     return rows
+
+
+class CubRunner(common.Runner):
+    """Two systems are measured at once."""
+
+    def rows(self, case, status, reason):
+        rows = []
+        for self.system.name in SYSTEMS:
+            rows += super().rows(case, status, reason)
+        return rows
+
+
+def measure(runner, cases, results, made, seconds):
+    """Writes the rows of each case as soon as they are known. Returns the exit code."""
+    text = "".join(line_of(runner.suite, case) + "\n" for case in cases)
+    with tempfile.TemporaryFile("w+") as lines, tempfile.TemporaryFile("w+") as complaints:
+        lines.write(text)
+        lines.seek(0)
+        peer = subprocess.Popen([made, str(seconds)], stdin=lines, stdout=subprocess.PIPE, stderr=complaints, text=True)
+        try:
+            last = read_cases(runner, cases, results, peer.stdout)
+            code = peer.wait()
+        finally:
+            peer.kill()
+        if last == len(cases):
+            return results.exit_code()
+        complaints.seek(0)
+        why = complaints.read().strip() or f"cub_peer ended with {code}"
+    if code == 0:
+        why = f"the {seconds:.0f} seconds were over"
+    elif code == common.BROKEN:
+        why = f"the device no longer works after {cases[last - 1]['name']}: {why}"
+    elif last < len(cases):
+        results.end(cases[last], runner.rows(cases[last], "failed", why))
+        last += 1
+        why = f"cub_peer ended within {cases[last - 1]['name']}"
+    for case in cases[last:]:
+        results.end(case, runner.rows(case, "not_run", why))
+    return common.BROKEN if code else results.exit_code()
+
+
+def read_cases(runner, cases, results, lines):
+    """Returns how many cases were ended."""
+    answers = []
+    for i, case in enumerate(cases):
+        results.begin(case)
+        for line in lines:
+            try:
+                answer = json.loads(line)
+            except ValueError:  # half a line of a program that died
+                return i
+            if answer.get("done"):
+                break
+            answers.append(answer)
+        else:
+            return i
+        results.end(case, rows_of(runner, case, answers))
+        answers = []
+    return len(cases)
 
 
 def main():
     arguments = common.arguments_of()
     suite = common.Suite()
-    cases = suite.chosen(arguments.tier, arguments.only)
-    system = common.System()
-    runner = common.Runner(system, suite, arguments)
-    answers, why = [], f"the {arguments.seconds:g} seconds were over"
+    cases = suite.chosen(arguments)
+    if arguments.list:
+        print(*(case["name"] for case in cases), sep="\n")
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that cub_peer is ended, too
+    runner = CubRunner(System(), suite, arguments)
+    runner.system.name = "cub"
+    results = common.Results(runner, cases, common.gpu_name() or "none")
+    start = time.perf_counter()
     try:
         if arguments.device == "cpu":
-            raise common.Missing("CUB runs on GPUs only")
+            raise Missing("CUB runs on GPUs only")
         with tempfile.TemporaryDirectory() as folder:
-            text = "".join(line_of(suite, case) + "\n" for case in cases)
-            start = time.perf_counter()
             made = program(folder)
             seconds = arguments.seconds
             if seconds:  # compiling took some of them
                 seconds = max(seconds - (time.perf_counter() - start), 1)
-            ran = subprocess.run([made, str(seconds)], input=text, capture_output=True, text=True)
-        if ran.returncode:
-            raise common.Missing(ran.stderr.strip() or f"cub_peer ended with {ran.returncode}")
-        answers = [json.loads(line) for line in ran.stdout.splitlines()]
-        rows = rows_of(runner, cases, answers, why)
-    except common.Missing as missing:
+            return measure(runner, cases, results, made, seconds)
+    except Missing as missing:
         print(f"cub is missing: {missing}")
-        rows = []
-        for system.name in ("cub", "memcpy"):
-            rows += [runner.row(case, case["modes"][0], "missing", str(missing)) for case in cases]
-    for row in rows:
-        if row["status"] not in ("missing", "not_run"):
-            common.show(row)
-    system.name = "cub"
-    common.write(arguments.json, system, common.gpu_name() or "none", arguments.tier, runner.nvml.driver(), rows)
-    return 1 if any(row["status"] in ("wrong", "failed") for row in rows) else 0
+        results.of_case = {case["name"]: runner.rows(case, "missing", str(missing)) for case in cases}
+        results.write()
+    return 0
 
 
 if __name__ == "__main__":

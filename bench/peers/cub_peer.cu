@@ -1,5 +1,6 @@
 // CUB's device-wide algorithms, and the driver's copy, on cases of the suite. cub.py writes the cases,
-// one per line, on standard input, and reads one JSON object per measurement from standard output.
+// one per line, on standard input, and reads one JSON object per measurement from standard output, and
+// {"case": …, "done": true} behind each case. Exit status 4: the device no longer works.
 // Input, where op is - if only the copy is to be measured: name op dtype n segments bytes sets calls modes key_x key_z repeat
 #include <algorithm>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 #include <cub/device/device_transform.cuh>
+#include <cuda/functional>
 #include <cuda/std/functional>
 #include <cuda/std/tuple>
 #include <cuda_bf16.h>
@@ -177,6 +179,14 @@ Call pair_sum(std::shared_ptr<Data<T>> data, Op op) {
                                   data->template out<float>(set), data->n, data->stream);
   });
 }
+/// A reduction of all elements in f32. CUB reads vectors where it is given a pointer.
+template <class T, class Op>
+Call reduction(std::shared_ptr<Data<T>> data, Op op, float first) {
+  return with_temporary([=](void* temporary, std::size_t& bytes, int set) {
+    return cub::DeviceReduce::TransformReduce(temporary, bytes, data->in(set), data->template out<float>(set),
+                                              data->n, op, Widen<T>{}, first, data->stream);
+  });
+}
 
 struct Times {
   std::int64_t length;
@@ -187,6 +197,9 @@ auto ends_of_rows(const Case& one) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), Times{one.n / one.segments});
 }
 
+const float* in_f32(const float* from) { return from; }
+auto in_f32(const __nv_bfloat16* from) { return thrust::make_transform_iterator(from, Widen<__nv_bfloat16>{}); }
+
 /// The call of a case.
 template <class T>
 Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
@@ -195,21 +208,12 @@ Call call_of(const Case& one, std::shared_ptr<Data<T>> data) {
   if (one.op == "axpby_relu") return binary<T>(data, AxpbyRelu<T>{});
   if (one.op == "silu_mul") return binary<T>(data, SiluMul<T>{});
   if (one.op == "dot") return pair_sum<T>(data, Product<T>{});
-  if (one.op == "full_sum")
-    return with_temporary([=](void* temporary, std::size_t& bytes, int set) {
-      return cub::DeviceReduce::Sum(temporary, bytes, thrust::make_transform_iterator(data->in(set), Widen<T>{}),
-                                    data->template out<float>(set), data->n, data->stream);
-    });
-  if (one.op == "full_max")
-    return with_temporary([=](void* temporary, std::size_t& bytes, int set) {
-      return cub::DeviceReduce::Max(temporary, bytes, thrust::make_transform_iterator(data->in(set), Widen<T>{}),
-                                    data->template out<float>(set), data->n, data->stream);
-    });
+  if (one.op == "full_sum") return reduction<T>(data, cuda::std::plus<float>{}, 0);
+  if (one.op == "full_max") return reduction<T>(data, cuda::maximum<float>{}, -INFINITY);
   if (one.op == "row_sum")
     return with_temporary([=, segments = one.segments, ends = ends_of_rows(one)](void* temporary, std::size_t& bytes, int set) {
-      return cub::DeviceSegmentedReduce::Sum(
-          temporary, bytes, thrust::make_transform_iterator(data->in(set), Widen<T>{}),
-          data->template out<float>(set), segments, ends, ends + 1, data->stream);
+      return cub::DeviceSegmentedReduce::Sum(temporary, bytes, in_f32(data->in(set)), data->template out<float>(set),
+                                             segments, ends, ends + 1, data->stream);
     });
   throw std::runtime_error("CUB has no algorithm for " + one.op);
 }
@@ -220,6 +224,9 @@ template <class T>
 double held(std::uint64_t key, std::int64_t i, std::int64_t repeat) {
   return static_cast<double>(static_cast<float>(rounded<T>(number(key, i % repeat))));
 }
+
+/// What is not a number is larger than any, and has a form in JSON.
+double larger(double a, double b) { return b <= a ? a : std::isfinite(b) ? b : 1e30; }
 
 /// The worst error of a few elements, or of a reduction that is short enough, over what is allowed;
 /// negative where nothing was judged.
@@ -239,7 +246,7 @@ double worst_error(const Case& one, const Data<T>& data) {
                             : one.op == "axpby_relu" ? std::max(0.0, x(i) * 0.75 + z(i) * 1.25)
                                                      : x(i) / (1 + std::exp(-x(i))) * z(i);
       const double error = std::abs(static_cast<double>(static_cast<float>(actual)) - wanted);
-      worst = std::max(worst, error / (allowed * (std::abs(wanted) + 1)));
+      worst = larger(worst, error / (allowed * (std::abs(wanted) + 1)));
     }
     return worst;
   }
@@ -253,7 +260,7 @@ double worst_error(const Case& one, const Data<T>& data) {
   float actual;
   CHECK(cudaMemcpy(&actual, data.template out<float>(0), sizeof actual, cudaMemcpyDeviceToHost));
   const double wanted = one.op == "full_max" ? most : sum;
-  return std::abs(actual - wanted) / (2e-5 * (std::abs(wanted) + std::sqrt(static_cast<double>(length))));
+  return larger(0, std::abs(actual - wanted) / (2e-5 * (std::abs(wanted) + std::sqrt(static_cast<double>(length)))));
 }
 
 // --- timing -------------------------------------------------------------------------------------
@@ -288,12 +295,49 @@ std::function<void()> captured(const Call& call, int calls, int sets, cudaStream
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < calls; ++i) call(i % sets);
+  try {
+    for (int i = 0; i < calls; ++i) call(i % sets);
+  } catch (...) {  // else the stream would stay a capturing one for all cases to come
+    cudaStreamEndCapture(stream, &graph);
+    if (graph) cudaGraphDestroy(graph);
+    throw;
+  }
   CHECK(cudaStreamEndCapture(stream, &graph));
   CHECK(cudaGraphInstantiate(&exec, graph, 0));
   CHECK(cudaGraphDestroy(graph));
   const std::shared_ptr<CUgraphExec_st> owner(exec, [](cudaGraphExec_t old) { cudaGraphExecDestroy(old); });
   return [owner, stream] { CHECK(cudaGraphLaunch(owner.get(), stream)); };
+}
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+/// How often a call is made that takes so long, as timing.py has it: what is slow is called less often.
+struct Effort {
+  double call_us;
+  int calls(double milliseconds, int least, int most) const {
+    return static_cast<int>(std::clamp<double>(1e3 * milliseconds / call_us, least, most));
+  }
+  int in_graph(const Case& one) const { return (calls(100, 4, one.calls) + one.sets - 1) / one.sets * one.sets; }
+  int in_stream() const { return calls(20, 3, 50); }
+  int one_by_one() const { return calls(100, 5, 200); }
+  int together() const { return calls(200, 5, 1000); }
+};
+
+/// The median of three calls, from rest to rest.
+Effort effort_of(const Call& call, cudaStream_t stream) {
+  double us[3];
+  for (int i = 0; i < 3; ++i) {
+    const auto start = Clock::now();
+    call(0);
+    CHECK(cudaStreamSynchronize(stream));
+    us[i] = us_since(start);
+  }
+  std::sort(us, us + 3);
+  return {us[1]};
 }
 
 void print_times(const Case& one, const char* system, char mode, const std::vector<double>& times,
@@ -310,41 +354,43 @@ void measure(const Case& one, const Call& call, const Call& copy, double worst, 
   const std::vector<std::pair<const char*, Call>> systems =
       call ? std::vector<std::pair<const char*, Call>>{{"cub", call}, {"memcpy", copy}}
            : std::vector<std::pair<const char*, Call>>{{"memcpy", copy}};
+  const Effort effort = effort_of(systems[0].second, stream);
   for (const char mode : one.modes) {
     std::vector<std::vector<double>> times(systems.size());
     std::vector<double> together(systems.size());
     if (mode == 'E') {
       for (std::size_t s = 0; s < systems.size(); ++s)
-        for (int i = -1; i < 200; ++i) {
-          const auto start = std::chrono::steady_clock::now();
+        for (int i = -1; i < effort.one_by_one(); ++i) {
+          const auto start = Clock::now();
           systems[s].second(std::max(i, 0) % one.sets);
           CHECK(cudaStreamSynchronize(stream));
-          const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
-          if (i >= 0) times[s].push_back(spent.count());
+          if (i >= 0) times[s].push_back(us_since(start));
         }
       for (std::size_t s = 0; s < systems.size(); ++s) {
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < 1000; ++i) systems[s].second(i % one.sets);
+        const auto start = Clock::now();
+        for (int i = 0; i < effort.together(); ++i) systems[s].second(i % one.sets);
         CHECK(cudaStreamSynchronize(stream));
-        const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
-        together[s] = spent.count() / 1000;
+        together[s] = us_since(start) / effort.together();
       }
     } else {
       std::vector<std::function<void()>> works;
-      const int calls = mode == 'K' ? one.calls : 50;
+      const int calls = mode == 'K' ? effort.in_graph(one) : effort.in_stream();
       for (const auto& system : systems)
         works.push_back(mode == 'K' ? captured(system.second, calls, one.sets, stream)
                                     : std::function<void()>([&system, calls, &one] {
                                         for (int i = 0; i < calls; ++i) system.second(i % one.sets);
                                       }));
-      for (int repeat = 0; repeat <= 9; ++repeat)
+      const auto start = Clock::now();
+      for (int repeat = 0; repeat <= 9; ++repeat) {
+        if (repeat > 3 && us_since(start) > 5e5) break;
         for (std::size_t s = 0; s < works.size(); ++s) {
           const double us = events.us(works[s]) / calls;
           if (repeat > 0) times[s].push_back(us);
         }
+      }
     }
     for (std::size_t s = 0; s < systems.size(); ++s)
-      print_times(one, systems[s].first, mode, times[s], together[s], s == 0 && call ? worst : 0);
+      print_times(one, systems[s].first, mode, times[s], together[s], s == 0 && call ? worst : -1);
   }
 }
 
@@ -375,15 +421,14 @@ void run(const Case& one, cudaStream_t stream) {
 
 int main(int count, char** words) {
   const double seconds = count > 1 ? std::atof(words[1]) : 0;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   cudaStream_t stream = nullptr;
   if (const cudaError_t error = cudaStreamCreate(&stream); error != cudaSuccess) {
     std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
     return 3;
   }
   for (std::string line; std::getline(std::cin, line);) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (seconds > 0 && spent.count() > seconds) break;
+    if (seconds > 0 && us_since(start) > 1e6 * seconds) break;
     Case one;
     std::istringstream(line) >> one.name >> one.op >> one.dtype >> one.n >> one.segments >> one.bytes >> one.sets >>
         one.calls >> one.modes >> one.key_x >> one.key_z >> one.repeat;
@@ -393,8 +438,17 @@ int main(int count, char** words) {
       else
         run<float>(one, stream);
     } catch (const std::exception& error) {
-      std::printf("{\"case\": \"%s\", \"system\": \"cub\", \"problem\": \"%s\"}\n", one.name.c_str(), error.what());
+      std::string why = error.what();
+      for (char& letter : why)
+        if (letter == '"' || letter == '\\' || letter == '\n') letter = ' ';
+      std::printf("{\"case\": \"%s\", \"system\": \"cub\", \"problem\": \"%s\"}\n", one.name.c_str(), why.c_str());
       cudaGetLastError();
+    }
+    std::printf("{\"case\": \"%s\", \"done\": true}\n", one.name.c_str());
+    std::fflush(stdout);
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+      std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
+      return 4;
     }
   }
 }

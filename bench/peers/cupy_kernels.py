@@ -5,8 +5,11 @@ by hand for each op) or plain (one kernel per op)."""
 import sys
 
 import common
+import graph_text
 
 WAYS = ("fuse", "kernels", "plain")
+NO_BF16 = {"fuse": "cupy.fuse casts to no bf16", "kernels": "the kernels here are written for f32 and f16",
+           "plain": "the formulas here cast to f32 and f16 only"}
 
 
 def chain_body(length):
@@ -55,7 +58,7 @@ REDUCTIONS = {
 
 
 def operands_of(op, arrays):
-    """The arrays of an elementwise kernel, as it sees them."""
+    """The arrays of an op, as an elementwise kernel sees them."""
     if op == "transpose_add":
         return [arrays["x"], arrays["z"].T]
     if op == "strided_slice":
@@ -63,11 +66,17 @@ def operands_of(op, arrays):
     return list(arrays.values())
 
 
+def adamw_tensors(arrays):
+    """Weights, gradients and both moments of each tensor."""
+    return [[arrays[kind + name[1:]] for kind in "wgmv"] for name in arrays if name.startswith("w")]
+
+
 def maker(way):
     def make(arguments):
-        from common import Missing, System
         from formulas import FORMULAS
+        from system import Missing, System
         from words import ArrayWords
+
         if arguments.device == "cpu":
             if way != "plain":
                 raise Missing("CuPy runs on GPUs only; on the CPU NumPy stands for plain CuPy")
@@ -78,12 +87,41 @@ def maker(way):
                 raise Missing("CuPy sees no GPU")
         dtypes = {"f32": cupy.float32, "f16": cupy.float16, "i64": cupy.int64, "i32": cupy.int32, "i8": cupy.int8}
 
+        def fused_formula(formula, op, words, inputs):
+            """A program of cupy.fuse, and a list that has the names of its results once it was called."""
+            updates = ["w", "m", "v"] if op == "adamw" else []
+            names = ["w", "g", "m", "v"] if updates else [array["name"] for array in inputs]
+            keys = []
+
+            def body(*operands):
+                given = dict(zip(names, operands))
+                results = formula(words, **given)
+                for name in updates:
+                    given[name][...] = results.pop(name)
+                keys[:] = list(results)
+                if results:
+                    return tuple(results.values()) if len(results) > 1 else results[keys[0]]
+
+            # cupy.fuse reads the number of operands off the signature.
+            text = f"lambda {', '.join(names)}: body({', '.join(names)})"
+            return cupy.fuse(kernel_name=f"fused_{op}")(eval(text, {"body": body})), keys
+
+        class FuseWords(ArrayWords):
+            """cupy.fuse has no mean."""
+
+            count = 1  # elements of x
+
+            def mean(self, x, axis):
+                if axis is not None:
+                    raise NotImplementedError("no mean of an axis")
+                return self.sum(x, None) / self.count
+
         def adamw_kernel():
             kernel = cupy.ElementwiseKernel("float32 g", "float32 w, float32 m, float32 v", ADAMW, "adamw")
 
             def call(arrays):
-                for i in {name[1:] for name in arrays}:
-                    kernel(arrays["g" + i], arrays["w" + i], arrays["m" + i], arrays["v" + i])
+                for w, g, m, v in adamw_tensors(arrays):
+                    kernel(g, w, m, v)
                 return {name: array for name, array in arrays.items() if not name.startswith("g")}
 
             return call
@@ -100,7 +138,8 @@ def maker(way):
         class CupySystem(System):
             name = f"cupy_{way}"
             version = cupy.__version__
-            unsupported = {"bf16": "these kernels know no bf16"}
+            unsupported = {"bf16": NO_BF16[way]}
+            fuses = way == "fuse"
 
             def __init__(self):
                 self.words = ArrayWords(cupy, dtypes, cupy.float32)
@@ -119,10 +158,9 @@ def maker(way):
                     raise Missing(self.unsupported["bf16"])
                 if way == "kernels":
                     return self.by_hand(case)
-                formula, words = FORMULAS[case["op"]], self.words
-                names = list(graph_inputs(op, case))
                 if way == "fuse":
-                    return self.fused(formula, op, names)
+                    return self.fused(op, case)
+                formula, words = FORMULAS[case["op"]], self.words
 
                 def call(arrays):
                     results = formula(words, **arrays)
@@ -132,28 +170,29 @@ def maker(way):
 
                 return call
 
-            def fused(self, formula, op, names):
-                words, keys = self.words, []
+            def fused(self, op, case):
+                # It can make no views: it is given those that an op reads. Tensors of lists are of several
+                # shapes, of which a kernel knows one.
+                name = {"transpose_add": "add", "strided_slice": "add"}.get(case["op"], case["op"])
+                name = "adamw" if name.startswith("foreach_adamw") else name
+                inputs = graph_text.inputs_of(op, case)
+                words = FuseWords(cupy, dtypes, cupy.float32)
+                words.count = graph_text.elements(inputs[0])
+                program, keys = fused_formula(FORMULAS[name], name, words, inputs)
 
-                def body(*operands):
-                    results = formula(words, **dict(zip(names, operands)))
-                    keys[:] = list(results)
-                    return tuple(results.values()) if len(results) > 1 else results[keys[0]]
-
-                # cupy.fuse reads the number of operands off the signature.
-                text = f"lambda {', '.join(names)}: body({', '.join(names)})"
-                program = cupy.fuse()(eval(text, {"body": body}))
-
-                def call(arrays):
+                def outputs_of(operands):
                     try:
-                        outputs = program(*(arrays[name] for name in names))
+                        outputs = program(*operands)
                     except (TypeError, NotImplementedError, AttributeError, ValueError) as error:
                         raise Missing(f"cupy.fuse cannot: {type(error).__name__}: {error}"[:200]) from error
-                    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-                    results = dict(zip(keys, outputs))
-                    for name in op["updates"]:
-                        arrays[name][...] = results[name]
-                    return results
+                    return outputs if isinstance(outputs, tuple) else (outputs,)
+
+                def call(arrays):
+                    if name == "adamw":
+                        for tensors in adamw_tensors(arrays):
+                            outputs_of(tensors)
+                        return {name: arrays[name] for name in op["updates"]}
+                    return dict(zip(keys, outputs_of(operands_of(case["op"], arrays))))
 
                 return call
 
@@ -173,6 +212,11 @@ def maker(way):
             def synchronize(self):
                 if self.is_gpu:
                     self.stream.synchronize()
+
+            def try_device(self):
+                if self.is_gpu:
+                    cupy.ones(1) + 1
+                self.synchronize()
 
             def elapsed_us(self, work):
                 if not self.is_gpu:
@@ -217,11 +261,6 @@ def maker(way):
         return CupySystem()
 
     return make
-
-
-def graph_inputs(op, case):
-    import graph_text
-    return [array["name"] for array in graph_text.inputs_of(op, case)]
 
 
 if __name__ == "__main__":

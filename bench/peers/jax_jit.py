@@ -13,8 +13,8 @@ def make(arguments):
         os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     import jax.numpy as jnp
-    from common import Missing, System
     from formulas import FORMULAS
+    from system import Missing, System
     from words import ArrayWords
 
     class JaxWords(ArrayWords):
@@ -41,6 +41,7 @@ def make(arguments):
     class JaxSystem(System):
         name = "jax_jit"
         version = jax.__version__
+        fuses = True
 
         def __init__(self):
             if arguments.device == "cuda" and jax.default_backend() != "gpu":
@@ -75,6 +76,9 @@ def make(arguments):
         def to_numpy(self, array):
             import numpy
             return numpy.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
+
+        def try_device(self):
+            (jnp.ones(1) + 1).block_until_ready()
 
         def synchronize(self):
             jax.block_until_ready(self.last)

@@ -26,8 +26,10 @@ def maker(mode):
 
             return stepped
 
-        return TorchSystem(f"torch_compile_{mode}", arguments, compiled,
-                           "LE" if mode == "reduce-overhead" else "KLE")
+        system = TorchSystem(f"torch_compile_{mode}", arguments, compiled,
+                             "LE" if mode == "reduce-overhead" else "KLE")
+        system.fuses = True
+        return system
 
     return make
 

@@ -7,28 +7,27 @@ import common
 def make(arguments):
     import torch
     from torch_system import TorchSystem
+    from words import TorchWords
+
+    class EagerWords(TorchWords):
+        """torch's kernels for norms want weights of the dtype of what they scale."""
+
+        def rms_norm(self, x, weight):
+            return self.F.rms_norm(x, (x.shape[1],), weight.to(x.dtype), 1e-6)
+
+        def layer_norm(self, x, weight, bias):
+            return self.F.layer_norm(x, (x.shape[1],), weight.to(x.dtype), bias.to(x.dtype), 1e-5)
 
     class Eager(TorchSystem):
-        def function(self, op, case):
-            if not case["op"].startswith("foreach_adamw"):
-                return super().function(op, case)
+        def arrays(self, inputs):
+            arrays = super().arrays(inputs)
+            if "weight" in arrays and "g" not in arrays:  # of a norm, and not of its gradient: they are held as wanted
+                arrays |= {name: arrays[name].to(arrays["x"].dtype) for name in ("weight", "bias") if name in arrays}
+            return arrays
 
-            def step(arrays):
-                count = len(arrays) // 4
-                w, g, m, v = ([arrays[f"{kind}{i}"] for i in range(count)] for kind in "wgmv")
-                torch._foreach_mul_(m, 0.9)
-                torch._foreach_add_(m, g, alpha=0.1)
-                torch._foreach_mul_(v, 0.999)
-                torch._foreach_addcmul_(v, g, g, 0.001)
-                root = torch._foreach_sqrt(v)
-                torch._foreach_add_(root, 1e-8)
-                torch._foreach_mul_(w, 0.99999)
-                torch._foreach_addcdiv_(w, m, root, -0.001)
-                return {name: arrays[name] for name in op["updates"]}
-
-            return step
-
-    return Eager("torch_eager", arguments)
+    eager = Eager("torch_eager", arguments)
+    eager.words = EagerWords(torch)
+    return eager
 
 
 if __name__ == "__main__":

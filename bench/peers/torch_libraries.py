@@ -2,11 +2,18 @@
 """Libraries of kernels for torch, for the ops that each has: the first word is liger, quack or nvfuser."""
 
 import importlib
+import math
 import sys
 
 import common
+from system import Missing
 
 EPS = {"rms_norm": 1e-6, "layer_norm": 1e-5}
+
+
+def in_rows(x):
+    """Liger's swiglu wants rows, and one program does each."""
+    return x.view(-1, math.gcd(x.numel(), 4096))
 
 
 def liger():
@@ -16,7 +23,7 @@ def liger():
         "rms_norm": lambda x, weight: {
             "y": functional.liger_rms_norm(x, weight, EPS["rms_norm"], in_place=False)},
         "layer_norm": lambda x, weight, bias: {"y": functional.liger_layer_norm(x, weight, bias, EPS["layer_norm"])},
-        "silu_mul": lambda x, z: {"y": functional.liger_swiglu(x.view(-1, 4096), z.view(-1, 4096)).view(-1)},
+        "silu_mul": lambda x, z: {"y": functional.liger_swiglu(in_rows(x), in_rows(z)).view(-1)},
     }
 
 
@@ -73,13 +80,14 @@ def maker(library):
         functions = LIBRARIES[library]()
         import torch
         from torch_system import TorchSystem
+
         if not torch.cuda.is_available():
-            raise common.Missing(f"torch sees no GPU for {library}")
+            raise Missing(f"torch sees no GPU for {library}")
 
         class Library(TorchSystem):
             def function(self, op, case):
                 if case["op"] not in functions:
-                    raise common.Missing(f"{library} has no kernel for it")
+                    raise Missing(f"{library} has no kernel for it")
                 return lambda arrays: functions[case["op"]](**arrays)
 
         return Library(library, arguments)

@@ -4,9 +4,25 @@ import math
 
 import torch
 
-from common import TOLERANCE, Missing, System, error_scale
 from formulas import FORMULAS
+from judging import TOLERANCE, error_scale
+from system import Missing, System
 from words import TorchWords
+
+
+def foreach_adamw(arrays):
+    """By torch's functions for lists of tensors, as its own optimizers are."""
+    count = len(arrays) // 4
+    w, g, m, v = ([arrays[f"{kind}{i}"] for i in range(count)] for kind in "wgmv")
+    torch._foreach_mul_(m, 0.9)
+    torch._foreach_add_(m, g, alpha=0.1)
+    torch._foreach_mul_(v, 0.999)
+    torch._foreach_addcmul_(v, g, g, 0.001)
+    root = torch._foreach_sqrt(v)
+    torch._foreach_add_(root, 1e-8)
+    torch._foreach_mul_(w, 0.99999)
+    torch._foreach_addcdiv_(w, m, root, -0.001)
+    return {name: array for name, array in arrays.items() if not name.startswith("g")}
 
 
 class TorchSystem(System):
@@ -40,6 +56,8 @@ class TorchSystem(System):
         return arrays
 
     def function(self, op, case):
+        if case["op"].startswith("foreach_adamw"):
+            return self.compiled(foreach_adamw)
         formula = FORMULAS[case["op"]]
         updates = op["updates"]
         words = self.words
@@ -71,6 +89,10 @@ class TorchSystem(System):
 
     def to_numpy(self, array):
         return array.detach().double().cpu().numpy()
+
+    def try_device(self):
+        torch.ones(1, device=self.device).add_(1)
+        self.synchronize()
 
     def synchronize(self):
         if self.is_gpu:

@@ -22,13 +22,13 @@ class ArrayWords:
         return x.astype(self.dtypes[dtype])
 
     def relu(self, x):
-        return self.np.maximum(x, self.np.asarray(0, x.dtype))
+        return self.np.maximum(x, 0)
 
     def maximum(self, x, z):
         return self.np.maximum(x, z)
 
     def clip_above(self, x, most):
-        return self.np.minimum(x, self.np.asarray(most, x.dtype))
+        return self.np.minimum(x, most)
 
     def sqrt(self, x):
         return self.np.sqrt(x)

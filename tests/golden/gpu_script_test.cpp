@@ -248,6 +248,18 @@ TEST_F(GpuScriptOfStubs, WhatACaseBreaksCostsNoOther) {
                                   "sum K sinter 1 us\n"));
 }
 
+TEST_F(GpuScriptOfStubs, WhatACaseOfAPeerBreaksCostsNoOther) {
+  stub("python3",
+       "case \"$*\" in *find_spec*torch*) exit 0;; *bench/peers/torch_eager.py*) ;; *) exec " +
+           find_program("python3") + " \"$@\";; esac\n" + kSuiteStub);
+  const CommandResult result = run_stubs("--only peers:torch_eager --seconds 60");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const json found = results();
+  EXPECT_EQ(found["steps"][0]["name"], "torch_eager");
+  EXPECT_EQ(found["steps"][0]["exit"], 125) << "a case was silent";
+  EXPECT_EQ(found["results"].size(), 2U);
+}
+
 TEST_F(GpuScript, UnknownPartsAreRefused) {
   const CommandResult result = run("'" + out() + "' --only everything");
   EXPECT_EQ(result.exit_code, 2);

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bench/suite/graph_size.h"
 #include "bench/suite/timing.h"
 #include "runtime/process.h"
 #include "tests/support/command.h"
@@ -147,51 +146,6 @@ TEST(SuiteFileTest, IsThatOfItsSources) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
-/// A line for a Python that has NumPy (tools/setup says where it is if it is not where python3
-/// looks); empty if there is none.
-std::string python() {
-  const std::string line = "PYTHONPATH=\"$SINTER_NUMPY\" python3 -B ";
-  if (find_program("python3").empty()) return {};
-  return run_command(line + "-c 'import numpy'", std::filesystem::current_path()).exit_code == 0
-             ? line
-             : std::string();
-}
-
-TEST(PeersTest, TheirFormulasAgreeWithTheOracle) {
-  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
-  const CommandResult result =
-      run_command(python() + "'" SINTER_SOURCE_DIR "/bench/peers/check_formulas.py'",
-                  std::filesystem::current_path());
-  EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("81 of 81 formulas agree with the oracle"));
-}
-
-/// Both sides have the rule; `bench/README.md` has it in words.
-TEST(PeersTest, MeasureGraphsOfTheSizeOfOurs) {
-  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
-  const CommandResult result = run_command(
-      python() +
-          "-c 'import sys\nsys.path[:0] = [\"" SINTER_SOURCE_DIR
-          "/bench/peers\", \"" SINTER_SOURCE_DIR
-          "/bench/suite\"]\nimport common\nsuite = common.Suite()\n"
-          "for case in suite.cases:\n"
-          "  op = suite.op(case)\n  sets = common.sets_of(op, case, 60 << 20)\n"
-          "  print(case[\"bytes\"], op[\"kernels\"], sets, common.calls_of(op, case, sets))'",
-      std::filesystem::current_path());
-  ASSERT_EQ(result.exit_code, 0) << result.output;
-  std::istringstream lines(result.output);
-  int seen = 0;
-  for (std::int64_t bytes, kernels, sets, calls; lines >> bytes >> kernels >> sets >> calls;
-       ++seen) {
-    const int of_one = static_cast<int>(kernels);
-    EXPECT_EQ(suite::sets_of(bytes, std::int64_t{60} << 20, of_one), sets) << bytes;
-    EXPECT_EQ(suite::calls_of(bytes, static_cast<int>(sets), of_one), calls) << bytes;
-    EXPECT_LE(calls * kernels, 2 * suite::kMostKernels) << bytes;
-    EXPECT_EQ(calls % sets, 0) << bytes;
-  }
-  EXPECT_GT(seen, 300);
-}
-
 /// Else the time that a graph's launch takes on the host would be in that of its kernels.
 TEST(TimingTest, WorkIsTimedBehindTheSameWork) {
   std::string order;
@@ -205,52 +159,6 @@ TEST(TimingTest, WorkIsTimedBehindTheSameWork) {
   } timer{order};
   EXPECT_EQ(suite::busy_us(timer, [&] { order += " work"; }), 5);
   EXPECT_EQ(order, " work start work stop");
-}
-
-TEST(PeersTest, AreTimedBehindTheSameWork) {
-  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
-  const CommandResult result = run_command(python() + "- <<'END'" + R"(
-import sys
-sys.path[:0] = [")" SINTER_SOURCE_DIR R"(/bench/peers", ")" SINTER_SOURCE_DIR R"(/bench/suite"]
-import common
-order = []
-
-class Peer(common.System):
-    def elapsed_us(self, work):
-        order.append("start")
-        work()
-        order.append("stop")
-        return 5
-
-runner = common.Runner(Peer(), common.Suite(), common.arguments_of(["--device", "cpu"]))
-runner.timed(runner.suite.cases[0], "L", lambda i: order.append("call"), None, 2)
-print(*order)
-END)",
-                                           std::filesystem::current_path());
-  EXPECT_EQ(result.exit_code, 0) << result.output;
-  const std::string once = "call call start call call stop";
-  EXPECT_EQ(result.output, once + " " + once + "\n");
-}
-
-TEST(PeersTest, WhatIsNotThereIsReportedAsMissing) {
-  if (python().empty()) GTEST_SKIP() << "there is no python3 with NumPy";
-  const ScratchFolder folder;
-  const std::string file = folder.path() + "/quack.json";
-  const CommandResult result =
-      run_command(python() +
-                      "'" SINTER_SOURCE_DIR
-                      "/bench/peers/torch_libraries.py' quack --tiny --only softmax_bf16 "
-                      "--json '" +
-                      file + "'",
-                  std::filesystem::current_path());
-  EXPECT_EQ(result.exit_code, 0) << result.output;
-  const json results = json::parse(std::ifstream(file));
-  EXPECT_EQ(results["schema"], "sinter-bench-1");
-  ASSERT_EQ(results["rows"].size(), 2U);
-  for (const json& row : results["rows"]) {
-    EXPECT_EQ(row["status"], "missing");
-    EXPECT_THAT(row["reason"], HasSubstr("No module named"));
-  }
 }
 
 constexpr const char* kResults = SINTER_SOURCE_DIR "/tests/golden/compare";

@@ -1,0 +1,38 @@
+"""What is known of the GPU beside what a peer says."""
+
+import ctypes
+import subprocess
+
+
+class Nvml:
+    """The clocks and the driver's version, as far as NVML says them."""
+
+    def __init__(self):
+        self.device = ctypes.c_void_p()
+        try:
+            self.library = ctypes.CDLL("libnvidia-ml.so.1")
+            if self.library.nvmlInit_v2() or self.library.nvmlDeviceGetHandleByIndex_v2(
+                    0, ctypes.byref(self.device)):
+                self.library = None
+        except OSError:
+            self.library = None
+
+    def mhz(self, kind):
+        value = ctypes.c_uint()
+        if self.library is None or self.library.nvmlDeviceGetClockInfo(self.device, kind, ctypes.byref(value)):
+            return None
+        return value.value
+
+    def driver(self):
+        text = ctypes.create_string_buffer(96)
+        if self.library is None or self.library.nvmlSystemGetDriverVersion(text, 96):
+            return ""
+        return text.value.decode()
+
+
+def gpu_name():
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", "0"], text=True,
+                              capture_output=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
