@@ -114,7 +114,7 @@ void TextErrors::throw_if_any() const {
         fmt::format("{}{}:{}:{}: {}\n{}", message.empty() ? "" : "\n", file_name_,
                     error->place.line, error->place.column, error->message, excerpt(error->place));
   if (is_full())
-    message += fmt::format("\n{}: these are the first {} errors; the rest is left out", file_name_,
+    message += fmt::format("\n{}: these are the first {} errors; there may be more", file_name_,
                            errors_.size());
   throw UserError(message);
 }

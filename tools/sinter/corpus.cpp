@@ -99,6 +99,7 @@ bool corpus(const CorpusArguments& arguments) {
                                  arguments.nvrtc ? "--nvrtc" : "--unfused", arguments.stage));
   const CorpusRequest request = request_of(arguments);
   const std::vector<CorpusFile> files = find_files(arguments);
+  if (!arguments.save.empty()) require_writable(arguments.save);
   const std::string baseline = arguments.compare.empty() ? "" : text_of(arguments.compare);
   std::size_t name_width = 0;
   for (const CorpusFile& file : files) name_width = std::max(name_width, file.name.size());
