@@ -35,6 +35,7 @@ constexpr std::int64_t kKeptWords = 64;
 constexpr std::int64_t kOtherRegisters = 40;
 /// How many of these are for the accumulators of a pass.
 constexpr std::int64_t kAccumulatorWords = 16;
+constexpr std::int64_t kMostAccumulatorWords = 128;  ///< with more they spill
 /// And for vectors that may end early, each with conditions of its own.
 constexpr std::int64_t kGuardRegisters = 40;
 constexpr int kMostThreadsThatKeep = 512;
@@ -107,7 +108,7 @@ class RowCandidates {
     for (const int vector : {wide, 4})
       for (const int scale : {2, 4})
         for (const bool more : {true, false})
-          add(more ? first * scale : first / scale, vector, default_threads());
+          add(more ? first * scale : first / scale, vector, default_threads(), !more);
     add(first, wide, 256);
     add(first, wide, 512);
     if (std::vector<Schedule> result = list_.take(); !result.empty()) return result;
@@ -261,8 +262,13 @@ class RowCandidates {
     return cluster;
   }
 
-  void add(int threads_per_row, int vector, int threads) {
-    if (const auto made = schedule_of(threads_per_row, vector, threads, 1)) list_.add(*made);
+  /// Where `must_hold_states`, only if registers have place for the accumulators of a pass: the
+  /// fewer threads, the more has each.
+  void add(int threads_per_row, int vector, int threads, bool must_hold_states = false) {
+    const auto made = schedule_of(threads_per_row, vector, threads, 1);
+    if (!made) return;
+    const std::int64_t words = accumulator_words(*made) + guard_registers(*made);
+    if (!must_hold_states || words <= kMostAccumulatorWords) list_.add(*made);
   }
 
   /// Where results lie along neighbouring rows: blocks that make enough of these.
@@ -423,9 +429,12 @@ class RowCandidates {
 
   /// Registers of a thread beside what it keeps, or loads ahead.
   std::int64_t other_registers(const Schedule& schedule) const {
-    const std::int64_t accumulators =
-        state_words_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
-    return kOtherRegisters + std::max<std::int64_t>(accumulators - kAccumulatorWords, 0);
+    return kOtherRegisters +
+           std::max<std::int64_t>(accumulator_words(schedule) - kAccumulatorWords, 0);
+  }
+
+  std::int64_t accumulator_words(const Schedule& schedule) const {
+    return state_words_ * tree_.accumulators * schedule.groups / schedule.threads_per_row;
   }
 
   /// And those for the ends of vectors where each has a text of its own.
@@ -456,13 +465,7 @@ class RowCandidates {
   }
 
   Schedule fallback() const {
-    return {.threads = 32,
-            .vector = 4,
-            .threads_per_row = 1,
-            .rows_per_block = 32,
-            .groups = 1,
-            .resident = false,
-            .split = false};
+    return {.threads = 32, .vector = 4, .threads_per_row = 1, .rows_per_block = 32, .groups = 1};
   }
 
   const Body& body_;

@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "codegen/emit.h"
 #include "codegen/prelude.h"
+#include "compiler/plan.h"
 #include "runtime/nvrtc.h"
 #include "runtime/nvrtc_units.h"
+#include "sinter/text.h"
+#include "tests/support/reduction_families.h"
 
 namespace sinter::test::spill_nvrtc_test {
 namespace {
@@ -84,6 +90,27 @@ int registers_of(const std::string& text) {
 TEST(Registers, AreNotKeptFromOneMemberToTheNext) {
   if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
   EXPECT_LE(registers_of(joined_columns(3)), registers_of(joined_columns(1)) + 16);
+}
+
+/// Fewer threads of a row than the first candidate's have the states of more accumulators each.
+TEST(Spills, AreInNoCandidateOfRowsOfManyReductions) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  const std::vector<ReductionFamily> families = reduction_families();
+  const auto rows = std::ranges::find(families, "long_rows", &ReductionFamily::name);
+  ASSERT_NE(rows, families.end());
+  const Program program = plan(parse(graph_text(*rows, DType::f16, {"3, 4095"})),
+                               *find_target("h200"), {.symbols = {}}, {.skip = {"join"}});
+  int seen = 0;
+  for (const Kernel& kernel : program.kernels) {
+    std::vector<Source> sources;
+    for (const Schedule& schedule : kernel.candidates)
+      sources.push_back(emit(program, kernel, schedule, fmt::format("rows_{}", sources.size())));
+    const NvrtcUnit unit = compile_unit(sources, "sm_90");
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      EXPECT_EQ(unit.reports[i].spill_bytes, 0) << sources[i].text;
+    seen += static_cast<int>(sources.size());
+  }
+  EXPECT_GE(seen, 5);
 }
 
 }  // namespace
