@@ -166,6 +166,8 @@ class Runner:
                             | {"worst_error": worst, "prepare_ms": prepare_ms})
             except Missing as missing:
                 rows.append(self.row(case, mode, "missing", str(missing)))
+            except Exception as error:  # what cannot be captured may do well in a stream
+                rows.append(self.row(case, mode, "failed", told(error)))
         return rows
 
     def call_us(self, call):

@@ -132,6 +132,42 @@ print(*order)
   EXPECT_EQ(result.output, once + " " + once + "\n");
 }
 
+TEST_F(PeersTest, WhatCannotBeCapturedIsMeasuredInStreams) {
+  const CommandResult result = run_text(
+      R"(
+import common
+
+class Peer(common.System):
+    name = "peer"
+
+    def arrays(self, inputs):
+        return {one.name: one.whole() for one in inputs}
+
+    def function(self, op, case):
+        return lambda arrays: {"y": arrays["x"] * 0.75}
+
+    def to_numpy(self, array):
+        return array
+
+    def synchronize(self):
+        pass
+
+    def captured(self, call, calls):
+        raise RuntimeError("not while a stream is captured")
+
+sys.exit(common.main("peer", lambda arguments: Peer()))
+)",
+      "--device cpu --tiny --only scale_f32 --json '" + path("peer.json") + "'");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  const json results = json::parse(std::ifstream(path("peer.json")));
+  for (const json& row : results["rows"]) {
+    if (row["case"] != "scale_f32_tiny") continue;
+    EXPECT_EQ(row["status"], row["mode"] == "K" ? "failed" : "ok") << row;
+  }
+  EXPECT_THAT(result.output,
+              HasSubstr("peer K failed: RuntimeError: not while a stream is captured\n"));
+}
+
 /// A peer in NumPy, of which some ops fail as a GPU may.
 constexpr const char* kPeer = R"(
 import os, time
