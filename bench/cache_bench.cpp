@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "compiler/plan.h"
-#include "runtime/compile_service.h"
-#include "runtime/disk_cache/disk_cache.h"
-#include "runtime/make_variant.h"
-#include "runtime/nvrtc.h"
-#include "runtime/process.h"
+#include "runtime/cache/disk_cache.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/execution/make_variant.h"
+#include "runtime/service/compile_service.h"
+#include "runtime/support/process.h"
 #include "sinter/sinter.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter {
 namespace {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "codegen/emit.h"
-#include "codegen/prelude.h"
-#include "codegen/prelude_parts.h"
+#include "codegen/prelude/prelude.h"
+#include "codegen/prelude/select_prelude.h"
 #include "compiler/plan.h"
-#include "ir/bind.h"
-#include "runtime/nvrtc.h"
+#include "ir/verify/bind_symbols.h"
+#include "runtime/compile/nvrtc.h"
 #include "sinter/text.h"
 
 namespace sinter {

@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "compiler/rewrite.h"
-#include "runtime/executable_state.h"
-#include "runtime/make_variant.h"
+#include "compiler/simplify/rewrite.h"
+#include "runtime/execution/executable_state.h"
+#include "runtime/execution/make_variant.h"
 #include "sinter/sinter.h"
-#include "tests/support/null_driver.h"
+#include "tests/support/doubles/null_driver.h"
 
 namespace sinter {
 namespace {

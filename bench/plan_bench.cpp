@@ -13,7 +13,7 @@
 #include <string>
 
 #include "compiler/plan.h"
-#include "tests/support/large_graphs.h"
+#include "tests/support/graphs/large_graphs.h"
 
 namespace sinter {
 namespace {

@@ -15,7 +15,7 @@
 #include "bench/suite/measure_all.h"
 #include "bench/suite/measure_case.h"
 #include "bench/suite/results_file.h"
-#include "compiler/minimal_bytes.h"
+#include "compiler/body/minimal_bytes.h"
 #include "sinter/error.h"
 
 namespace sinter::suite {

@@ -1,13 +1,13 @@
-# sinter_embed_explain_page(<variable>): turns the page of explanations (runtime/explain_page) into
+# sinter_embed_explain_page(<variable>): turns the page of explanations (runtime/observe/page) into
 # explain_page_text.cpp at build time and puts that file's path into the variable.
 function(sinter_embed_explain_page variable)
-  set(folder ${PROJECT_SOURCE_DIR}/runtime/explain_page)
+  set(folder ${PROJECT_SOURCE_DIR}/runtime/observe/page)
   # In the order in which they are put together.
   set(scripts words.js highlight.js layers.js graph_layout.js graph_view.js kernel_view.js
       charts.js page.js)
   set(parts page.html page.css ${scripts})
   list(TRANSFORM parts PREPEND ${folder}/)
-  set(output ${PROJECT_BINARY_DIR}/generated/runtime/explain_page_text.cpp)
+  set(output ${PROJECT_BINARY_DIR}/generated/runtime/observe/page_text.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/embed_explain_page.cmake)
   list(JOIN scripts "," script_list)
   add_custom_command(

@@ -39,7 +39,7 @@ if(SINTER_INSTALL)
       DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sinter
       FILES_MATCHING PATTERN *.h PATTERN *.def)
   endforeach()
-  install(FILES ${PROJECT_SOURCE_DIR}/runtime/explain.schema.json
+  install(FILES ${PROJECT_SOURCE_DIR}/runtime/observe/explain.schema.json
     DESTINATION ${CMAKE_INSTALL_DATADIR}/sinter COMPONENT sinter)
   install(EXPORT sinterTargets FILE sinterConfig.cmake NAMESPACE sinter::
     DESTINATION ${package_dir} COMPONENT sinter)

@@ -17,7 +17,7 @@ function(sinter_layer name)
     target_link_libraries(${target} INTERFACE ${layer_LINK})
     set(scope INTERFACE)
   endif()
-  # The root for internal headers ("ir/node.h"), include/ for public ones (<sinter/graph.h>).
+  # The root for internal headers ("ir/graph/node.h"), include/ for public ones (<sinter/graph.h>).
   target_include_directories(${target} ${scope}
     ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_compile_features(${target} ${scope} cxx_std_20)

@@ -15,8 +15,8 @@ to_literal(frame_literal "${frame}")
 to_literal(style_literal "${style}")
 to_literal(script_literal "${script}")
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
-// Generated from runtime/explain_page by cmake/embed_explain_page.cmake.
-#include "runtime/explain_page.h"
+// Generated from runtime/observe/page by cmake/embed_explain_page.cmake.
+#include "runtime/observe/explain_page.h"
 
 namespace sinter {
 namespace {

@@ -29,7 +29,7 @@ to_literal(host_literal "${host}")
 to_literal(shared_literal "${shared}")
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [=[
 // Generated from codegen/device by cmake/embed_prelude.cmake.
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 
 namespace sinter {
 namespace {

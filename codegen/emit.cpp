@@ -1,7 +1,7 @@
 #include "codegen/emit.h"
 
-#include "codegen/joined.h"
-#include "codegen/shapes.h"
+#include "codegen/horizontal/fused_launch.h"
+#include "codegen/kernels/kernel_shapes.h"
 
 namespace sinter {
 

@@ -1,8 +1,8 @@
 // Kernel + Schedule → Source.
 #pragma once
 
-#include "codegen/source.h"
-#include "compiler/kernel.h"
+#include "codegen/text/source.h"
+#include "compiler/program/kernel.h"
 
 namespace sinter {
 

@@ -1,5 +1,5 @@
 """The patterns of tests/golden/patterns as cases: graphs that people write, at the sizes that they
-are proved at. tests/support/patterns.h says what their first lines mean."""
+are proved at. tests/support/graphs/patterns.h says what their first lines mean."""
 
 import pathlib
 import re

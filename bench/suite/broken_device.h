@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 #include "sinter/error.h"
 #include "sinter/sinter.h"
 

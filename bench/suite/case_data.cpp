@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "ir/evaluate_all.h"
-#include "ir/random_inputs.h"
-#include "runtime/device_state.h"
+#include "ir/oracle/random_inputs.h"
+#include "ir/shape/evaluate_extents.h"
+#include "runtime/device/device_state.h"
 
 namespace sinter::suite {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/check.h"
-#include "ir/interpret.h"
-#include "ir/random_inputs.h"
+#include "ir/oracle/check.h"
+#include "ir/oracle/interpret.h"
+#include "ir/oracle/random_inputs.h"
 
 namespace sinter::suite {
 

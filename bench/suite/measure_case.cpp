@@ -10,7 +10,7 @@
 
 #include "bench/suite/case_data.h"
 #include "bench/suite/graph_size.h"
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 
 namespace sinter::suite {
 

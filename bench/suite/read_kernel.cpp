@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/device_state.h"
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/device/device_state.h"
 
 namespace sinter::suite {
 

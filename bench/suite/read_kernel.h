@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/driver.h"
+#include "runtime/driver/driver.h"
 #include "sinter/sinter.h"
 
 namespace sinter::suite {

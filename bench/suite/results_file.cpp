@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 #include "sinter/error.h"
 
 namespace sinter::suite {

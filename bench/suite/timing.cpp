@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 
 namespace sinter::suite {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/driver.h"
-#include "runtime/quartiles.h"
+#include "runtime/driver/driver.h"
+#include "runtime/support/quartiles.h"
 #include "sinter/sinter.h"
 
 namespace sinter::suite {

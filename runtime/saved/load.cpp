@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <mutex>
 
-#include "compiler/guards.h"
-#include "ir/bind.h"
-#include "runtime/compiler_identity.h"
-#include "runtime/debug_log.h"
-#include "runtime/host_compiler.h"
-#include "runtime/make_variant.h"
-#include "runtime/options_table.h"
+#include "compiler/program/guards.h"
+#include "ir/verify/bind_symbols.h"
+#include "runtime/cache/compiler_identity.h"
+#include "runtime/compile/host_compiler.h"
+#include "runtime/execution/make_variant.h"
+#include "runtime/logging/debug_log.h"
+#include "runtime/logging/trace.h"
 #include "runtime/saved/arch_choice.h"
 #include "runtime/saved/load_kernels.h"
 #include "runtime/saved/read_saved.h"
 #include "runtime/saved/saved_functions.h"
-#include "runtime/trace.h"
+#include "runtime/support/options_table.h"
 #include "sinter/error.h"
 
 namespace sinter {

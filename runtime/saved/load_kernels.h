@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 #include "runtime/saved/saved_program.h"
 
 namespace sinter {

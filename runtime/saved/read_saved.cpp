@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runtime/disk_cache/file.h"
-#include "runtime/saved/archive.h"
+#include "runtime/support/archive.h"
+#include "runtime/support/atomic_file.h"
 #include "sinter/error.h"
 
 namespace sinter {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/header_hash.h"
+#include "runtime/support/header_hash.h"
 #include "sinter/error.h"
 
 namespace sinter {

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/opaque.h"
+#include "ir/graph/opaque_node.h"
+#include "ir/record/opaque.h"
 #include "sinter/error.h"
 
 namespace sinter {

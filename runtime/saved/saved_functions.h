@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/opaque_call.h"
+#include "runtime/execution/opaque_call.h"
 #include "runtime/saved/read_saved.h"
 
 namespace sinter {

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "runtime/compiler_identity.h"
-#include "runtime/counting.h"
-#include "runtime/kernels_per_run.h"
-#include "runtime/nvrtc_units.h"
-#include "runtime/parallel.h"
-#include "runtime/trace.h"
+#include "runtime/cache/compiler_identity.h"
+#include "runtime/compile/kernels_per_run.h"
+#include "runtime/compile/nvrtc_units.h"
+#include "runtime/logging/counting.h"
+#include "runtime/logging/trace.h"
+#include "runtime/support/parallel.h"
 #include "sinter/error.h"
 
 namespace sinter {

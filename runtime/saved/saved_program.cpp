@@ -8,9 +8,10 @@
 #include <elf.h>
 #include <fmt/format.h>
 
-#include "ir/layout.h"
-#include "ir/opaque.h"
-#include "ir/structural.h"
+#include "ir/graph/opaque_node.h"
+#include "ir/graph/operand_index.h"
+#include "ir/record/opaque.h"
+#include "ir/shape/strides.h"
 #include "runtime/saved/saved_fields.h"
 #include "sinter/text.h"
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/extent.h"
-#include "runtime/opaque_call.h"
-#include "runtime/variant.h"
+#include "ir/shape/extent.h"
+#include "runtime/execution/opaque_call.h"
+#include "runtime/execution/variant.h"
 #include "sinter/graph.h"
 #include "sinter/options.h"
 

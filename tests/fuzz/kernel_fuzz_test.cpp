@@ -1,8 +1,8 @@
 // Random graphs through the whole of sinter. SINTER_FUZZ_ROUNDS=N in the environment asks for N
 // times as many graphs, SINTER_FUZZ_SEED=S for other ones: the first is that of seed S.
-#include "tests/support/fuzz.h"
-#include "tests/support/minimise.h"
-#include "tests/support/run.h"
+#include "tests/support/fuzz/fuzz.h"
+#include "tests/support/fuzz/minimise.h"
+#include "tests/support/run/run.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "compiler/plan.h"
-#include "compiler/rewrite.h"
-#include "ir/extent.h"
-#include "runtime/launch_set.h"
-#include "runtime/make_variant.h"
+#include "compiler/simplify/rewrite.h"
+#include "ir/shape/extent.h"
+#include "runtime/execution/launch_set.h"
+#include "runtime/execution/make_variant.h"
 #include "runtime/saved/saved_program.h"
 #include "sinter/text.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/graphs/random_graph.h"
 
 namespace sinter::test::saved_fuzz_test {
 namespace {

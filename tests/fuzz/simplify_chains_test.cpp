@@ -1,8 +1,8 @@
 // Every short chain of casts, and of views: simplifying must keep every bit.
-#include "compiler/rewrite.h"
-#include "compiler/simplify.h"
-#include "ir/interpret.h"
-#include "ir/verify.h"
+#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/simplify.h"
+#include "ir/oracle/interpret.h"
+#include "ir/verify/verify.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 

@@ -1,11 +1,11 @@
 // Random graphs of exact ops: folding and simplifying must keep every bit, be done after one go,
 // and never leave more ops than there were.
-#include "compiler/fold.h"
-#include "compiler/rewrite.h"
-#include "compiler/simplify.h"
-#include "ir/interpret.h"
-#include "ir/record.h"
-#include "ir/verify.h"
+#include "compiler/simplify/fold.h"
+#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/simplify.h"
+#include "ir/oracle/interpret.h"
+#include "ir/record/record.h"
+#include "ir/verify/verify.h"
 #include "sinter/text.h"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The command's benchmarks: the programs that lie beside it, and graphs timed end to end.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <filesystem>
 #include <fstream>

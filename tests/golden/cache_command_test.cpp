@@ -1,6 +1,6 @@
 // The cache's commands over a cache whose entries were used at known times.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <algorithm>
 #include <chrono>

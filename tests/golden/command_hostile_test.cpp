@@ -1,7 +1,7 @@
 // The command given what nobody means to give it: an error, never a crash, a hang or a screen full
 // of junk. And what every command's help has.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,7 +1,7 @@
 // What the command shows of long work on a terminal, and nowhere else. Terminals are made by
 // `script`, which every Debian has.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -1,7 +1,7 @@
 // The command with streams that are closed or full: its exit code says how it ended all the same,
 // and what it prints ends up in no file of its own.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <filesystem>
 #include <fstream>

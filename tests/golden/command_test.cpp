@@ -1,8 +1,8 @@
 // Transcripts of the command: each line of tests/golden/command/*.txt that starts with `$ ` is run
 // there, and what follows is what it says. SINTER_BLESS=1 accepts what it says now.
-#include "tests/support/command.h"
+#include "tests/support/files/command.h"
 
-#include "tests/support/golden.h"
+#include "tests/support/files/golden.h"
 
 #include <algorithm>
 #include <filesystem>

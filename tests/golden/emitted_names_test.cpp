@@ -1,8 +1,8 @@
 // What a kernel declares for itself must be a reserved word, or a value of that name would be
 // hidden.
-#include "codegen/names.h"
-#include "ir/print.h"
-#include "tests/support/golden.h"
+#include "codegen/text/names.h"
+#include "ir/text/print.h"
+#include "tests/support/files/golden.h"
 
 #include <regex>
 #include <set>

@@ -7,9 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/process.h"
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "runtime/support/process.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::gpu_script_test {
 namespace {

@@ -1,8 +1,8 @@
 // Texts in, texts out: tests/golden/ir/*.sinter as they are printed again, and the errors of those
 // in errors/. SINTER_BLESS=1 accepts what comes out.
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "sinter/text.h"
-#include "tests/support/errors.h"
+#include "tests/support/files/errors.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/guards.h"
+#include "compiler/program/guards.h"
 #include "sinter/text.h"
-#include "tests/support/golden.h"
+#include "tests/support/files/golden.h"
 
 namespace sinter::test::kernels_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/host_driver/host_driver.h"
+#include "runtime/driver/host/host_driver.h"
 
 namespace sinter::suite::measure_all_test {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "compiler/kernel_body.h"
-#include "compiler/minimal_bytes.h"
-#include "compiler/sectors.h"
-#include "ir/bind.h"
-#include "tests/support/golden.h"
-#include "tests/support/patterns.h"
+#include "compiler/body/minimal_bytes.h"
+#include "compiler/body_building/kernel_body.h"
+#include "compiler/tiling/coalescing.h"
+#include "ir/verify/bind_symbols.h"
+#include "tests/support/files/golden.h"
+#include "tests/support/graphs/patterns.h"
 
 namespace sinter::test::patterns_test {
 namespace {

@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "bench/suite/graph_size.h"
-#include "runtime/process.h"
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "runtime/support/process.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::peers_test {
 namespace {

@@ -1,7 +1,7 @@
 // What shells offer for words of the command, where zsh and fish are installed; bash is asked in
 // tests/golden/command/completion.txt.
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <string>
 #include <string_view>

@@ -10,10 +10,10 @@
 #include <sstream>
 
 #include "bench/suite/timing.h"
-#include "runtime/process.h"
-#include "tests/support/command.h"
-#include "tests/support/golden.h"
-#include "tests/support/scratch_folder.h"
+#include "runtime/support/process.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/golden.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::suite_test {
 namespace {

@@ -1,8 +1,8 @@
 // Runs in a stream capture of the user's, on a GPU.
 #include <gtest/gtest.h>
 
-#include "tests/support/lists.h"
-#include "tests/support/stream_capture.h"
+#include "tests/support/doubles/stream_capture.h"
+#include "tests/support/graphs/lists.h"
 
 namespace sinter::captured_run_gpu_test {
 namespace {

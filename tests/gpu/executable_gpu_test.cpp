@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sinter/sinter.h"
-#include "tests/support/run.h"
+#include "tests/support/run/run.h"
 
 namespace sinter::executable_gpu_test {
 namespace {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/reduction_families.h"
-#include "tests/support/run.h"
+#include "tests/support/graphs/reduction_families.h"
+#include "tests/support/run/run.h"
 
 namespace sinter::test::invariance_gpu_test {
 namespace {

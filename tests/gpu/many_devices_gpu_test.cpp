@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device_state.h"
+#include "runtime/device/device_state.h"
 #include "sinter/sinter.h"
-#include "tests/support/errors.h"
+#include "tests/support/files/errors.h"
 
 namespace sinter::many_devices_gpu_test {
 namespace {

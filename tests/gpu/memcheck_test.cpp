@@ -1,7 +1,7 @@
 // Small runs of one kernel of each shape, at sizes with tails: what bench/gpu.sh puts under
 // compute-sanitizer.
 #include "sinter/error.h"
-#include "tests/support/run.h"
+#include "tests/support/run/run.h"
 
 #include <optional>
 

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "ir/bind.h"
-#include "ir/random_inputs.h"
+#include "ir/oracle/random_inputs.h"
+#include "ir/verify/bind_symbols.h"
 #include "sinter/sinter.h"
-#include "tests/support/run.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/scratch_folder.h"
+#include "tests/support/run/run.h"
 
 namespace sinter::test::saved_gpu_test {
 namespace {

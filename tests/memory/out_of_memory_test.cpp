@@ -17,14 +17,14 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/background.h"
-#include "runtime/device_state.h"
-#include "runtime/host_driver/host_driver.h"
-#include "runtime/staging.h"
+#include "runtime/device/device_state.h"
+#include "runtime/device/staging.h"
+#include "runtime/driver/host/host_driver.h"
+#include "runtime/support/background.h"
 #include "sinter/sinter.h"
 #include "sinter/text.h"
 #include "tests/memory/failing_new.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test {
 namespace {

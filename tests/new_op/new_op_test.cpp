@@ -1,13 +1,14 @@
 // A new op is one row: built with a copy of the op table that has a row more (add_row.cmake),
 // sinter knows `gudermannian` from C++, as text, in the oracle and on the device.
-#include "ir/interpret.h"
-#include "ir/node.h"
-#include "ir/op.h"
+#include "ir/autodiff/op_vjp.h"
+#include "ir/graph/node.h"
+#include "ir/ops/op.h"
+#include "ir/oracle/interpret.h"
 #include "sinter/ops.h"
 #include "sinter/text.h"
-#include "tests/support/errors.h"
-#include "tests/support/run.h"
-#include "tests/unit/oracle_support.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/graphs/oracle_support.h"
+#include "tests/support/run/run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -95,7 +96,7 @@ TEST(NewOpTest, ItsVjpIsTheCentralDifference) {
   const Expected below = shifted(-kStep);
   const Expected cotangent =
       value_of(array(f64, kArguments), array(f64, g), [](Tensor x, Tensor given) {
-        return info(Op::gudermannian).vjp({&x, 1}, gudermannian(x), given).at(0);
+        return vjp_of(Op::gudermannian)({&x, 1}, gudermannian(x), given).at(0);
       });
   for (std::size_t i = 0; i < kArguments.size(); ++i) {
     const double slope = (above.reals[i] - below.reals[i]) / (2 * kStep);

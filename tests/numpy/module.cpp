@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/host_driver/host_driver.h"
+#include "runtime/driver/host/host_driver.h"
 
 namespace sinter {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "codegen/emit.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 #include "compiler/plan.h"
-#include "runtime/nvrtc.h"
-#include "runtime/nvrtc_units.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/nvrtc_units.h"
 #include "sinter/text.h"
 
 namespace sinter::test::cluster_nvrtc_test {

@@ -1,9 +1,9 @@
 // What the command says with NVRTC: PTX, registers and spills for any architecture, with no GPU.
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "runtime/saved/saved_file.h"
-#include "tests/support/command.h"
-#include "tests/support/json_schema.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/json_schema.h"
+#include "tests/support/files/scratch_folder.h"
 
 #include <fstream>
 #include <iterator>
@@ -79,7 +79,7 @@ TEST_F(CommandNvrtcTest, ExplainsWhatTheCompilerMade) {
   const nlohmann::json answer = nlohmann::json::parse(result.output);
   EXPECT_FALSE(answer["kernels"].empty());
   // A bundle has no schema.
-  if (std::ifstream schema(SINTER_SOURCE_DIR "/runtime/explain.schema.json"); schema) {
+  if (std::ifstream schema(SINTER_SOURCE_DIR "/runtime/observe/explain.schema.json"); schema) {
     EXPECT_EQ(schema_offences(nlohmann::json::parse(schema), answer), "");
   }
   for (const nlohmann::json& kernel : answer["kernels"]) {

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/nvrtc.h"
-#include "runtime/process.h"
-#include "tests/support/command.h"
-#include "tests/support/scratch_folder.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/support/process.h"
+#include "tests/support/files/command.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::test::compare_nvrtc_test {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codegen/prelude.h"
-#include "runtime/nvrtc.h"
+#include "codegen/prelude/prelude.h"
+#include "runtime/compile/nvrtc.h"
 
 namespace sinter::test::grid_barrier_nvrtc_test {
 namespace {

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/prelude_parts.h"
-#include "runtime/nvrtc.h"
-#include "runtime/nvrtc_units.h"
+#include "codegen/prelude/select_prelude.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/nvrtc_units.h"
 #include "sinter/text.h"
-#include "tests/support/golden.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/files/golden.h"
+#include "tests/support/graphs/random_graph.h"
 
 namespace sinter::test::kernels_nvrtc_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 
 namespace sinter::test::loads_in_flight_nvrtc_test {
 namespace {

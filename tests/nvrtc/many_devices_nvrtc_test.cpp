@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "sinter/sinter.h"
-#include "tests/support/posing_gpu.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/doubles/posing_gpu.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::many_devices_nvrtc_test {
 namespace {

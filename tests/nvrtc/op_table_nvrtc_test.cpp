@@ -1,10 +1,10 @@
 // Everything in the op table compiles for every architecture, for each dtype in one program.
 #include "codegen/emit.h"
-#include "codegen/prelude_parts.h"
+#include "codegen/prelude/select_prelude.h"
 #include "compiler/plan.h"
-#include "compiler/target.h"
-#include "runtime/nvrtc.h"
-#include "tests/support/every_op.h"
+#include "compiler/target/target.h"
+#include "runtime/compile/nvrtc.h"
+#include "tests/support/graphs/every_op.h"
 
 #include <algorithm>
 #include <tuple>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 
 namespace sinter::test::read_kernel_nvrtc_test {
 namespace {

@@ -5,18 +5,18 @@
 #include <algorithm>
 
 #include "compiler/plan.h"
-#include "runtime/cubin_info.h"
-#include "runtime/disk_cache/file.h"
-#include "runtime/make_variant.h"
-#include "runtime/nvrtc.h"
-#include "runtime/nvrtc_units.h"
+#include "runtime/compile/cubin_info.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/nvrtc_units.h"
+#include "runtime/execution/make_variant.h"
 #include "runtime/saved/read_saved.h"
+#include "runtime/support/atomic_file.h"
 #include "sinter/sinter.h"
-#include "tests/support/errors.h"
-#include "tests/support/opaque.h"
-#include "tests/support/posing_gpu.h"
-#include "tests/support/run.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/doubles/opaque.h"
+#include "tests/support/doubles/posing_gpu.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/files/scratch_folder.h"
+#include "tests/support/run/run.h"
 
 namespace sinter::saved_nvrtc_test {
 namespace {

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "codegen/emit.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 #include "compiler/plan.h"
-#include "runtime/nvrtc.h"
-#include "runtime/nvrtc_units.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/nvrtc_units.h"
 #include "sinter/text.h"
-#include "tests/support/reduction_families.h"
+#include "tests/support/graphs/reduction_families.h"
 
 namespace sinter::test::spill_nvrtc_test {
 namespace {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cctype>
 
-#include "compiler/target.h"
-#include "compiler/waves.h"
-#include "runtime/nvrtc.h"
+#include "compiler/target/target.h"
+#include "compiler/target/wave_quantization.h"
+#include "runtime/compile/nvrtc.h"
 #include "sinter/explain.h"
-#include "tests/support/patterns.h"
+#include "tests/support/graphs/patterns.h"
 
 namespace sinter::test::static_proof_test {
 namespace {

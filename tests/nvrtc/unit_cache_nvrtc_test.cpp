@@ -10,13 +10,13 @@
 #include <memory>
 #include <string>
 
-#include "runtime/compile_service.h"
-#include "runtime/disk_cache/disk_cache.h"
-#include "runtime/nvrtc.h"
-#include "runtime/saved/archive.h"
+#include "runtime/cache/disk_cache.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/service/compile_service.h"
+#include "runtime/support/archive.h"
 #include "sinter/sinter.h"
-#include "tests/support/errors.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/files/scratch_folder.h"
 
 namespace sinter::unit_cache_nvrtc_test {
 namespace {

@@ -1,6 +1,6 @@
 // The references in the READMEs say what their tables say. SINTER_BLESS=1 rewrites them.
-#include "ir/reference.h"
-#include "runtime/options_table.h"
+#include "ir/parser/op_reference.h"
+#include "runtime/support/options_table.h"
 #include "sinter/text.h"
 #include "tests/repo/source_tree.h"
 

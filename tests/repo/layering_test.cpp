@@ -51,7 +51,8 @@ std::string judge(const std::string& path, const Include& include) {
   static const std::regex cuda_header(R"(^(cuda.*|nvrtc.*|driver_types)\.h$)");
   static const std::regex standard_header("^[a-z0-9_]+$");
   if (std::regex_match(include.name, cuda_header))
-    return "includes the CUDA header " + include.name + "; runtime/cuda_abi.h declares what we use";
+    return "includes the CUDA header " + include.name +
+           "; runtime/driver/cuda_abi.h declares what we use";
   const bool names_public = include.name.starts_with("sinter/");
   const std::string target = names_public ? find_public(include.name) : include.name;
   if (names_public && target.empty()) return "includes " + include.name + ", which no layer has";
@@ -91,9 +92,9 @@ TEST(LayeringTest, SeesTheSources) {
 }
 
 TEST(LayeringTest, ReportsAnUpwardInclude) {
-  const SourceFile file{"ir/broken.cpp", {"", "#include \"codegen/prelude.h\""}};
+  const SourceFile file{"ir/broken.cpp", {"", "#include \"codegen/prelude/prelude.h\""}};
   EXPECT_EQ(offences_in(file),
-            "ir/broken.cpp:2: includes codegen/prelude.h, upward from ir to codegen\n");
+            "ir/broken.cpp:2: includes codegen/prelude/prelude.h, upward from ir to codegen\n");
 }
 
 TEST(LayeringTest, ReportsForeignTypesInPublicHeaders) {
@@ -104,17 +105,20 @@ TEST(LayeringTest, ReportsForeignTypesInPublicHeaders) {
 }
 
 TEST(LayeringTest, ReportsInternalHeadersInPublicHeaders) {
-  const SourceFile file{"codegen/include/sinter/broken.h", {"#include \"codegen/prelude.h\""}};
+  const SourceFile file{"codegen/include/sinter/broken.h",
+                        {"#include \"codegen/prelude/prelude.h\""}};
   EXPECT_EQ(offences_in(file),
-            "codegen/include/sinter/broken.h:1: public header includes codegen/prelude.h, which is "
+            "codegen/include/sinter/broken.h:1: public header includes codegen/prelude/prelude.h, "
+            "which is "
             "neither public nor standard\n");
 }
 
 TEST(LayeringTest, ReportsCudaHeaders) {
   const SourceFile file{"runtime/broken.cpp", {"#include <cuda.h>"}};
-  EXPECT_EQ(offences_in(file),
-            "runtime/broken.cpp:1: includes the CUDA header cuda.h; runtime/cuda_abi.h declares "
-            "what we use\n");
+  EXPECT_EQ(
+      offences_in(file),
+      "runtime/broken.cpp:1: includes the CUDA header cuda.h; runtime/driver/cuda_abi.h declares "
+      "what we use\n");
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ Explanation explain(const Graph& graph, std::span<const Size> sizes, Device devi
 void add_profile(Explanation& explanation, const Profile& profile);
 void add_tuning(Explanation& explanation, const Report& report);
 
-/// As JSON; runtime/explain.schema.json says what is in it.
+/// As JSON; runtime/observe/explain.schema.json says what is in it.
 std::string explanation_json(const Explanation& explanation);
 /// As one HTML page that needs nothing else: the recorded graph with its groups, and for each
 /// kernel its source, schedule and figures.

@@ -1,0 +1,455 @@
+#include "codegen/horizontal/fused_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "codegen/horizontal/exchanged_buffers.h"
+#include "codegen/horizontal/shared_parameters.h"
+#include "codegen/horizontal/tile_rounds.h"
+#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/statements/kernel_writer.h"
+#include "ir/graph/opaque_node.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// A function, and the members whose work it does.
+struct Callee {
+  MemberFunction function;
+  std::size_t members = 0;
+  bool is_called = false;  ///< rather than written out wherever it is called
+};
+
+/// The type of a value in a table that is handed on as an argument of type `c_type`.
+std::string value_type(std::string c_type) {
+  if (const auto restrict = c_type.find(" __restrict__"); restrict != c_type.npos)
+    c_type.erase(restrict);
+  constexpr std::string_view kConst = "const ";
+  if (!c_type.ends_with("*") && c_type.starts_with(kConst)) c_type.erase(0, kConst.size());
+  return c_type;
+}
+
+class JoinedWriter {
+ public:
+  JoinedWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
+               std::string_view entry, Naming naming)
+      : program_(program),
+        kernel_(kernel),
+        schedule_(schedule),
+        naming_(naming),
+        parameters_(program, entry, naming) {
+    source_.entry = entry;
+    source_.threads = schedule.threads;
+    if (schedule.panels) panels_.emplace(program, kernel, schedule, entry, naming);
+  }
+
+  Source write() {
+    const std::set<int> between = exchanged_buffers(program_, kernel_);
+    for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      read_once(i);
+      unite(sources_[i]);
+    }
+    const int barriers = panels_ ? panels_->barriers() : phases(kernel_) - 1;
+    source_.is_cooperative = barriers > 0 && !kernel_.has_tail;
+    if (barriers > 0) declare_tickets();
+    if (panels_) {
+      write_rounds();
+    } else {
+      for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
+    }
+    // An arrival without a wait leaves the counter as it was before: it counts rounds by a bit.
+    if (source_.is_cooperative && barriers % 2 == 1) out_.line("grid_depart(tickets);");
+    finish();
+    return std::move(source_);
+  }
+
+ private:
+  void write_member(std::size_t number, const std::set<int>& exchanged) {
+    const Kernel& member = kernel_.members[number];
+    const auto written = [&](std::string_view name, Naming naming) {
+      KernelWriter writer(program_, member, schedule_.members[number], name, naming);
+      writer.become_member(exchanged);
+      if (member.list >= 0) writer.become_listed();
+      if (panels_) panels_->read_from_panels(writer, number);
+      write_shape(writer);
+      MemberFunction function = writer.finish_member();
+      ensure(function.source.threads == schedule_.threads,
+             "members of a joined kernel have blocks of different sizes");
+      return function;
+    };
+    const std::string name = fmt::format("{}_{}", source_.entry, number);
+    std::size_t callee = callees_.size();
+    if (member.list >= 0 || may_be_repeated(member)) {
+      // Members run the same code if they have the same text, names aside.
+      MemberFunction function = written("member", Naming::anonymous);
+      const bool is_listed = member.list >= 0;
+      callee =
+          callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
+      if (callee < callees_.size()) {
+        ++callees_[callee].members;
+        callees_[callee].is_called |= member.list < 0;
+        callee_of_.push_back(callee);
+        kept_of_.push_back(std::move(function.kept));
+        sources_.push_back(std::move(function.source));
+        return;
+      }
+    }
+    // What blocks that keep panels do is taken apart, since they do much: compilers take longer for
+    // one long function than for its parts, which need no more registers.
+    callees_.push_back(
+        {.function = written(name, naming_), .members = 1, .is_called = panels_.has_value()});
+    callee_of_.push_back(callee);
+    kept_of_.push_back(callees_.back().function.kept);
+    sources_.push_back(callees_.back().function.source);
+  }
+
+  /// True if another member has as many ops and results.
+  bool may_be_repeated(const Kernel& member) const {
+    return std::ranges::count_if(kernel_.members, [&](const Kernel& other) {
+             return other.kind == member.kind && other.nodes.size() == member.nodes.size() &&
+                    other.stores.size() == member.stores.size();
+           }) > 1;
+  }
+
+  // --- parameters -------------------------------------------------------------------------------
+
+  /// What several members of a phase read alike, in the same place of their code, is read by one of
+  /// them.
+  void read_once(std::size_t number) {
+    Source& member = sources_[number];
+    if (callees_[callee_of_[number]].members == 1) return;
+    for (std::size_t i = 0; i < member.arguments.size(); ++i) {
+      const Argument& argument = member.arguments[i];
+      const auto read = member.read_of.find(argument.index);
+      if (argument.kind != Argument::Kind::buffer || read == member.read_of.end()) continue;
+      const auto [known, is_first] = read_by_phase_.try_emplace(
+          {kernel_.members[number].phase, callee_of_[number], i, argument.index}, read->second);
+      if (is_first) continue;
+      if (known->second == read->second)
+        member.traffic.bytes_read = member.traffic.bytes_read - read->second;
+      else
+        member.traffic.is_bound = true;
+    }
+  }
+
+  void unite(const Source& member) {
+    source_.shared_bytes = std::max(source_.shared_bytes, member.shared_bytes);
+    source_.vector_bytes = std::max(source_.vector_bytes, member.vector_bytes);
+    source_.cluster = std::max(source_.cluster, member.cluster);
+    source_.has_barrier |= member.has_barrier;
+    add(shown_, member.traffic, 1);
+    // A member without blocks reads not even its constants.
+    add(source_.traffic, member.traffic, one_unless_zero(member.grid));
+  }
+
+  static void add(Traffic& sum, const Traffic& more, Extent times) {
+    sum.is_bound |= more.is_bound;
+    sum.writes_are_bound |= more.writes_are_bound;
+    sum.bytes_read = sum.bytes_read + more.bytes_read * times;
+    sum.bytes_written = sum.bytes_written + more.bytes_written * times;
+  }
+
+  /// An extent as text; symbols become parameters.
+  std::string text(Extent extent) { return parameters_.text(extent, index_type_); }
+
+  /// What a member is called with for one of its parameters; scratch memory is dealt out.
+  std::string argument_text(const Argument& argument, const std::string& name) {
+    return parameters_.argument(argument, name, source_, index_type_);
+  }
+
+  void declare_tickets() {
+    source_.has_barrier = true;
+    source_.tickets = 1;
+    parameters_.add_tickets();
+  }
+
+  // --- phases -----------------------------------------------------------------------------------
+
+  /// A member, or those of a list with blocks side by side that one function does the work of.
+  using Run = std::vector<std::size_t>;
+
+  const MemberFunction& function_of(std::size_t member) const {
+    return callees_[callee_of_[member]].function;
+  }
+
+  std::vector<Run> runs_of(int phase) const {
+    std::vector<Run> runs;
+    std::map<std::size_t, std::size_t> run_of;  // callee → run
+    for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
+      if (kernel_.members[i].phase != phase) continue;
+      if (kernel_.members[i].list < 0) {
+        runs.push_back({i});
+        continue;
+      }
+      const auto [run, is_new] = run_of.try_emplace(callee_of_[i], runs.size());
+      if (is_new) runs.emplace_back();
+      runs[run->second].push_back(i);
+    }
+    return runs;
+  }
+
+  Extent blocks_of(const Run& run) const {
+    Extent blocks = 0;
+    for (const std::size_t member : run) blocks = blocks + sources_[member].grid;
+    return blocks;
+  }
+
+  /// Scratch memory is dealt out to members as they are called.
+  void take_scratch(std::size_t member) {
+    source_.workspace_bytes =
+        source_.workspace_bytes + ceil_div(sources_[member].workspace_bytes, 256) * Extent(256);
+    source_.tickets = source_.tickets + sources_[member].tickets;
+  }
+
+  std::string call(std::size_t member, const std::string& block) {
+    const MemberFunction& function = function_of(member);
+    std::vector<std::string> arguments;
+    for (std::size_t i = 0; i < function.names.size(); ++i)
+      arguments.push_back(argument_text(sources_[member].arguments[i], function.names[i]));
+    for (const int buffer : kept_of_[member]) arguments.push_back(panels_->pointer(buffer, member));
+    arguments.push_back(block);
+    take_scratch(member);
+    return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
+  }
+
+  /// True if all members of `run` take the same value as argument `i`.
+  bool is_common(const Run& run, std::size_t i) const {
+    const Argument& first = sources_[run[0]].arguments[i];
+    if (first.kind == Argument::Kind::workspace || first.kind == Argument::Kind::tickets)
+      return false;
+    return std::ranges::all_of(run, [&](std::size_t member) {
+      const Argument& argument = sources_[member].arguments[i];
+      return argument.index == first.index && argument.extent == first.extent;
+    });
+  }
+
+  /// One call for all members of `run`, with what differs between them from the row of the table
+  /// that the block falls into.
+  void write_table_call(const Run& run, const std::string& block) {
+    const MemberFunction& function = function_of(run[0]);
+    const std::size_t begin = source_.table.size();
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < function.names.size(); ++i)
+      if (!is_common(run, i)) columns.push_back(i);
+    Extent blocks = 0;
+    for (const std::size_t member : run) {
+      source_.table.push_back({.kind = Argument::Kind::extent, .extent = blocks, .c_type = {}});
+      for (const std::size_t i : columns) {
+        Argument argument = sources_[member].arguments[i];
+        if (argument.kind == Argument::Kind::workspace) argument.extent = source_.workspace_bytes;
+        if (argument.kind == Argument::Kind::tickets) argument.extent = source_.tickets;
+        source_.table.push_back(std::move(argument));
+      }
+      blocks = blocks + sources_[member].grid;
+      take_scratch(member);
+    }
+    source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
+    out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
+                          parameters_.table(), begin == 0 ? "" : fmt::format(" + {}", begin),
+                          run.size(), columns.size() + 1, block));
+    std::vector<std::string> arguments;
+    for (std::size_t i = 0; i < function.names.size(); ++i) {
+      const auto column = std::ranges::find(columns, i);
+      const Argument& argument = sources_[run[0]].arguments[i];
+      arguments.push_back(column == columns.end()
+                              ? argument_text(argument, function.names[i])
+                              : fmt::format("table_value<{}>(row, {})", value_type(argument.c_type),
+                                            column - columns.begin() + 1));
+    }
+    arguments.push_back(fmt::format("{} - table_value<{}>(row, 0)", block, function.index_type));
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      out_.line(fmt::format(
+          "{}{}{}", i == 0 ? function.name + "(" : std::string(function.name.size() + 1, ' '),
+          arguments[i], i + 1 == arguments.size() ? ");" : ","));
+  }
+
+  void write_phase(int phase) {
+    const bool is_tail = phase > 0 && kernel_.has_tail;
+    if (phase > 0 && source_.is_cooperative) out_.line("grid_barrier(tickets);");
+    if (is_tail && phase == 1) out_.line("if (!last_block(tickets, gridDim.x)) return;");
+    const std::vector<Run> runs = runs_of(phase);
+    index_type_ = "int";
+    for (const Run& run : runs)
+      if (function_of(run[0]).index_type != "int") index_type_ = function_of(run[0]).index_type;
+    Extent blocks = 0;
+    std::vector<std::string> starts;
+    for (const Run& run : runs) {
+      starts.push_back(blocks.is(0) ? "0" : text(blocks));
+      blocks = blocks + blocks_of(run);
+    }
+    if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
+    // Then every member's first block is the first of a cluster.
+    const bool has_one_size = phase > 0 || std::ranges::all_of(runs, [&](const Run& run) {
+                                return function_of(run[0]).source.cluster == source_.cluster;
+                              });
+    ensure(source_.cluster == 1 || (has_one_size && !source_.is_cooperative),
+           "clusters share their phase with others, or have blocks that wait for one another");
+    // Somebody must be there to be the last block, with or without work; a whole cluster at least.
+    const bool may_be_idle =
+        phase == 0 && kernel_.has_tail && (!blocks.is_number() || blocks.is(0));
+    if (may_be_idle)
+      source_.grid = blocks + (Extent(1) - one_unless_zero(blocks)) * Extent(source_.cluster);
+    const auto calls = [&] {
+      if (may_be_idle)
+        out_.block(fmt::format("if (block < {})", text(blocks)),
+                   [&] { write_calls(runs, starts); });
+      else
+        write_calls(runs, starts);
+    };
+    if (phase == 0 && !source_.is_cooperative) {
+      out_.line(fmt::format("const {0} block = static_cast<{0}>(blockIdx.x);", index_type_));
+      calls();
+      return;
+    }
+    const bool shares = std::ranges::any_of(
+        runs, [&](const Run& run) { return function_of(run[0]).source.has_barrier; });
+    const std::string loop =
+        is_tail
+            ? fmt::format("for ({0} block = 0; block < {1}; ++block)", index_type_, text(blocks))
+            : fmt::format(
+                  "for ({0} block = static_cast<{0}>(blockIdx.x); block < {1}; block += "
+                  "static_cast<{0}>(gridDim.x))",
+                  index_type_, text(blocks));
+    out_.block(loop, [&] {
+      calls();
+      // The next block has the same shared memory, and may need what a tail has stored.
+      if (shares || is_tail) out_.line("block_barrier();");
+    });
+  }
+
+  /// All phases, as often as there are rounds.
+  void write_rounds() {
+    index_type_ = "int";
+    for (const Callee& callee : callees_)
+      if (callee.function.index_type != "int") index_type_ = callee.function.index_type;
+    source_.grid = panels_->panels_per_round();
+    panels_->declare(out_, source_);
+    for (Traffic* traffic : {&source_.traffic, &shown_})
+      traffic->bytes_read = traffic->bytes_read + panels_->bytes_read();
+    std::vector<std::string> arrays;
+    for (const Argument& argument : panels_->arguments()) {
+      const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];
+      arrays.push_back(argument_text(
+          argument, (naming_ == Naming::anonymous ? "array" : program_.name_of(buffer)) + "_in"));
+    }
+    const auto write_call = [&](std::size_t member, const std::string& block) {
+      return call(member, block);
+    };
+    const auto all_blocks = [&](std::size_t member) { return text(sources_[member].grid); };
+    if (panels_->is_local()) {
+      source_.has_barrier = true;
+      panels_->write_local(out_, index_type_, arrays, write_call);
+      for (int step = 0; step <= panels_->steps(); ++step) {
+        if (step > 0) out_.line("grid_barrier(tickets);");
+        panels_->write_step(out_, step, index_type_, write_call, all_blocks);
+      }
+      return;
+    }
+    const auto work = [&] {
+      for (int phase = 0; phase < phases(kernel_); ++phase) {
+        const bool is_in_first_round =
+            schedule_.panels.rounds > 1 && phase <= panels_->first_phase_of_rounds();
+        if (phase > 0)
+          out_.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
+                                      : "grid_barrier(tickets);");
+        panels_->write_panels(out_, phase, index_type_, arrays, write_call);
+        panels_->write_others(out_, phase, index_type_, write_call, all_blocks);
+      }
+    };
+    if (schedule_.panels.rounds == 1) return work();
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int round = 0; round < {0}; ++round)", schedule_.panels.rounds),
+               work);
+  }
+
+  /// The larger one; of symbols the sum, since blocks without work do no harm.
+  static Extent most_blocks(Extent before, Extent here, bool is_first) {
+    if (is_first) return here;
+    if (before.is_number() && here.is_number()) return std::max(before.number(), here.number());
+    return before + here;
+  }
+
+  void write_calls(const std::vector<Run>& runs, const std::vector<std::string>& starts) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const bool is_last = i + 1 == runs.size();
+      const std::string block = i == 0 ? "block" : fmt::format("block - {}", atomic(starts[i]));
+      const std::string condition =
+          is_last ? "" : fmt::format("if (block < {})", atomic(starts[i + 1]));
+      const std::string head = (i == 0 ? "" : is_last ? "else" : "else ") + condition;
+      if (runs[i].size() > 1 && runs.size() == 1) return write_table_call(runs[i], block);
+      if (runs[i].size() > 1) {
+        out_.block(head, [&] { write_table_call(runs[i], block); });
+        continue;
+      }
+      const std::string text = call(runs[i][0], block);
+      if (runs.size() == 1) return out_.line(text);
+      out_.line(head);
+      out_.line("  " + text);
+    }
+  }
+
+  // --- the whole --------------------------------------------------------------------------------
+
+  std::string head_comment() const {
+    return fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
+                       source_.entry, kernel_.members.size(), phases(kernel_),
+                       phases(kernel_) == 1 ? "" : "s", source_.threads) +
+           traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
+  }
+
+  void finish() {
+    std::string text = naming_ == Naming::anonymous ? "" : head_comment();
+    if (panels_) text += panels_->function(index_type_) + "\n";
+    for (const Callee& callee : callees_) {
+      if (callee.members > 1 && naming_ != Naming::anonymous)
+        text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
+      const MemberFunction& function = callee.function;
+      text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
+                          callee.is_called ? "__noinline__" : "__forceinline__", function.text);
+    }
+    const std::vector<std::string> parameters = parameters_.declare(source_);
+    const std::string bounds = schedule_.blocks_per_sm == 0 ? std::to_string(source_.threads)
+                                                            : fmt::format("{}, {}", source_.threads,
+                                                                          schedule_.blocks_per_sm);
+    text += fmt::format("extern \"C\" __global__ void __launch_bounds__({})\n{}({}) {{\n", bounds,
+                        source_.entry,
+                        fmt::join(parameters, ",\n" + std::string(source_.entry.size() + 1, ' ')));
+    source_.text = text + write_start(program_.arch, source_) + out_.text() + "}\n";
+  }
+
+  const Program& program_;
+  const Kernel& kernel_;
+  const Schedule& schedule_;
+  Naming naming_;
+  std::vector<Callee> callees_;
+  std::vector<std::size_t> callee_of_;     ///< of each member
+  std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
+  std::vector<std::vector<int>> kept_of_;  ///< of each member, as MemberFunction::kept
+  /// By whether they are in a list, and code.
+  std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
+  /// Bytes, by phase, callee, place among its arguments, and buffer.
+  std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
+  JoinedParameters parameters_;
+  std::string_view index_type_ = "int";
+  std::optional<PanelRounds> panels_;
+  SourceWriter out_{1};
+  Source source_;
+  Traffic shown_;  ///< where every member has work
+};
+
+}  // namespace
+
+Source write_joined(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                    std::string_view entry, Naming naming) {
+  return JoinedWriter(program, kernel, schedule, entry, naming).write();
+}
+
+}  // namespace sinter

@@ -1,0 +1,93 @@
+#include "codegen/horizontal/shared_parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/text/expression.h"
+
+namespace sinter {
+
+JoinedParameters::Parameter& JoinedParameters::parameter(const Argument& argument,
+                                                         const std::string& name) {
+  const auto is_same = [&](const Parameter& known) {
+    return known.argument.kind == argument.kind && known.argument.index == argument.index &&
+           known.argument.extent == argument.extent;
+  };
+  const auto known = std::ranges::find_if(list_, is_same);
+  if (known != list_.end()) return *known;
+  const bool is_reserved =
+      argument.kind == Argument::Kind::tickets || argument.kind == Argument::Kind::workspace;
+  list_.push_back({.argument = argument, .name = is_reserved ? name : names_.take(name)});
+  return list_.back();
+}
+
+std::string JoinedParameters::text(Extent extent, std::string_view index_type) {
+  const IndexWriter writer{
+      .c_type = index_type,
+      .axis = {},
+      .symbol =
+          [&](const ExtentAtom& atom) {
+            const Extent symbol = program_.graph->data().extents->symbol(atom.name);
+            return parameter({.kind = Argument::Kind::extent,
+                              .index = 0,
+                              .extent = symbol,
+                              .c_type = fmt::format("const {}", index_type)},
+                             naming_ == Naming::anonymous ? "extent" : std::string(atom.name))
+                .name;
+          },
+      .indirect = {}};
+  return writer.text(extent);
+}
+
+std::string JoinedParameters::argument(const Argument& argument, const std::string& name,
+                                       const Source& source, std::string_view index_type) {
+  if (argument.kind == Argument::Kind::extent && argument.extent.is_number())
+    return text(argument.extent, index_type);
+  Parameter& known = parameter(argument, name);
+  known.is_const = known.is_const && argument.c_type.starts_with("const ");
+  known.is_restrict = known.is_restrict && argument.c_type.ends_with("__restrict__");
+  known.argument.loads.add(argument.loads);
+  known.argument.stores.add(argument.stores);
+  if (argument.kind == Argument::Kind::extent && argument.c_type.find("long") != std::string::npos)
+    known.argument.c_type = argument.c_type;
+  // By value: further symbols may add parameters.
+  const std::string of_all = known.name;
+  const auto part = [&](const Extent& offset) {
+    return offset.is(0) ? of_all : fmt::format("{} + {}", of_all, text(offset, index_type));
+  };
+  if (argument.kind == Argument::Kind::workspace) return part(source.workspace_bytes);
+  if (argument.kind == Argument::Kind::tickets) return part(source.tickets);
+  return of_all;
+}
+
+void JoinedParameters::add_tickets() {
+  Parameter& tickets = parameter(
+      {.kind = Argument::Kind::tickets, .index = 0, .extent = 0, .c_type = "unsigned*"}, "tickets");
+  tickets.is_const = tickets.is_restrict = false;
+}
+
+std::string JoinedParameters::table() {
+  return parameter(
+             {.kind = Argument::Kind::table, .c_type = "const unsigned long long* __restrict__"},
+             "table")
+      .name;
+}
+
+std::vector<std::string> JoinedParameters::declare(Source& source) {
+  std::vector<std::string> declarations;
+  for (Parameter& parameter : list_) {
+    Argument& argument = parameter.argument;
+    if (argument.kind == Argument::Kind::buffer) {
+      const DType dtype = program_.buffers[static_cast<std::size_t>(argument.index)].dtype;
+      argument.c_type =
+          fmt::format("{}{}*{}", parameter.is_const ? "const " : "", info(dtype).c_name,
+                      parameter.is_restrict ? " __restrict__" : "");
+    }
+    declarations.push_back(fmt::format("{} {}", argument.c_type, parameter.name));
+    source.arguments.push_back(argument);
+  }
+  return declarations;
+}
+
+}  // namespace sinter

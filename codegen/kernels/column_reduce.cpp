@@ -1,0 +1,336 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+
+#include "codegen/kernels/column_cluster.h"
+#include "codegen/kernels/column_split.h"
+#include "codegen/kernels/column_staging.h"
+#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/reduction_loops.h"
+#include "compiler/tiling/column_split.h"
+
+namespace sinter {
+
+namespace {
+
+class ColumnWriter {
+ public:
+  explicit ColumnWriter(KernelWriter& writer)
+      : writer_(writer),
+        body_(writer.body),
+        schedule_(writer.schedule),
+        plan_(plan_tree(writer, 1)),
+        piece_(piece_of(plan_.tree, schedule_)),
+        kept_(writer, piece_) {
+    plan_.parts_per_group = static_cast<int>(piece_.parts) / schedule_.groups;
+    plan_.accumulators_per_thread = static_cast<int>(piece_.accumulators) / plan_.lanes;
+    plan_.tiles = (piece_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
+  }
+
+  void write() {
+    writer_.vector_axis = body_.parallel_axes - 1;
+    declare_shape();
+    declare_columns();
+    kept_.declare();
+    const int passes = body_.passes();
+    for (int pass = 0; pass < passes; ++pass) {
+      writer_.write_row_values(pass);
+      write_pass(pass);
+    }
+    int last = passes;
+    for (const Value& value : body_.values) last = std::max(last, value.stage);
+    for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+    writer_.write_row_stores(first_of_columns());
+  }
+
+ private:
+  /// Which threads store what is one per column.
+  std::string first_of_columns() const {
+    const std::string first =
+        cluster_ ? "piece == 0 && Shape::along() == 0" : "Shape::along() == 0";
+    return live_.empty() ? first : live_ + " && " + first;
+  }
+
+  int columns() const { return schedule_.threads / schedule_.threads_per_row; }
+
+  void declare_shape() {
+    writer_.out.line(fmt::format("using Shape = ColumnShape<{}, {}, {}, {}, {}>;", columns(),
+                                 plan_.lanes, schedule_.groups, piece_.accumulators,
+                                 schedule_.vector));
+    writer_.source.has_barrier = true;
+    declare_exchange(writer_, exchange_places(schedule_) * widest_state(writer_));
+    if (!plan_.is_fixed)
+      writer_.declare_index("chunks", writer_.text(ceil_div(ceil_div(body_.reduced_size(), kChunk),
+                                                            plan_.tree.parts)));
+  }
+
+  void declare_columns() {
+    const Extent inner = body_.space.extent(body_.parallel_axes - 1);
+    const std::int64_t per_block = std::int64_t{columns()} * schedule_.vector;
+    const Extent across = writer_.blocks_over(inner, per_block);
+    std::vector<int> outer(static_cast<std::size_t>(body_.parallel_axes - 1));
+    std::iota(outer.begin(), outer.end(), 0);
+    Extent outer_size = 1;
+    for (const int axis : outer) outer_size = outer_size * body_.space.extent(axis);
+    writer_.source.grid = outer_size * across;
+
+    std::string block = writer_.block();
+    if (schedule_.cluster > 1) {
+      cluster_.emplace(writer_);
+      cluster_->declare();
+    } else if (schedule_.pieces > 1) {
+      pieces_.emplace(writer_, writer_.source.grid);
+      pieces_->declare();
+    }
+    if (piece_.pieces > 1) {
+      block = "column_tile";
+      declare_rows_of_piece();
+    }
+    if (!outer.empty()) {
+      const std::string blocks = atomic(writer_.text(across));
+      writer_.declare_axes(writer_.declare_index("outer", fmt::format("{} / {}", block, blocks)),
+                           outer, "outer");
+      block = fmt::format("({} % {})", block, blocks);
+    }
+    if (schedule_.stop > 0) {
+      writer_.declare_share(block, inner, per_block);
+      declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
+                          fmt::format("end - {}", schedule_.vector));
+      return;
+    }
+    const std::string own =
+        fmt::format("{} * {} + Shape::column() * {}", block, per_block, schedule_.vector);
+    const bool may_be_outside = !inner.is_number() || inner.number() % per_block != 0;
+    if (!may_be_outside) {
+      writer_.axis_names[body_.parallel_axes - 1] = writer_.declare_index("column", own);
+      return;
+    }
+    declare_live_column(own, writer_.text(inner - Extent(schedule_.vector)));
+  }
+
+  /// Threads past the `last` columns do their work along, for the barriers' sake, and store
+  /// nothing.
+  void declare_live_column(const std::string& own, const std::string& last) {
+    writer_.declare_index("wanted_column", own);
+    live_ = "live";
+    writer_.out.line(fmt::format("const bool live = wanted_column <= {};", last));
+    writer_.axis_names[body_.parallel_axes - 1] =
+        writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
+  }
+
+  /// Which rows a piece has: its part, and its residue among the accumulators of that part.
+  void declare_rows_of_piece() {
+    if (piece_.residues > 1)
+      writer_.declare_index(
+          "residue", plan_.tree.parts == 1 ? "piece" : fmt::format("piece / {}", plan_.tree.parts));
+    if (piece_.parts > 1 || plan_.tree.parts == 1) return;
+    const std::string part =
+        piece_.residues > 1 ? fmt::format("piece % {}", plan_.tree.parts) : "piece";
+    writer_.declare_index("first_chunk", fmt::format("{} * {}", part, chunks_text(plan_)));
+  }
+
+  void write_pass(int pass) {
+    writer_.pass = pass;
+    const Sinks sinks{
+        .reductions = declare_reductions(writer_, "ColumnReduction", plan_.parts_per_group, pass),
+        .stores = stores_of_pass(body_, pass),
+        .kept = kept_.kept_by(pass)};
+    if (sinks.reductions.empty() && sinks.stores.empty()) return;
+    writer_.store_condition = sinks.stores.empty() ? "" : live_;
+    const auto finish = [&](std::string_view what, const std::string& arguments) {
+      for (const int reduction : sinks.reductions)
+        writer_.out.line(fmt::format("{}.finish_{}({});", tree_name(reduction), what, arguments));
+    };
+    const auto part = [&](const std::string& number) {
+      write_accumulators([&] { write_chunk(pass, sinks); },
+                         [&](const std::string& own) { finish("accumulator", own); });
+      finish("part", number + ", exchange");
+    };
+    if (plan_.parts_per_group == 1)
+      part("0");
+    else
+      write_far_first("number", plan_.parts_per_group, 1, [&] {
+        writer_.out.line(
+            fmt::format("const int part = far_first<{}>(number);", plan_.parts_per_group));
+        part("number");
+      });
+    writer_.store_condition.clear();
+    if (cluster_ && pass == 0) cluster_->await_start();
+    finish_reductions(sinks.reductions);
+  }
+
+  void write_far_first(std::string_view variable, int count, int at_once,
+                       const std::function<void()>& body) {
+    writer_.out.directive(fmt::format("#pragma unroll {}", at_once));
+    writer_.out.block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", variable, count), body);
+  }
+
+  /// The accumulators of a thread, each with all of its chunks, so that one at a time is live and
+  /// the body is written once, or a few where that loads too little at once.
+  void write_accumulators(const std::function<void()>& chunk,
+                          const std::function<void(const std::string&)>& finish) {
+    SourceWriter& out = writer_.out;
+    const int own = plan_.accumulators_per_thread;
+    const std::string tiles = plan_.is_fixed
+                                  ? std::to_string(plan_.tiles)
+                                  : fmt::format("(chunks + {}) / {}", stride() - 1, stride());
+    const auto tiles_from = [&](const std::string& first) {
+      out.directive(fmt::format("#pragma unroll {}", schedule_.unroll / accumulators_at_once()));
+      if (own > 1 && plan_.is_fixed && (plan_.tiles % own == 0 || !is_whole())) {
+        // As many for each accumulator, so that an unrolled loop has no rest. Chunks past the end
+        // are left out one by one.
+        out.block(
+            fmt::format("for (int turn = 0; turn < {}; ++turn)", (plan_.tiles + own - 1) / own),
+            [&] {
+              out.line(fmt::format("const int tile = {} + {} * turn;", first, own));
+              chunk();
+            });
+        return;
+      }
+      out.block(fmt::format("for (int tile = {}; tile < {}; tile += {})", first, tiles, own),
+                chunk);
+    };
+    if (own == 1) {
+      tiles_from("0");
+      finish("0");
+      return;
+    }
+    write_far_first("i", own, accumulators_at_once(), [&] {
+      const std::string first = fmt::format("far_first<{}>(i)", own);
+      if (plan_.is_fixed && plan_.tiles <= own) {
+        out.line(fmt::format("const int tile = {};", first));
+        if (plan_.tiles == own)
+          chunk();
+        else
+          out.block(fmt::format("if (tile < {})", tiles), chunk);
+      } else {
+        tiles_from(first);
+      }
+      finish("i");
+    });
+  }
+
+  /// Where a thread loads more chunks at once than an accumulator has: those of several.
+  int accumulators_at_once() const {
+    if (!plan_.is_fixed) return 1;
+    const int own = plan_.accumulators_per_thread;
+    const auto turns = static_cast<std::uint64_t>((plan_.tiles + own - 1) / own);
+    return std::clamp(schedule_.unroll / static_cast<int>(std::bit_ceil(turns)), 1, own);
+  }
+
+  /// Chunks of a part from each of a thread's chunks to the next one.
+  std::int64_t stride() const { return plan_.lanes * piece_.residues; }
+
+  /// True if the last chunks of all threads are those of a part too.
+  bool is_whole() const {
+    return plan_.is_fixed && plan_.tiles * stride() == plan_.tree.chunks_per_part;
+  }
+
+  /// The first chunk of the part that is being read, as an expression.
+  std::string start_of_part() {
+    if (piece_.pieces == 1)
+      return part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+    if (plan_.tree.parts == 1) return "0";
+    if (piece_.parts == 1) return "first_chunk";
+    return fmt::format("({} * {} + piece) * {}", part_of_piece(), piece_.pieces,
+                       chunks_text(plan_));
+  }
+
+  /// The number of the part among those of a piece.
+  std::string part_of_piece() const {
+    if (plan_.parts_per_group == 1) return "Shape::group()";
+    return schedule_.groups == 1 ? "part"
+                                 : fmt::format("(part * {} + Shape::group())", schedule_.groups);
+  }
+
+  /// The number of the chunk `chunk` of all among those of a piece.
+  std::string chunk_of_piece(const std::string& chunk) const {
+    if (piece_.pieces == 1) return chunk;
+    if (piece_.parts == 1) return "Shape::chunk(tile)";
+    return fmt::format("({} * {} + Shape::chunk(tile))", part_of_piece(), piece_.chunks_per_part);
+  }
+
+  void write_chunk(int pass, const Sinks& sinks) {
+    const std::string start = start_of_part();
+    const std::string in_part =
+        piece_.residues == 1 ? "Shape::chunk(tile)"
+                             : fmt::format("(residue + {} * Shape::chunk(tile))", piece_.residues);
+    const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
+    const std::string kept_chunk = chunk_of_piece(chunk);
+    const auto rows = [&] {
+      writer_.out.unrolled("within", std::to_string(kChunk), [&] {
+        writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+            "along", fmt::format("{} * {} + within", writer_.elements_per_chunk(), chunk));
+        const auto row = [&] {
+          kept_.write_before(pass, kept_chunk);
+          writer_.write_tile(kept_.passes().needed[static_cast<std::size_t>(pass)], sinks,
+                             {.count = {}, .accumulator = {}, .index = "along"});
+          kept_.write_after(pass, kept_chunk);
+        };
+        if (plan_.whole_extent)
+          row();
+        else
+          writer_.out.block(fmt::format("if (along < {})", writer_.text(body_.reduced_size())),
+                            row);
+      });
+    };
+    if (is_whole())
+      rows();
+    else
+      writer_.out.block(fmt::format("if ({} < {})", in_part, chunks_text(plan_)), rows);
+  }
+
+  std::string tree_name(int index) const {
+    return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+  }
+
+  void finish_reductions(const std::vector<int>& reductions) {
+    std::vector<const Node*> nodes;
+    std::vector<std::string> states;
+    for (const int index : reductions) {
+      const std::string tree = tree_name(index);
+      nodes.push_back(body_.reductions[static_cast<std::size_t>(index)].node);
+      states.push_back(tree + "_states");
+      writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
+                                   schedule_.vector));
+      writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
+      if (!pieces_ && !cluster_) declare_result(index, states.back());
+    }
+    if (pieces_) pieces_->write_join(nodes, states);
+    if (cluster_) cluster_->write_join(nodes, states);
+    if (!pieces_ && !cluster_) return;
+    for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
+  }
+
+  void declare_result(int index, const std::string& states) {
+    const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
+    const std::string name = writer_.name_for(reduction.node);
+    writer_.out.line(fmt::format("Vector<{}, {}> {};", compute_c_type(reduction.node->dtype),
+                                 schedule_.vector, name));
+    writer_.out.directive("#pragma unroll");
+    writer_.out.line(
+        fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule_.vector, name,
+                    plan_.tree.extent == 0 ? empty_result(reduction) : states + "[k].result()"));
+    writer_.set_result(reduction, schedule_.vector == 1 ? name + "[0]" : name + "[k]");
+  }
+
+  KernelWriter& writer_;
+  const Body& body_;
+  const Schedule& schedule_;
+  TreePlan plan_;
+  ColumnPiece piece_;  ///< of this block
+  KeptColumns kept_;
+  std::optional<ColumnPieces> pieces_;
+  std::optional<ColumnCluster> cluster_;
+  std::string live_;
+};
+
+}  // namespace
+
+void write_column_reduce(KernelWriter& writer) { ColumnWriter(writer).write(); }
+
+}  // namespace sinter

@@ -1,0 +1,254 @@
+#include "codegen/kernels/column_states.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/candidates/row_column_schedule.h"
+#include "compiler/program/op_cost.h"
+
+namespace sinter {
+
+JoinedColumns::JoinedColumns(KernelWriter& writer, RowPasses& passes, const Tree& over_rows)
+    : writer_(writer),
+      body_(writer.body),
+      schedule_(writer.schedule),
+      out_(writer.out),
+      passes_(passes),
+      over_rows_(over_rows),
+      levels_(waiting_levels(over_rows, schedule_.pieces)),
+      left_(states_left(schedule_)),
+      per_group_(states_per_group(schedule_)),
+      groups_(left_ / per_group_) {
+  int widest = 4;
+  for (const BodyReduction& column : body_.columns)
+    widest = std::max(widest, state_bytes(*column.node));
+  while (neighbours_ * 2 * widest <= 16 && body_.reduced_size().number() % (neighbours_ * 2) == 0)
+    neighbours_ *= 2;
+}
+
+bool JoinedColumns::joins_in_block() const {
+  return schedule_.rows_per_block > 1 || schedule_.joins_columns;
+}
+
+std::int64_t JoinedColumns::accesses() const { return body_.reduced_size().number() / neighbours_; }
+
+void JoinedColumns::for_each_column(const std::function<void(std::size_t)>& inside) const {
+  for (std::size_t i = 0; i < names_.size(); ++i) inside(i);
+}
+
+/// The states of columns that wait for their partner stand behind the exchange, and what a block
+/// or cluster joins stands there later.
+void JoinedColumns::declare() {
+  for (const BodyReduction& column : body_.columns) {
+    const std::string name = writer_.name_for(column.node, "_tree");
+    in_shared_.push_back(writer_.source.shared_bytes);
+    out_.line(fmt::format("ColumnStates<{}, {}, {}, {}> {}(shared_memory() + {});",
+                          writer_.state_type(*column.node), passes_.held(), levels_,
+                          schedule_.threads, name, writer_.source.shared_bytes));
+    const std::int64_t bytes =
+        states_in_shared(over_rows_, schedule_, passes_.held(), body_.reduced_size().number()) *
+        state_bytes(*column.node);
+    writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
+    writer_.set_result(column, name);
+    names_.push_back(name);
+  }
+}
+
+/// What a block joins has numbers that differ in the highest bits, then what a cluster joins: the
+/// tree joins far ones first.
+void JoinedColumns::declare_piece() {
+  const int slots = schedule_.rows_per_block;
+  writer_.source.grid = blocks_of(schedule_);
+  writer_.source.cluster = schedule_.cluster;
+  number_ = writer_.block();
+  if (schedule_.cluster > 1)
+    number_ = writer_.declare_index("team", fmt::format("{} / {}", number_, schedule_.cluster));
+  if (slots > 1) writer_.declare_index("slot", "static_cast<int>(threadIdx.x) / Shape::kThreads");
+  std::string place = slots > 1 ? "slot" : "";
+  if (schedule_.joins_columns)
+    place = slots > 1 ? fmt::format("(cluster_rank() + {} * slot)", schedule_.cluster)
+                      : "cluster_rank()";
+  writer_.declare_index(
+      "piece", place.empty() ? number_ : fmt::format("{} + {} * {}", number_, left_, place));
+  if (groups_ > 1) writer_.declare_index("group", fmt::format("{} % {}", number_, groups_));
+}
+
+void JoinedColumns::write() {
+  declare_workspace();
+  if (schedule_.rows_per_block > 1) write_joins_in_block();
+  if (schedule_.joins_columns) write_joins_in_cluster();
+  if (!joins_in_block())
+    write_held([&](const std::string& at) {
+      for_each_column([&](std::size_t i) {
+        out_.line(fmt::format("store_workspace({}, {} * {} + {}, {}.neighbours<{}>({}));",
+                              in_workspace(i), number_, accesses(), at, names_[i], neighbours_,
+                              passes_.held_place()));
+      });
+    });
+  write_last_blocks();
+}
+
+void JoinedColumns::declare_workspace() {
+  writer_.add_scratch_arguments();
+  writer_.source.tickets = (groups_ == 1 ? 1 : groups_ + 1) * schedule_.cluster;
+  Traffic& traffic = writer_.source.traffic;
+  std::int64_t offset = 0;
+  for_each_column([&](std::size_t i) {
+    const Node& node = *body_.columns[i].node;
+    const std::string type =
+        fmt::format("Neighbours<{}, {}>*", writer_.state_type(node), neighbours_);
+    out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(workspace{});", in_workspace(i), type,
+                          offset == 0 ? "" : fmt::format(" + {}", offset)));
+    if (joins_in_block())
+      out_.line(fmt::format("auto* {} = reinterpret_cast<{}>(shared_memory() + {});", in_block(i),
+                            type, in_shared_[i]));
+    const std::int64_t row = body_.reduced_size().number() * state_bytes(node);
+    const std::int64_t bytes = row * left_;
+    offset += (bytes + 15) / 16 * 16;
+    traffic.bytes_read = traffic.bytes_read + Extent(bytes);
+    traffic.bytes_written =
+        traffic.bytes_written + Extent(bytes + (groups_ == 1 ? 0 : row * groups_));
+  });
+  writer_.source.workspace_bytes = offset;
+}
+
+/// `inside` gets the access that the states of this thread from `held_place` on are for.
+void JoinedColumns::write_held(const std::function<void(const std::string& at)>& inside) {
+  const std::string at =
+      neighbours_ == 1 ? "column + k" : fmt::format("(column + k) / {}", neighbours_);
+  passes_.for_each_vector([&](const Tile& tile) {
+    out_.directive("#pragma unroll");
+    out_.block(fmt::format("for (int k = 0; k < {}; k += {})", schedule_.vector, neighbours_), [&] {
+      if (tile.count.empty())
+        inside(at);
+      else
+        out_.block(fmt::format("if (k < {})", tile.count), [&] { inside(at); });
+    });
+  });
+}
+
+void JoinedColumns::for_each_access(const std::function<void()>& inside) {
+  out_.directive("#pragma unroll 1");
+  out_.block(fmt::format("for (int at = static_cast<int>(threadIdx.x); at < {}; at += {})",
+                         accesses(), schedule_.threads),
+             inside);
+}
+
+/// Blocks of a cluster deal out the columns: those of their parts of a row where they share it,
+/// else as many as there are threads to each in turn.
+void JoinedColumns::for_each_own_access(const std::function<void()>& inside) {
+  if (schedule_.cluster == 1) return for_each_access(inside);
+  const int blocks = schedule_.cluster;
+  const Tree along = tree_of(body_.reduced_size().number());
+  const std::int64_t share =
+      schedule_.joins_columns ? schedule_.threads : along.chunks_per_part * kChunk / neighbours_;
+  const std::int64_t shares = (accesses() + share * blocks - 1) / (share * blocks);
+  out_.directive("#pragma unroll 1");
+  out_.block(fmt::format("for (int own = static_cast<int>(threadIdx.x); own < {}; own += {})",
+                         shares * share, schedule_.threads),
+             [&] {
+               writer_.declare_index(
+                   "at", shares == 1
+                             ? fmt::format("cluster_rank() * {} + own", share)
+                             : fmt::format("(own / {0} * {1} + cluster_rank()) * {0} + own % {0}",
+                                           share, blocks));
+               if (shares * share * blocks == accesses()) return inside();
+               out_.block(fmt::format("if (at < {})", accesses()), inside);
+             });
+}
+
+/// The threads of all rows of a block leave what they hold; then each joins some columns.
+void JoinedColumns::write_joins_in_block() {
+  if (levels_ > 0) out_.line("block_barrier();  // what waited stood in the same memory");
+  write_held([&](const std::string& at) {
+    for_each_column([&](std::size_t i) {
+      out_.line(fmt::format("{}[slot * {} + {}] = {}.neighbours<{}>({});", in_block(i), accesses(),
+                            at, names_[i], neighbours_, passes_.held_place()));
+    });
+  });
+  out_.line("block_barrier();");
+  for_each_access([&] {
+    for_each_column([&](std::size_t i) {
+      const std::string joined = fmt::format("join_slots<{}>({} + at, {})",
+                                             schedule_.rows_per_block, in_block(i), accesses());
+      out_.line(schedule_.joins_columns
+                    ? fmt::format("{}[at] = {};", in_block(i), joined)
+                    : fmt::format("store_workspace({}, {} * {} + at, {});", in_workspace(i),
+                                  number_, accesses(), joined));
+    });
+  });
+}
+
+/// Each block joins some columns of all blocks of its cluster, which may not end before.
+void JoinedColumns::write_joins_in_cluster() {
+  if (schedule_.rows_per_block == 1) {
+    if (levels_ > 0) out_.line("block_barrier();  // what waited stood in the same memory");
+    write_held([&](const std::string& at) {
+      for_each_column([&](std::size_t i) {
+        out_.line(fmt::format("{}[{}] = {}.neighbours<{}>({});", in_block(i), at, names_[i],
+                              neighbours_, passes_.held_place()));
+      });
+    });
+  }
+  out_.line("cluster_arrive();");
+  out_.line("cluster_wait();");
+  for_each_own_access([&] {
+    for_each_column([&](std::size_t i) {
+      out_.line(fmt::format("store_workspace({}, {} * {} + at, join_ranks<{}>({} + at));",
+                            in_workspace(i), number_, accesses(), schedule_.cluster, in_block(i)));
+    });
+  });
+  out_.line("cluster_arrive();");
+  out_.line("cluster_wait();  // nobody reads what this block has any more");
+}
+
+/// Blocks of one rank have tickets of their own: they join the columns that they alone have stored.
+std::string JoinedColumns::ticket(const std::string& number) const {
+  std::string result = "tickets";
+  if (schedule_.cluster > 1)
+    result +=
+        groups_ == 1 ? " + cluster_rank()" : fmt::format(" + {} * cluster_rank()", groups_ + 1);
+  return number.empty() ? result : result + " + " + number;
+}
+
+/// The last block of a group joins its states, and the last one of these the groups.
+void JoinedColumns::write_last_blocks() {
+  if (groups_ > 1) {
+    out_.line(fmt::format("if (!last_block({}, {})) return;", ticket("group"), per_group_));
+    for_each_own_access([&] {
+      writer_.declare_index("place", fmt::format("group * {} + at", accesses()));
+      for_each_column([&](std::size_t i) {
+        out_.line(fmt::format("store_workspace({0}, place, join_column<{1}>({0} + place, {2}));",
+                              in_workspace(i), per_group_, groups_ * accesses()));
+      });
+    });
+    out_.line(
+        fmt::format("if (!last_block({}, {})) return;", ticket(std::to_string(groups_)), groups_));
+  } else {
+    out_.line(fmt::format("if (!last_block({}, {})) return;", ticket(""), per_group_));
+  }
+  writer_.leave_rows();
+  for_each_own_access([&] {
+    for_each_column([&](std::size_t i) {
+      out_.line(fmt::format("const auto {}_joined = join_column<{}>({} + at, {});", names_[i],
+                            groups_ == 1 ? per_group_ : groups_, in_workspace(i), accesses()));
+    });
+    out_.unrolled("k", std::to_string(neighbours_), [&] { write_column(); });
+  });
+}
+
+void JoinedColumns::write_column() {
+  writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
+      "column", neighbours_ == 1 ? "at" : fmt::format("at * {} + k", neighbours_));
+  for_each_column([&](std::size_t i) {
+    const BodyReduction& column = body_.columns[i];
+    const std::string name = writer_.name_for(column.node);
+    out_.line(fmt::format("const {} {} = {}_joined.states[k].result();",
+                          compute_c_type(column.node->dtype), name, names_[i]));
+    writer_.set_result(column, name);
+  });
+  writer_.write_column_stores();
+}
+
+}  // namespace sinter

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/statements/loads_ahead.h"
+#include "codegen/statements/loads_once.h"
+#include "codegen/text/equal_text.h"
+#include "compiler/program/op_cost.h"
+
+namespace sinter {
+
+namespace {
+
+/// Every axis but the last, which vectors run along.
+std::vector<int> outer_axes(const Body& body) {
+  std::vector<int> axes(static_cast<std::size_t>(std::max(body.parallel_axes - 1, 0)));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+/// Names the axes at the vector that starts at element `first` of the space.
+void declare_position(KernelWriter& writer, const std::string& first) {
+  const Body& body = writer.body;
+  if (body.parallel_axes == 0) return;
+  if (body.parallel_axes == 1) {
+    writer.axis_names[0] = first;
+    return;
+  }
+  const std::string extent = atomic(writer.text(body.space.extent(body.parallel_axes - 1)));
+  writer.axis_names[body.parallel_axes - 1] =
+      writer.declare_index("column", fmt::format("{} % {}", first, extent));
+  const std::vector<int> outer = outer_axes(body);
+  if (outer.size() == 1)
+    writer.axis_names[0] = writer.declare_index("row", fmt::format("{} / {}", first, extent));
+  else
+    writer.declare_axes(fmt::format("{} / {}", first, extent), outer, "row");
+}
+
+/// True if computing takes longer than the memory does: loads need not be under way sooner, and
+/// text is what takes compilers long.
+bool is_busy(const Body& body) {
+  constexpr int kMostInstructions = 64;  // per element of a result
+  int instructions = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::op) instructions += instructions_of(value.node->op);
+  return instructions > kMostInstructions * static_cast<int>(body.stores.size());
+}
+
+}  // namespace
+
+void write_pointwise(KernelWriter& writer) {
+  const Schedule& schedule = writer.schedule;
+  const Body& body = writer.body;
+  const std::string type(writer.index_type());
+  const Extent size = body.parallel_size();
+  const std::int64_t per_block = std::int64_t{schedule.threads} * schedule.vector * schedule.unroll;
+  writer.source.grid = writer.blocks_over(size, per_block);
+  writer.vector_axis = body.parallel_axes - 1;
+
+  // Of several axes, the last one's extent is in the text as well.
+  const std::string size_text =
+      body.parallel_axes == 1 ? writer.size_text(size) : writer.text(size);
+  // With several axes the vector divides the last one, so that none straddles two rows.
+  const bool may_end =
+      body.parallel_axes == 1 && divisor_of(size, writer.program.facts) % schedule.vector != 0;
+  const bool is_known = body.parallel_axes == 1 ? writer.is_known(size) : size.is_number();
+  const bool may_be_outside = !is_known || size.number() % per_block != 0;
+  Sinks sinks;
+  sinks.stores.resize(body.stores.size());
+  std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+  const std::vector<bool> all(body.values.size(), true);
+  std::vector<int> axes(static_cast<std::size_t>(body.parallel_axes));
+  std::iota(axes.begin(), axes.end(), 0);
+
+  const auto declare_tile = [&](const std::string& first, bool is_whole) {
+    Tile tile{.count = {}, .accumulator = {}, .index = {}};
+    if (may_end && !is_whole) {
+      tile.count = "count";
+      writer.declare_index("count", fmt::format("minimum({0}({1}), {2} - {3})", type,
+                                                schedule.vector, atomic(size_text), first));
+    }
+    declare_position(writer, first);
+    return tile;
+  };
+  const auto one_vector = [&](const std::string& first, bool is_whole) {
+    writer.write_tile(all, sinks, declare_tile(first, is_whole));
+  };
+
+  const std::string block = writer.block();
+  const std::string thread = "static_cast<int>(threadIdx.x)";
+  if (schedule.stop > 0) {
+    writer.declare_share(block, size, per_block);
+    writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
+      writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,
+                                                schedule.threads, schedule.vector));
+      writer.out.block("if (first < end)", [&] { one_vector("first", false); });
+    });
+    return;
+  }
+  if (schedule.unroll == 1) {
+    const std::string scale = schedule.vector == 1 ? "" : fmt::format("{} * ", schedule.vector);
+    const std::string position = fmt::format("{} * {} + {}", block, schedule.threads, thread);
+    writer.declare_index("first",
+                         scale.empty() ? position : fmt::format("{}({})", scale, position));
+    if (may_be_outside) writer.out.line(fmt::format("if (first >= {}) return;", size_text));
+    one_vector("first", false);
+    return;
+  }
+  writer.declare_index("start",
+                       fmt::format("{} * {} + {} * {}", block, per_block, thread, schedule.vector));
+  const int apart = schedule.threads * schedule.vector;
+  const auto vectors = [&](bool is_whole) {
+    writer.declare_index("first", fmt::format("start + u * {}", apart));
+    if (is_whole) return one_vector("first", true);
+    writer.out.block(fmt::format("if (first < {})", size_text),
+                     [&] { one_vector("first", false); });
+  };
+  const std::string unroll = std::to_string(schedule.unroll);
+  if (!may_be_outside) return writer.out.unrolled("u", unroll, [&] { vectors(true); });
+  // Of most threads all vectors exist: nothing is asked between their loads.
+  const int last = apart * (schedule.unroll - 1) + (may_end ? schedule.vector - 1 : 0);
+  const std::string has_all = fmt::format("if (start + {} < {})", last, size_text);
+  if (schedule.is_flat && !is_busy(body)) {
+    // What is broadcast is read at two places, and so in one text; whole vectors are loaded before
+    // it where a thread has several.
+    LoadsAhead ahead(writer, all);
+    const auto each = [&](const std::function<void()>& write) {
+      writer.out.unrolled("u", unroll, [&] {
+        writer.declare_index("first", fmt::format("start + u * {}", apart));
+        write();
+      });
+    };
+    const auto each_there = [&](const std::function<void()>& write) {
+      each([&] { writer.out.block(fmt::format("if (first < {})", size_text), write); });
+    };
+    return ahead.with_arrays(schedule.unroll, [&] {
+      writer.out.block(has_all, [&] {
+        const SameBytes same(writer.source);
+        each([&] { ahead.write_loads("u", declare_tile("first", true)); });
+      });
+      writer.out.block("else", [&] {
+        each_there([&] { ahead.write_loads("u", declare_tile("first", false)); });
+      });
+      each_there([&] { ahead.with_loads("u", [&] { one_vector("first", false); }); });
+    });
+  }
+  if (is_busy(body) || !reads_once(body, all, axes))
+    return writer.out.unrolled("u", unroll, [&] { vectors(false); });
+  writer.out.block(has_all, [&] {
+    const SameBytes same(writer.source);
+    writer.out.unrolled("u", unroll, [&] { vectors(true); });
+    writer.out.line("return;");
+  });
+  writer.out.directive("#pragma unroll 1");
+  writer.out.block(fmt::format("for (int u = 0; u < {}; ++u)", unroll), [&] { vectors(false); });
+}
+
+}  // namespace sinter

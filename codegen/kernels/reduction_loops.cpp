@@ -1,0 +1,234 @@
+#include "codegen/kernels/reduction_loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/text/equal_text.h"
+#include "compiler/program/op_cost.h"
+
+namespace sinter {
+
+TreePlan plan_tree(const KernelWriter& writer, int vector_chunks) {
+  const Schedule& schedule = writer.schedule;
+  const Extent extent = writer.body.reduced_size();
+  TreePlan plan;
+  plan.tree = tree_of(evaluate(extent, writer.program.facts.symbols));
+  plan.vector_chunks = vector_chunks;
+  plan.lanes = schedule.threads_per_row / schedule.groups;
+  plan.parts_per_group =
+      static_cast<int>(plan.tree.parts) / (schedule.groups * schedule.blocks_per_row());
+  plan.accumulators_per_thread =
+      static_cast<int>(plan.tree.accumulators) / (plan.lanes * vector_chunks);
+  plan.is_fixed = extent.is_number();
+  const std::int64_t stride = std::int64_t{plan.lanes} * vector_chunks;
+  const Tree& tree = plan.tree;
+  plan.tiles = (tree.chunks_per_part + stride - 1) / stride;
+  plan.whole_vectors = divisor_of(extent, writer.program.facts) % (kChunk * vector_chunks) == 0;
+  if (plan.is_fixed) {
+    // A loop that goes round the accumulators ends with a whole round.
+    const bool whole_rounds = plan.tiles <= plan.accumulators_per_thread ||
+                              plan.tiles % plan.accumulators_per_thread == 0;
+    plan.whole_parts = plan.tiles * stride == tree.chunks_per_part && whole_rounds;
+    // The last part is the shortest.
+    const std::int64_t last = tree.extent - (tree.parts - 1) * tree.chunks_per_part * kChunk;
+    plan.whole_tiles = std::max<std::int64_t>(last, 0) / (stride * kChunk);
+    plan.whole_extent = tree.parts * tree.chunks_per_part * kChunk == tree.extent;
+  }
+  return plan;
+}
+
+std::vector<int> declare_reductions(KernelWriter& writer, std::string_view type, int parts,
+                                    int pass) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < writer.body.reductions.size(); ++i) {
+    const BodyReduction& reduction = writer.body.reductions[i];
+    if (reduction.stage != pass) continue;
+    const std::string name = writer.name_for(reduction.node, "_tree");
+    writer.out.line(fmt::format("{}<{}, Shape, {}> {};", type, writer.state_type(*reduction.node),
+                                parts, name));
+    writer.set_result(reduction, name);
+    result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+std::vector<int> stores_of_pass(const Body& body, int pass) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < body.stores.size(); ++i)
+    if (body.stores[i].varies && body.stores[i].stage == pass)
+      result.push_back(static_cast<int>(i));
+  return result;
+}
+
+std::string chunks_text(const TreePlan& plan) {
+  if (plan.is_fixed) return std::to_string(plan.tree.chunks_per_part);
+  return "chunks";
+}
+
+std::string part_start(KernelWriter& writer, const TreePlan& plan, const std::string& part) {
+  const int groups = writer.schedule.groups * writer.schedule.blocks_per_row();
+  if (plan.tree.parts == 1) return "0";
+  const std::string_view group =
+      writer.schedule.blocks_per_row() == 1 ? "Shape::group()" : "Shape::group_of_cluster()";
+  std::string number = groups == 1 ? part
+                       : part.empty() || part == "0"
+                           ? std::string(group)
+                           : fmt::format("({} * {} + {})", part, groups, group);
+  return fmt::format("{} * {}", number, chunks_text(plan));
+}
+
+namespace {
+
+/// The tiles of one part where not each has a text of its own.
+class RolledTiles {
+ public:
+  RolledTiles(KernelWriter& writer, const TreePlan& plan, TileTexts& texts)
+      : out_(writer.out),
+        writer_(writer),
+        plan_(plan),
+        texts_(texts),
+        round_(plan.accumulators_per_thread),
+        at_once_(texts.ahead.empty() || !texts.reads_once ? 1 : texts.at_once) {}
+
+  /// A thread goes round its accumulators, and only rounds are unrolled. Those that are whole in
+  /// all threads come first: a question in front of a tile would keep the compiler from loading it
+  /// before it is done with the one before.
+  void write() {
+    if (!plan_.is_fixed) {
+      const std::int64_t stride = std::int64_t{plan_.lanes} * plan_.vector_chunks;
+      return write_loop("0", fmt::format("(chunks + {}) / {}", stride - 1, stride), round_,
+                        {.accumulator = "i"});
+    }
+    if (!texts_.reads_once)
+      return write_loop("0", std::to_string(plan_.tiles), round_, {.accumulator = "i"});
+    const std::int64_t rounds = plan_.whole_tiles / round_;
+    const std::int64_t step =
+        round_ * std::clamp<std::int64_t>(at_once_ / round_, 1, std::max<std::int64_t>(rounds, 1));
+    const std::int64_t whole = rounds * round_ / step * step;
+    const std::int64_t rest = plan_.tiles - whole;
+    const bool is_short = rest <= 2 * step;
+    if (whole > 0) {
+      std::optional<SameBytes> same;
+      if (rest > 0) same.emplace(writer_.source);
+      write_loop("0", std::to_string(whole), step, {.accumulator = "i", .is_whole = true});
+    }
+    const std::string first = std::to_string(whole);
+    if (rest > 0 && !is_short)
+      write_loop(first, std::to_string(plan_.tiles), round_, {.accumulator = "i"});
+    if (rest > 0 && is_short) write_tiles(first, rest, {.accumulator = "i", .is_unrolled = true});
+  }
+
+ private:
+  void write_loop(const std::string& first, const std::string& end, std::int64_t step,
+                  const TileLoop& loop) {
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int step = {}; step < {}; step += {})", first, end, step),
+               [&] { write_tiles("step", step, loop); });
+  }
+
+  /// `count` tiles from number `first` on, each of which the compiler sees.
+  void write_tiles(const std::string& first, std::int64_t count, const TileLoop& loop) {
+    if (at_once_ == 1) return write_wave(first, "", count, loop);
+    const std::int64_t waves = count / at_once_;
+    const std::int64_t rest = count % at_once_;
+    if (waves > 0) {
+      std::optional<SameBytes> same;
+      if (rest > 0) same.emplace(writer_.source);
+      const std::string wave = waves == 1 ? "0" : fmt::format("wave * {}", at_once_);
+      const auto write = [&] { write_wave(first, wave, at_once_, loop); };
+      if (waves > 1)
+        out_.unrolled("wave", std::to_string(waves), write);
+      else if (rest > 0 || loop.is_unrolled)
+        out_.block("", write);
+      else
+        write();  // all that stands in a loop
+    }
+    if (rest > 0)
+      out_.block("", [&] { write_wave(first, std::to_string(waves * at_once_), rest, loop); });
+  }
+
+  void write_wave(const std::string& first, const std::string& wave, std::int64_t count,
+                  const TileLoop& loop) {
+    const std::string number = std::to_string(count);
+    if (at_once_ == 1) {
+      out_.unrolled("i", number, [&] {
+        out_.line(fmt::format("const int tile = {} + i;", first));
+        texts_.body(loop);
+      });
+      return;
+    }
+    const auto each = [&](const std::function<void()>& inside) {
+      out_.unrolled("in_wave", number, [&] {
+        out_.line(fmt::format("const int i = {}in_wave;", wave == "0" ? "" : wave + " + "));
+        out_.line(fmt::format("const int tile = {} + i;", first));
+        inside();
+      });
+    };
+    texts_.ahead.with_arrays(static_cast<int>(count), [&] {
+      each([&] {
+        texts_.guarded([&](const Tile& tile) { texts_.ahead.write_loads("in_wave", tile); }, loop);
+      });
+      each([&] { texts_.ahead.with_loads("in_wave", [&] { texts_.body(loop); }); });
+    });
+  }
+
+  SourceWriter& out_;
+  KernelWriter& writer_;
+  const TreePlan& plan_;
+  TileTexts& texts_;
+  std::int64_t round_;    ///< tiles of a thread's accumulators
+  std::int64_t at_once_;  ///< tiles whose loads are made ahead of the first; 1: none
+};
+
+}  // namespace
+
+void write_tile_loops(KernelWriter& writer, const TreePlan& plan, bool unroll_tiles,
+                      TileTexts texts, const std::function<void(const std::string&)>& finish_part) {
+  SourceWriter& out = writer.out;
+  const auto tiles = [&] {
+    if (!unroll_tiles && (!plan.is_fixed || plan.tiles > plan.accumulators_per_thread))
+      return RolledTiles(writer, plan, texts).write();
+    out.unrolled("tile", std::to_string(plan.tiles),
+                 [&] { texts.body({.accumulator = "tile", .is_unrolled = true}); });
+  };
+  if (plan.parts_per_group == 1) {
+    tiles();
+    finish_part("0");
+    return;
+  }
+  out.directive(unroll_tiles ? "#pragma unroll" : "#pragma unroll 1");
+  out.block(fmt::format("for (int part = 0; part < {}; ++part)", plan.parts_per_group), [&] {
+    tiles();
+    finish_part("part");
+  });
+}
+
+int widest_state(const KernelWriter& writer) {
+  int widest = 0;
+  for (const BodyReduction& reduction : writer.body.reductions)
+    widest = std::max(widest, state_bytes(*reduction.node));
+  for (const BodyReduction& reduction : writer.body.finals)
+    widest = std::max(widest, state_bytes(*reduction.node));
+  return widest;
+}
+
+void declare_exchange(KernelWriter& writer, std::int64_t per_use) {
+  const std::int64_t half = (per_use + 15) / 16 * 16;
+  writer.source.shared_bytes = 2 * half;
+  writer.out.line(fmt::format("Exchange exchange = {{shared_memory(), {}, 0}};", half));
+}
+
+std::string empty_result(const BodyReduction& reduction) {
+  const std::string_view type = compute_c_type(reduction.node->dtype);
+  switch (reduction.node->op) {
+    case Op::max:
+    case Op::logsumexp: return fmt::format("Ends<{}>::lowest()", type);
+    case Op::min: return fmt::format("Ends<{}>::highest()", type);
+    case Op::prod: return fmt::format("static_cast<{}>(1)", type);
+    default: return fmt::format("static_cast<{}>(0)", type);
+  }
+}
+
+}  // namespace sinter

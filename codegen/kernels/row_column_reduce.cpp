@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "codegen/kernels/column_states.h"
+#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/kernels/row_passes.h"
+#include "compiler/candidates/row_column_schedule.h"
+
+namespace sinter {
+
+namespace {
+
+/// The tree over the rows is cut into pieces: number part + P * residue has those accumulators of a
+/// part that leave the same rest. The threads of a row go through the rows of one piece, and so
+/// hold the states of all columns. By these numbers pieces join far first, as the tree wants it.
+class RowColumnWriter {
+ public:
+  explicit RowColumnWriter(KernelWriter& writer)
+      : writer_(writer),
+        body_(writer.body),
+        schedule_(writer.schedule),
+        out_(writer.out),
+        passes_(writer),
+        tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))),
+        columns_(writer, passes_, tree_),
+        residues_(schedule_.pieces / tree_.parts),
+        levels_(waiting_levels(tree_, schedule_.pieces)) {}
+
+  void write() {
+    writer_.vector_axis = body_.reduced_axis();
+    passes_.declare_shape(0);
+    columns_.declare_piece();
+    if (!body_.parallel_size().is_number())
+      writer_.declare_index(
+          "row_chunks",
+          writer_.text(ceil_div(ceil_div(body_.parallel_size(), kChunk), tree_.parts)));
+    columns_.declare();
+    if (loads_ahead(body_)) passes_.write_common_loads();
+    passes_.await_cluster();
+    write_turns();
+    columns_.write();
+  }
+
+ private:
+  std::string row_chunks() const {
+    return body_.parallel_size().is_number() ? std::to_string(tree_.chunks_per_part) : "row_chunks";
+  }
+
+  void write_turns() {
+    const std::string part = fmt::format("piece % {}", tree_.parts);
+    const std::string residue = tree_.parts == 1 ? "piece" : fmt::format("piece / {}", tree_.parts);
+    writer_.declare_index("first_chunk",
+                          tree_.parts == 1 ? "0" : fmt::format("{} * {}", part, row_chunks()));
+    if (levels_ == 0) {
+      writer_.declare_index("accumulator", residue);
+      write_accumulator();
+      return;
+    }
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int turn = 0; turn < {}; ++turn)", 1 << levels_), [&] {
+      writer_.declare_index(
+          "accumulator", fmt::format("{} + {} * reversed<{}>(turn)", residue, residues_, levels_));
+      write_accumulator();
+      for (const std::string& name : columns_.names())
+        out_.line(fmt::format("{}.finish(turn);", name));
+    });
+  }
+
+  /// True if all parts are whole, so that there is every row that one may ask for.
+  bool has_whole_parts() const {
+    return body_.parallel_size().is_number() &&
+           tree_.parts * tree_.chunks_per_part * kChunk == tree_.extent;
+  }
+  /// True if the threads of a block agree on which rows there are: one row to a block, or
+  /// accumulators of one length for each piece. Else they go on together to the end of the longest
+  /// one, for the barriers' sake.
+  bool agree_on_rows() const {
+    return schedule_.rows_per_block == 1 ||
+           (has_whole_parts() && tree_.chunks_per_part % tree_.accumulators == 0 &&
+            residues_ <= tree_.accumulators);
+  }
+
+  void write_accumulator() {
+    const bool agree = agree_on_rows();
+    out_.directive("#pragma unroll 1");
+    const std::string loop =
+        agree ? fmt::format("for ({0} chunk = accumulator; chunk < {1}; chunk += {2})",
+                            writer_.index_type(), row_chunks(), tree_.accumulators)
+              : fmt::format("for ({0} step = 0; step < {1}; step += {2})", writer_.index_type(),
+                            row_chunks(), tree_.accumulators);
+    out_.block(loop, [&] {
+      if (!agree) writer_.declare_index("chunk", "accumulator + step");
+      writer_.declare_index(
+          "first_row", fmt::format("{} * (first_chunk + chunk)", writer_.elements_per_chunk()));
+      write_chunk();
+    });
+  }
+
+  void write_chunk() {
+    const int ahead = schedule_.unroll;
+    if (ahead == kChunk) return write_rows("first_row + ahead");
+    out_.directive("#pragma unroll 1");
+    out_.block(fmt::format("for (int next = 0; next < {}; next += {})", kChunk, ahead),
+               [&] { write_rows(ahead == 1 ? "first_row + next" : "first_row + next + ahead"); });
+  }
+
+  void write_rows(const std::string& row) {
+    const int count = schedule_.unroll;
+    if (!loads_ahead(body_)) {
+      in_row(row, [&] {
+        passes_.declare_kept_values();
+        passes_.write();
+      });
+    } else if (count == 1) {
+      in_row(row, [&] {
+        passes_.declare_rows(1);
+        passes_.write_row_loads();
+        passes_.write(true);
+      });
+    } else {
+      // All loads of some rows are under way before the first is used.
+      passes_.declare_rows(count);
+      const auto each = [&](const std::function<void()>& inside) {
+        out_.unrolled("ahead", std::to_string(count), [&] { in_row(row, inside); });
+      };
+      each([&] { passes_.write_row_loads(); });
+      each([&] { passes_.write(true); });
+    }
+  }
+
+  /// Declares the axes of a row and writes what is done with it where it exists.
+  void in_row(const std::string& number, const std::function<void()>& inside) {
+    std::vector<int> axes(static_cast<std::size_t>(body_.parallel_axes));
+    std::iota(axes.begin(), axes.end(), 0);
+    const Extent rows = body_.parallel_size();
+    if (!agree_on_rows()) {
+      const std::string last = writer_.text(rows - Extent(1));
+      writer_.declare_index("wanted_row", number);
+      out_.line(
+          fmt::format("const bool live = chunk < {} && wanted_row <= {};", row_chunks(), last));
+      passes_.live = "live";
+      writer_.declare_axes(
+          writer_.declare_index("row", fmt::format("live ? wanted_row : {}", last)), axes, "row");
+      return inside();
+    }
+    writer_.declare_axes(writer_.declare_index("row", number), axes, "row");
+    if (has_whole_parts()) return inside();
+    out_.block(fmt::format("if (row < {})", writer_.text(rows)), inside);
+  }
+
+  KernelWriter& writer_;
+  const Body& body_;
+  const Schedule& schedule_;
+  SourceWriter& out_;
+  RowPasses passes_;
+  Tree tree_;  ///< over the rows
+  JoinedColumns columns_;
+  std::int64_t residues_;  ///< pieces of one part
+  int levels_;
+};
+
+}  // namespace
+
+void write_row_column_reduce(KernelWriter& writer) { RowColumnWriter(writer).write(); }
+
+}  // namespace sinter

@@ -1,0 +1,388 @@
+#include "codegen/kernels/row_passes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/statements/loads_once.h"
+#include "compiler/tiling/row_staging.h"
+
+namespace sinter {
+
+RowPasses::RowPasses(KernelWriter& writer)
+    : writer_(writer),
+      body_(writer.body),
+      schedule_(writer.schedule),
+      shared_(writer),
+      plan_(plan_tree(writer, writer.schedule.vector / static_cast<int>(kChunk))) {}
+
+std::string RowPasses::first_of_row() const {
+  if (schedule_.blocks_per_row() > 1) return "cluster_rank() == 0 && Shape::thread() == 0";
+  return live.empty() ? "Shape::thread() == 0" : live + " && Shape::thread() == 0";
+}
+
+void RowPasses::declare_shape(std::int64_t exchange_bytes) {
+  const bool has_cluster = schedule_.blocks_per_row() > 1;
+  writer_.out.line(fmt::format("using Shape = RowShape<{}, {}, {}, {}{}>;",
+                               schedule_.threads_per_row, schedule_.groups, plan_.tree.accumulators,
+                               schedule_.vector,
+                               has_cluster ? fmt::format(", {}", schedule_.cluster) : ""));
+  writer_.source.has_barrier = true;
+  const bool across = plan_.lanes > 32 || schedule_.groups > 1;
+  const std::int64_t bytes =
+      across ? std::int64_t{schedule_.threads} * plan_.vector_chunks * widest_state(writer_) : 0;
+  declare_exchange(writer_, std::max(bytes, exchange_bytes));
+  if (has_cluster) declare_cluster();
+  if (has_first_column()) declare_first_column();
+  if (!plan_.is_fixed) {
+    const Extent chunks = ceil_div(ceil_div(body_.reduced_size(), kChunk), plan_.tree.parts);
+    writer_.declare_index("chunks", writer_.text(chunks));
+  }
+}
+
+/// Where the blocks of a cluster leave their results for one another: apart from what threads of a
+/// block exchange, since blocks are not at the same place between two of their barriers.
+void RowPasses::declare_cluster() {
+  writer_.source.cluster = schedule_.cluster;
+  const std::int64_t bytes = std::int64_t{schedule_.cluster} * widest_state(writer_);
+  const std::int64_t half = (bytes + 15) / 16 * 16;
+  writer_.out.line(fmt::format("Exchange cluster = {{shared_memory() + {}, {}, 0}};",
+                               writer_.source.shared_bytes, half));
+  writer_.out.line("cluster_arrive();  // this block has started");
+  writer_.source.shared_bytes += 2 * half;
+}
+
+void RowPasses::await_cluster() {
+  if (schedule_.blocks_per_row() > 1)
+    writer_.out.line("cluster_wait();  // all blocks of the cluster have started");
+}
+
+void RowPasses::declare_kept(std::span<const int> values, int rows) {
+  for (const int value : values)
+    writer_.declare_kept(value, rows, plan_.parts_per_group, static_cast<int>(plan_.tiles));
+}
+
+void RowPasses::declare_kept_values() {
+  passes_ = plan_passes(body_);
+  if (!schedule_.resident) return;
+  passes_ = plan_resident_passes(body_);
+  if (schedule_.in_shared)
+    declare_shared_values();
+  else
+    declare_kept(passes_.kept, 1);
+  if (!schedule_.in_shared && schedule_.blocks_per_row() == 1) declare_staged_rows();
+}
+
+void RowPasses::declare_staged_rows() {
+  const std::vector<StagedRow> rows = staged_rows(body_, passes_);
+  for (const StagedRow& row : rows) {
+    const Value& kept = body_.values[static_cast<std::size_t>(row.kept)];
+    const std::int64_t bytes =
+        staged_bytes(body_, row, schedule_.vector) * schedule_.rows_per_block;
+    const std::string name = writer_.name_for(kept.node, "_row");
+    writer_.out.line(
+        fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(shared_memory() + {2}){3};",
+                    info(kept.dtype).c_name, name, writer_.source.shared_bytes,
+                    schedule_.rows_per_block == 1
+                        ? ""
+                        : fmt::format(" + static_cast<int>(threadIdx.x) / Shape::kThreads * {}",
+                                      staged_length(body_, schedule_.vector))));
+    writer_.source.shared_bytes += (bytes + 15) / 16 * 16;
+    for (const auto& [load, shift] : row.loads)
+      writer_.read_from_row(load,
+                            writer_.body.space.add(writer_.body.space.axis(body_.reduced_axis()),
+                                                   constant_index(shift)),
+                            name);
+    staged_.emplace_back(row.kept, name);
+  }
+}
+
+/// Each thread leaves its vectors for the others of the row.
+void RowPasses::write_staged_rows() {
+  for_each_vector([&](const Tile&) {
+    for (const auto& [kept, row] : staged_)
+      writer_.out.line(fmt::format("*reinterpret_cast<{}*>({} + {}) = {};", writer_.kept_type(kept),
+                                   row, writer_.axis_names[body_.reduced_axis()],
+                                   writer_.kept_place(kept)));
+  });
+  writer_.out.line("block_barrier();");
+}
+
+/// Each thread has its own vectors in shared memory, side by side with those of the others.
+void RowPasses::declare_shared_values() {
+  const std::int64_t vectors =
+      std::int64_t{plan_.parts_per_group} * plan_.tiles * schedule_.threads;
+  shared_.declare(passes_, vectors * schedule_.vector, "threadIdx.x");
+}
+
+/// A tile of a row in shared memory: what earlier passes left there, the work, what it leaves.
+void RowPasses::write_shared_tile(int pass, const Sinks& sinks, const Tile& tile) {
+  const std::string place = fmt::format(
+      "{} * {}",
+      plan_.parts_per_group == 1 ? "tile" : fmt::format("(part * {} + tile)", plan_.tiles),
+      schedule_.threads);
+  shared_.write_before(passes_, pass, place);
+  write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+  shared_.write_after(passes_, pass, place);
+}
+
+void RowPasses::write_common_loads() {
+  passes_ = plan_loaded_passes(body_);
+  std::vector<int> common;
+  for (const int value : passes_.kept) (is_common(value) ? common : kept_of_rows_).push_back(value);
+  if (common.empty()) return;
+  declare_kept(common, 1);
+  write_loads(common);
+}
+
+void RowPasses::declare_rows(int rows) { declare_kept(kept_of_rows_, rows); }
+
+void RowPasses::write_row_loads() { write_loads(kept_of_rows_); }
+
+bool RowPasses::is_common(int value) const {
+  return is_same_in_rows(body_, body_.values[static_cast<std::size_t>(value)]);
+}
+
+void RowPasses::write(bool loads_done) {
+  const int passes = body_.passes();
+  for (int pass = 0; pass < passes; ++pass) {
+    writer_.write_row_values(pass);
+    write_pass(pass, loads_done);
+  }
+  int last = passes;
+  for (const Value& value : body_.values) last = std::max(last, value.stage);
+  for (int stage = passes; stage <= last; ++stage) writer_.write_row_values(stage);
+  writer_.write_row_stores(first_of_row());
+  write_numbers_of_few_places();
+}
+
+bool RowPasses::is_for_few_places(const BodyStore& store) const {
+  const Value::Kind kind = body_.values[static_cast<std::size_t>(store.value)].kind;
+  const bool is_number = kind == Value::Kind::literal || kind == Value::Kind::scalar;
+  if (!is_number || !store.varies || store.conditions.size() != 1) return false;
+  const Condition& places = store.conditions[0];
+  const std::optional<Extent> step = coefficient_of(places.at, body_.reduced_axis());
+  return step && step->is(1) && places.at.terms.size() == 1 && places.at.constant.is(0) &&
+         places.begin.is(0) && places.end.is_number() &&
+         places.end.number() <= schedule_.threads_per_row;
+}
+
+void RowPasses::write_numbers_of_few_places() {
+  if (std::ranges::none_of(body_.stores,
+                           [&](const BodyStore& store) { return is_for_few_places(store); }))
+    return;
+  writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("place", "Shape::thread()");
+  const auto stores = [&] {
+    for (const BodyStore& store : body_.stores)
+      if (is_for_few_places(store))
+        writer_.write_element_store(store, writer_.operand_text(store.value));
+  };
+  std::string guard = live;
+  if (schedule_.blocks_per_row() > 1)
+    guard += fmt::format("{}cluster_rank() == 0", guard.empty() ? "" : " && ");
+  if (guard.empty())
+    stores();
+  else
+    writer_.out.block(fmt::format("if ({})", guard), stores);
+}
+
+/// Where a row stays in registers, each pass has as many copies of a tile's text as tiles, and
+/// compilers find out slowly what all places have in common. Threads that go through many rows have
+/// no register for it all the while.
+bool RowPasses::has_first_column() const {
+  return plan_.is_fixed && keeps_in_registers() && body_.columns.empty();
+}
+
+/// Where the first vector of this thread begins.
+void RowPasses::declare_first_column() {
+  const bool is_divided = schedule_.groups * schedule_.blocks_per_row() > 1;
+  const std::string chunk = "Shape::chunk(0)";
+  writer_.declare_index(
+      "first_column",
+      fmt::format(
+          "{} * {}", writer_.elements_per_chunk(),
+          is_divided ? fmt::format("({} + {})", part_start(writer_, plan_, "0"), chunk) : chunk));
+}
+
+/// Where the vector begins that `part` and `tile` number.
+std::string RowPasses::column_text() const {
+  if (!has_first_column()) {
+    const std::string start = part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
+    return fmt::format(
+        "{} * {}", writer_.elements_per_chunk(),
+        start == "0" ? "Shape::chunk(tile)" : "(" + start + " + Shape::chunk(tile))");
+  }
+  const std::int64_t groups = std::int64_t{schedule_.groups} * schedule_.blocks_per_row();
+  std::string column = "first_column";
+  if (plan_.parts_per_group > 1)
+    column += fmt::format(" + {} * {} * part", writer_.elements_per_chunk(),
+                          groups * plan_.tree.chunks_per_part);
+  if (plan_.tiles > 1)
+    column += fmt::format(" + {} * tile", std::int64_t{plan_.lanes} * schedule_.vector);
+  return column;
+}
+
+/// Declares `column`, the place of the tile, and guards `inside` by what of it exists.
+void RowPasses::in_tile(const std::function<void(const Tile&)>& inside, const TileLoop& loop) {
+  writer_.axis_names[body_.reduced_axis()] = writer_.declare_index("column", column_text());
+  std::string condition;
+  if (!plan_.whole_parts && !loop.is_whole)
+    condition = fmt::format("Shape::chunk(tile) < {}", chunks_text(plan_));
+  if (!plan_.whole_extent && !loop.is_whole)
+    condition += fmt::format("{}column < {}", condition.empty() ? "" : " && ",
+                             writer_.text(body_.reduced_size()));
+  // Where tiles are unrolled, only the last ones are asked whether they end early.
+  const std::string is_whole =
+      loop.is_unrolled && plan_.whole_tiles > 0 ? fmt::format("tile < {}", plan_.whole_tiles) : "";
+  if (!condition.empty() && !is_whole.empty())
+    condition = fmt::format("{} || ({})", is_whole, condition);
+  const auto body = [&] {
+    Tile tile{.count = {}, .accumulator = loop.accumulator, .index = "column + k"};
+    if (!plan_.whole_vectors && !loop.is_whole) {
+      tile.count = "count";
+      std::string count = fmt::format("minimum({}({}), {} - column)", writer_.index_type(),
+                                      schedule_.vector, atomic(writer_.text(body_.reduced_size())));
+      if (!is_whole.empty())
+        count = fmt::format("{} ? {}({}) : {}", is_whole, writer_.index_type(), schedule_.vector,
+                            count);
+      writer_.declare_index("count", count);
+    }
+    if (loop.is_unrolled) {
+      writer_.before_tile = std::int64_t{plan_.lanes} * schedule_.vector;
+      writer_.tile_copies = plan_.parts_per_group * plan_.tiles;
+    }
+    inside(tile);
+    writer_.before_tile = 0;
+    writer_.tile_copies = 1;
+  };
+  if (condition.empty())
+    body();
+  else
+    writer_.out.block(fmt::format("if ({})", condition), body);
+}
+
+void RowPasses::for_each_vector(const std::function<void(const Tile&)>& inside) {
+  write_tile_loops(writer_, plan_, true,
+                   {.body = [&](const TileLoop& loop) { in_tile(inside, loop); }},
+                   [](const std::string&) {});
+}
+
+bool RowPasses::keeps_in_registers() const { return schedule_.resident && !schedule_.in_shared; }
+
+std::int64_t RowPasses::held() const {
+  return plan_.parts_per_group * plan_.tiles * schedule_.vector;
+}
+
+std::string RowPasses::held_place() const {
+  if (plan_.parts_per_group == 1 && plan_.tiles == 1) return "k";
+  if (plan_.parts_per_group == 1) return fmt::format("{} * tile + k", schedule_.vector);
+  return fmt::format("{} * ({} * part + tile) + k", schedule_.vector, plan_.tiles);
+}
+
+void RowPasses::write_loads(std::span<const int> kept) {
+  for_each_vector([&](const Tile& tile) { writer_.write_kept_loads(kept, tile); });
+}
+
+void RowPasses::write_pass(int pass, bool loads_done) {
+  writer_.pass = pass;
+  Sinks sinks{
+      .reductions = declare_reductions(writer_, "RowReduction", plan_.parts_per_group, pass),
+      .columns = columns_of_pass(pass),
+      .stores = stores_of_pass(body_, pass),
+      .kept = {}};
+  for (const int value : passes_.kept)
+    if (passes_.first_pass[static_cast<std::size_t>(value)] == pass) sinks.kept.push_back(value);
+  std::erase_if(sinks.stores, [&](int store) {
+    return is_for_few_places(body_.stores[static_cast<std::size_t>(store)]);
+  });
+  if (sinks.reductions.empty() && sinks.columns.empty() && sinks.stores.empty()) return;
+  const bool has_columns = !body_.columns.empty();
+  const bool unroll = keeps_in_registers() || has_columns;
+  const bool loads_first = !schedule_.in_shared && std::ranges::any_of(sinks.kept, [&](int value) {
+    return body_.values[static_cast<std::size_t>(value)].kind == Value::Kind::load;
+  });
+  // All loads of the row are under way before the first is used.
+  if (loads_first && !loads_done) write_loads(sinks.kept);
+  const auto finish_part = [&](const std::string& part) {
+    for (const int reduction : sinks.reductions)
+      writer_.out.line(fmt::format("{}.finish_part({}, exchange);", tree_name(reduction), part));
+  };
+  const auto write_tile = [&](Tile tile) {
+    if (schedule_.in_shared) return write_shared_tile(pass, sinks, tile);
+    tile.loads_done = loads_first || loads_done;
+    writer_.write_conversions_again(kept_before(pass));
+    if (has_columns) tile.held = held_place();
+    write_guarded(passes_.needed[static_cast<std::size_t>(pass)], sinks, tile);
+  };
+  const std::vector<bool>& needed = passes_.needed[static_cast<std::size_t>(pass)];
+  const int along[] = {body_.reduced_axis()};
+  TileTexts texts{.body = [&](const TileLoop& loop) { in_tile(write_tile, loop); },
+                  .reads_once = reads_once(body_, needed, along)};
+  if (!unroll && schedule_.unroll > 1) {
+    texts.guarded = [&](const auto& inside, const TileLoop& loop) { in_tile(inside, loop); };
+    texts.ahead = LoadsAhead(writer_, needed);
+    // The first pass is what the schedule was made for: others have the same registers for loads.
+    const int words = texts.ahead.words();
+    if (pass == 0) words_ahead_ = words * schedule_.unroll;
+    if (words > 0)
+      texts.at_once = static_cast<int>(std::bit_floor(
+          static_cast<unsigned>(std::clamp(words_ahead_ / words, 1, schedule_.unroll))));
+  }
+  write_tile_loops(writer_, plan_, unroll, std::move(texts), finish_part);
+  if (pass == 0 && !has_columns) await_cluster();
+  for (const int index : sinks.reductions) finish_reduction(index);
+  if (pass == 0 && !staged_.empty()) write_staged_rows();
+}
+
+std::vector<int> RowPasses::kept_before(int pass) const {
+  std::vector<int> result;
+  for (const int kept : passes_.kept) {
+    const auto value = static_cast<std::size_t>(kept);
+    if (passes_.first_pass[value] < pass && passes_.needed[static_cast<std::size_t>(pass)][value])
+      result.push_back(kept);
+  }
+  return result;
+}
+
+std::vector<int> RowPasses::columns_of_pass(int pass) const {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < body_.columns.size(); ++i)
+    if (body_.columns[i].stage == pass) result.push_back(static_cast<int>(i));
+  return result;
+}
+
+/// Stores of rows that do not exist are left out; everything else is harmless.
+void RowPasses::write_guarded(const std::vector<bool>& values, const Sinks& sinks,
+                              const Tile& tile) {
+  if (live.empty() || (sinks.stores.empty() && sinks.columns.empty())) {
+    writer_.write_tile(values, sinks, tile);
+    return;
+  }
+  if (sinks.reductions.empty()) {
+    writer_.out.block("if (live)", [&] { writer_.write_tile(values, sinks, tile); });
+    return;
+  }
+  writer_.store_condition = live;
+  writer_.write_tile(values, sinks, tile);
+  writer_.store_condition.clear();
+}
+
+std::string RowPasses::tree_name(int index) const {
+  return writer_.result_text(body_.reductions[static_cast<std::size_t>(index)]);
+}
+
+void RowPasses::finish_reduction(int index) {
+  const BodyReduction& reduction = body_.reductions[static_cast<std::size_t>(index)];
+  const std::string name = writer_.name_for(reduction.node);
+  const std::string result =
+      plan_.tree.extent == 0
+          ? empty_result(reduction)
+          : fmt::format("{}.finish({}).result()", tree_name(index),
+                        schedule_.blocks_per_row() > 1 ? "exchange, cluster" : "exchange");
+  const std::string_view type = compute_c_type(reduction.node->dtype);
+  writer_.out.line(fmt::format("const {} {} = {};", type, name, result));
+  writer_.set_result(reduction, name);
+}
+
+}  // namespace sinter

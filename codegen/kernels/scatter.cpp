@@ -1,0 +1,356 @@
+// Rows written at indices. Each block owns some rows of the result, and each element of them
+// belongs to one thread from beginning to end, so nothing is atomic and sums are taken in the order
+// of the indices. For that every block reads all indices, mostly from the L2 cache. Rows stay in
+// shared memory meanwhile, and what is made of them is stored at the end; but rows that are there
+// already, since the result is written over them, are changed in memory. Rows that no SM has place
+// for are too: what is made of each as it begins is stored first, and only those that indices name
+// become sums for a while, in the place of their results.
+#include <fmt/format.h>
+
+#include "codegen/kernels/kernel_shapes.h"
+#include "codegen/text/expression.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+bool accumulates(const BodyScatter& scatter) {
+  return attribute(*scatter.node, "accumulate").integer != 0;
+}
+
+/// What is written where `added` meets what was there.
+std::string combined(const BodyScatter& scatter, const std::string& old, const std::string& added) {
+  if (!accumulates(scatter)) return added;
+  const DType dtype = scatter.node->dtype;
+  return is_floating(dtype) ? fmt::format("{} + {}", old, added)
+                            : fmt::format("wrapping_add({}, {})", old, added);
+}
+
+class ScatterWriter {
+ public:
+  explicit ScatterWriter(KernelWriter& writer)
+      : writer_(writer), scatter_(&*writer.body.scatter), type_(writer.index_type()) {
+    rows_ = writer.text(writer.body.space.extent(0));
+    columns_ = atomic(writer.text(writer.body.space.extent(1)));
+    count_ = atomic(writer.text(writer.body.space.extent(2)));
+  }
+
+  void write() {
+    const Schedule& schedule = writer_.schedule;
+    Source& source = writer_.source;
+    source.grid = ceil_div(writer_.body.space.extent(0), schedule.rows_per_block);
+    source.shared_bytes = std::int64_t{4} * schedule.threads;
+    source.has_barrier = true;
+    is_kept_ = schedule.resident;
+    is_finished_ = !is_kept_ && !stores_only_scatter(writer_.body);
+    ensure(!is_finished_ || may_sum_in_results(writer_.body),
+           "what is made of scattered rows needs a schedule that keeps them");
+    writer_.declare_index("first_row",
+                          fmt::format("{} * {}", writer_.block(), schedule.rows_per_block));
+    writer_.declare_index("owned_rows", fmt::format("minimum({}({}), {} - first_row)", type_,
+                                                    schedule.rows_per_block, atomic(rows_)));
+    writer_.declare_index("thread", "static_cast<int>(threadIdx.x)");
+    writer_.declare_index("threads", std::to_string(schedule.threads));
+    if (is_kept_) declare_owned();
+    if (is_finished_) {
+      declare_named();
+      write_first_results();
+    } else {
+      write_base();
+    }
+    write_scan();
+    write_more_scatters();
+    // Which rows the indices name is not known, nor whether they name any.
+    source.traffic.is_bound = true;
+    if (is_kept_) return write_results();
+    if (is_finished_) write_named_results();
+    // Rows that the indices name are written again, and read before if they are added to.
+    source.traffic.writes_are_bound = true;
+    const Extent again = elements_named() * Extent(size_of(scatter_->node->dtype));
+    const Extent times = is_finished_ ? 2 : 1;
+    source.traffic.bytes_written =
+        again * times + product(scatter_->node->shape) * Extent(size_of(scatter_->node->dtype));
+    if (is_finished_ || accumulates(*scatter_))
+      source.traffic.bytes_read = source.traffic.bytes_read + again;
+  }
+
+ private:
+  SourceWriter& out() { return writer_.out; }
+
+  /// The most elements of rows that indices name.
+  Extent elements_named() const {
+    const Extent count = writer_.body.space.extent(2);
+    const Extent rows = writer_.body.space.extent(0);
+    return (provably_less(count, rows) ? count : rows) * writer_.body.space.extent(1);
+  }
+
+  /// Where the element at the axes' names lies in the result.
+  std::string element() const { return writer_.text(writer_.body.stores[0].at, false); }
+
+  std::string stored(const std::string& value) const {
+    const DType dtype = scatter_->node->dtype;
+    return is_narrow(dtype) ? fmt::format("to_memory<{}>({})", name(dtype), value) : value;
+  }
+
+  /// The others, one after the other, each with rows of its own in shared memory.
+  void write_more_scatters() {
+    for (const BodyScatter& other : writer_.body.more_scatters) {
+      scatter_ = &other;
+      out().block("", [&] {
+        declare_owned();
+        write_base();
+        write_scan();
+      });
+    }
+    scatter_ = &*writer_.body.scatter;
+  }
+
+  void declare_owned() {
+    const DType dtype = scatter_->node->dtype;
+    writer_.source.shared_bytes = (writer_.source.shared_bytes + 15) / 16 * 16;
+    owned_at_.push_back(writer_.source.shared_bytes);
+    const std::string_view type = info(dtype).c_name;
+    out().line(fmt::format("{}* owned = reinterpret_cast<{}*>(shared_memory() + {});", type, type,
+                           writer_.source.shared_bytes));
+    const Extent elements = writer_.body.space.extent(1) * Extent(writer_.schedule.rows_per_block);
+    writer_.source.shared_bytes += elements.number() * size_of(dtype);
+  }
+
+  /// Calls `body` for each element that the thread owns, with its `element` among those of the
+  /// block and its axes declared.
+  void write_owned(const std::function<void()>& body) {
+    out().block(
+        fmt::format("for ({} element = thread; element < owned_rows * {}; element += threads)",
+                    type_, columns_),
+        [&] {
+          name_axes(writer_.declare_index("row", fmt::format("first_row + element / {}", columns_)),
+                    writer_.declare_index("column", fmt::format("element % {}", columns_)), "");
+          body();
+        });
+  }
+
+  /// For each thread a bit per row: whether it has begun to change its elements of it.
+  void declare_named() {
+    out().line(fmt::format("unsigned* named = reinterpret_cast<unsigned*>(shared_memory() + {});",
+                           writer_.source.shared_bytes));
+    const std::int64_t words = (writer_.schedule.rows_per_block + 31) / 32;
+    writer_.source.shared_bytes += words * 4 * writer_.schedule.threads;
+    out().line(fmt::format(
+        "for (int word = 0; word < {}; ++word) named[word * threads + thread] = 0;", words));
+  }
+
+  /// Calls `use` with what is stored where the scatter's result at the axes' names is `added`.
+  void write_result_of(const std::string& added,
+                       const std::function<void(const std::string&)>& use) {
+    const BodyStore& store = writer_.body.stores[0];
+    writer_.set_text(scatter_->result, added);
+    writer_.write_in_scope(store.value, use);
+  }
+
+  /// What is made of all rows as they begin, several elements at a time: loads are under way side
+  /// by side, which stores between them would not allow.
+  void write_first_results() {
+    constexpr int kAtOnce = 8;
+    const BodyStore& store = writer_.body.stores[0];
+    const std::string_view type = compute_c_type(scatter_->node->dtype);
+    const auto for_each = [&](const std::function<void()>& body) {
+      out().directive("#pragma unroll");
+      out().block(fmt::format("for (int i = 0; i < {}; ++i)", kAtOnce), [&] {
+        const std::string element = writer_.declare_index("element", "start + i * threads");
+        out().block(fmt::format("if ({} < owned_rows * {})", element, columns_), [&] {
+          name_axes(
+              writer_.declare_index("row", fmt::format("first_row + {} / {}", element, columns_)),
+              writer_.declare_index("column", fmt::format("{} % {}", element, columns_)), "");
+          body();
+        });
+      });
+    };
+    out().block(fmt::format("for ({} start = thread; start < owned_rows * {}; start += {} * "
+                            "threads)",
+                            type_, columns_, kAtOnce),
+                [&] {
+                  out().line(fmt::format("{} results[{}];", type, kAtOnce));
+                  for_each([&] {
+                    writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
+                      out().line(fmt::format("results[i] = {};", value));
+                    });
+                  });
+                  for_each([&] {
+                    write_result_of("results[i]", [&](const std::string& value) {
+                      out().line(fmt::format("results[i] = {};", value));
+                    });
+                  });
+                  for_each([&] { writer_.write_element_store(store, "results[i]"); });
+                });
+  }
+
+  /// What is made of the rows that indices have named, when all indices are done.
+  void write_named_results() {
+    const Traffic all = writer_.source.traffic;
+    const std::string words = std::to_string((writer_.schedule.rows_per_block + 31) / 32);
+    out().block(fmt::format("for (int word = 0; word < {}; ++word)", words), [&] {
+      out().block(
+          "for (unsigned left = named[word * threads + thread]; left != 0; left &= left - 1)", [&] {
+            const std::string row = writer_.declare_index(
+                "row", fmt::format("first_row + word * 32 + lowest_one_of(left)"));
+            write_owned_columns(row, [&] {
+              name_axes(row, "column", "");
+              out().line(fmt::format("const {} added = load({}, {});",
+                                     compute_c_type(scatter_->node->dtype),
+                                     writer_.result_parameter(), element()));
+              write_result_of("added", [&](const std::string& value) {
+                writer_.write_element_store(writer_.body.stores[0], value);
+              });
+            });
+          });
+    });
+    // Of everything that was loaded for all rows, no more than for the rows that are named.
+    writer_.source.traffic = all;
+    for (const Value& value : writer_.body.values)
+      if (value.kind == Value::Kind::load && depends_on(value.at, 0) && !depends_on(value.at, 2))
+        writer_.source.traffic.bytes_read =
+            writer_.source.traffic.bytes_read + elements_named() * Extent(size_of(value.dtype));
+  }
+
+  void write_base() {
+    if (!is_kept_ && writer_.is_in_place(scatter_->base)) return;  // it is there already
+    write_owned([&] {
+      writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
+        out().line(is_kept_ ? fmt::format("owned[element] = {};", stored(value))
+                            : fmt::format("store({}, {}, {});", writer_.result_parameter(),
+                                          element(), stored(value)));
+      });
+    });
+  }
+
+  /// What is made of the rows, when all indices are done.
+  void write_results() {
+    std::vector<int> roots;
+    for (const BodyStore& store : writer_.body.stores) roots.push_back(store.value);
+    write_owned([&] {
+      set_sum(*scatter_, "owned[element]");
+      for (std::size_t i = 0; i < writer_.body.more_scatters.size(); ++i) {
+        const BodyScatter& other = writer_.body.more_scatters[i];
+        set_sum(other, fmt::format("reinterpret_cast<const {}*>(shared_memory() + {})[element]",
+                                   info(other.node->dtype).c_name, owned_at_[i + 1]));
+      }
+      writer_.write_in_scope(roots, [&] {
+        for (const BodyStore& store : writer_.body.stores)
+          writer_.write_element_store(store, writer_.operand_text(store.value));
+      });
+    });
+  }
+
+  void set_sum(const BodyScatter& scatter, const std::string& kept) {
+    writer_.set_text(scatter.result,
+                     is_narrow(scatter.node->dtype) ? fmt::format("to_float({})", kept) : kept);
+  }
+
+  /// Threads mark the indices that name rows of this block, 32 each; then all go through the marks.
+  void write_scan() {
+    out().line("unsigned* marks = reinterpret_cast<unsigned*>(shared_memory());");
+    out().block(
+        fmt::format("for ({} start = 0; start < {}; start += 32 * threads)", type_, count_), [&] {
+          out().line("unsigned mark = 0;");
+          out().block("for (int bit = 0; bit < 32; ++bit)", [&] {
+            name_axes("", "", writer_.declare_index("along", "start + thread * 32 + bit"));
+            out().block(fmt::format("if (along < {})", count_), [&] {
+              writer_.write_in_scope(scatter_->index, [&](const std::string& index) {
+                out().line(fmt::format(
+                    "const long long place = static_cast<long long>({}) - first_row;", index));
+                out().line("if (place >= 0 && place < owned_rows) mark |= 1u << bit;");
+              });
+            });
+          });
+          out().line("marks[thread] = mark;");
+          out().line("block_barrier();");
+          out().block("for (int marker = 0; marker < threads; ++marker)", [&] {
+            out().block("for (unsigned left = marks[marker]; left != 0; left &= left - 1)",
+                        [&] { write_row(); });
+          });
+          out().line("block_barrier();");
+        });
+  }
+
+  void write_row() {
+    const std::string along =
+        writer_.declare_index("along", "start + marker * 32 + lowest_one_of(left)");
+    name_axes("", "", along);
+    writer_.write_in_scope(scatter_->index, [&](const std::string& index) {
+      const std::string row =
+          writer_.declare_index("row", fmt::format("static_cast<{}>({})", type_, index));
+      if (is_finished_) {
+        out().line(
+            fmt::format("unsigned& word = named[({} - first_row) / 32 * threads + thread];", row));
+        out().line(fmt::format("const unsigned own_bit = 1u << ({} - first_row) % 32;", row));
+        out().line("const bool is_begun = (word & own_bit) != 0;");
+        out().line("word |= own_bit;");
+      }
+      write_owned_columns(row, [&] { write_element(row, along); });
+    });
+  }
+
+  /// Calls `body` for each `column` of `row` whose element this thread owns.
+  void write_owned_columns(const std::string& row, const std::function<void()>& body) {
+    const std::string begin = writer_.declare_index(
+        "begin", fmt::format("({} - first_row) * {} % threads", row, columns_));
+    out().block(fmt::format("for ({} column = thread >= {} ? thread - {} : thread - {} + threads; "
+                            "column < {}; column += threads)",
+                            type_, begin, begin, begin, columns_),
+                body);
+  }
+
+  void write_element(const std::string& row, const std::string& along) {
+    name_axes(row, "column", along);
+    if (is_kept_) {
+      const std::string kept = writer_.declare_index(
+          "element", fmt::format("({} - first_row) * {} + column", row, columns_));
+      writer_.write_in_scope(scatter_->source, [&](const std::string& value) {
+        const std::string to = fmt::format("owned[{}]", kept);
+        out().line(fmt::format("{} = {};", to, stored(combined(*scatter_, to, value))));
+      });
+      return;
+    }
+    const std::string to = writer_.result_parameter();
+    std::string old = fmt::format("load({}, {})", to, element());
+    if (is_finished_ && accumulates(*scatter_)) write_old(std::exchange(old, "added"));
+    writer_.write_in_scope(scatter_->source, [&](const std::string& value) {
+      out().line(fmt::format("store({}, {}, {});", to, element(),
+                             stored(combined(*scatter_, old, value))));
+    });
+  }
+
+  /// `added`, the sum so far: what the row begins as, where its result is there instead.
+  void write_old(const std::string& in_memory) {
+    const Traffic all = writer_.source.traffic;
+    out().line(fmt::format("{} added;", compute_c_type(scatter_->node->dtype)));
+    out().block("if (is_begun)", [&] { out().line(fmt::format("added = {};", in_memory)); });
+    out().block("else", [&] {
+      writer_.write_in_scope(scatter_->base, [&](const std::string& value) {
+        out().line(fmt::format("added = {};", value));
+      });
+    });
+    writer_.source.traffic = all;  // what is made of the rows in the end counts what they are
+  }
+
+  void name_axes(const std::string& row, const std::string& column, const std::string& along) {
+    writer_.axis_names = {{0, row}, {1, column}, {2, along}};
+  }
+
+  KernelWriter& writer_;
+  const BodyScatter* scatter_;          ///< the one that is written at the moment
+  std::vector<std::int64_t> owned_at_;  ///< where in shared memory the rows of each begin
+  bool is_kept_ = false;                ///< rows stay in shared memory
+  bool is_finished_ = false;            ///< rows are results in memory, sums only for a while
+  std::string_view type_;
+  std::string rows_;
+  std::string columns_;
+  std::string count_;
+};
+
+}  // namespace
+
+void write_scatter(KernelWriter& writer) { ScatterWriter(writer).write(); }
+
+}  // namespace sinter

@@ -1,0 +1,227 @@
+// No reduction, and arrays that lie in memory along another axis than the one that is walked: a
+// block moves them from memory to tiles, or from tiles to memory, along their own axis.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "codegen/kernels/kernel_shapes.h"
+#include "compiler/tiling/transpose_tiles.h"
+
+namespace sinter {
+
+namespace {
+
+class TiledWriter {
+ public:
+  explicit TiledWriter(KernelWriter& writer)
+      : writer_(writer),
+        body_(writer.body),
+        schedule_(writer.schedule),
+        last_(writer.body.parallel_axes - 1),
+        tiled_(tiled_accesses(writer.body, writer.program.facts)) {}
+
+  void write() {
+    writer_.source.has_barrier = true;
+    declare_block();
+    declare_tiles();
+    for (const TileInMemory& tile : loads_) write_loads(tile);
+    for (const TileInMemory& tile : loads_) write_puts(tile);
+    if (!loads_.empty()) writer_.out.line("block_barrier();");
+    write_values();
+    if (!stores_.empty()) writer_.out.line("block_barrier();");
+    for (const TileInMemory& tile : stores_) write_takes(tile);
+  }
+
+ private:
+  /// A tile, and how threads move it along its own axis.
+  struct TileInMemory {
+    int number = 0;  ///< of the value that is loaded, or of the store
+    DType dtype;
+    std::string name;
+    int vector = 1;
+    std::string place;  ///< the type that tells where a vector stands
+  };
+
+  // --- where a block stands ---------------------------------------------------------------------
+
+  Extent tiles_along(int axis) const { return ceil_div(body_.space.extent(axis), schedule_.tile); }
+
+  /// `left` and `top`: the first column and row of the block's tile.
+  void declare_block() {
+    Extent outer_size = 1;
+    std::vector<int> outer;
+    for (int axis = 0; axis < last_; ++axis) {
+      if (axis == tiled_.axis) continue;
+      outer.push_back(axis);
+      outer_size = outer_size * body_.space.extent(axis);
+    }
+    const Extent across = tiles_along(last_);
+    const Extent down = writer_.blocks_over(body_.space.extent(tiled_.axis), schedule_.tile);
+    writer_.source.grid = outer_size * down * across;
+    std::string rest = writer_.block();
+    rest = declare_part("left", rest, across, !down.is(1) || !outer_size.is(1));
+    if (schedule_.stop > 0) {
+      writer_.declare_share(fmt::format("{} % {}", rest, writer_.text(down)),
+                            body_.space.extent(tiled_.axis), schedule_.tile);
+      writer_.declare_index("top", "start");
+      rest = fmt::format("{} / {}", rest, writer_.text(down));
+    } else {
+      rest = declare_part("top", rest, down, !outer_size.is(1));
+    }
+    if (!outer.empty()) writer_.declare_axes(rest, outer, "outer");
+  }
+
+  /// Declares the start of the tile among `tiles` that number `rest` has; returns what is left.
+  std::string declare_part(std::string_view name, const std::string& rest, Extent tiles,
+                           bool is_shared) {
+    if (tiles.is(1)) {
+      writer_.declare_index(name, "0");
+      return rest;
+    }
+    const std::string count = atomic(writer_.text(tiles));
+    const std::string number = is_shared ? fmt::format("{} % {}", rest, count) : rest;
+    writer_.declare_index(name, fmt::format("{} * {}", number, schedule_.tile));
+    return fmt::format("{} / {}", rest, count);
+  }
+
+  // --- tiles ------------------------------------------------------------------------------------
+
+  std::string place_type(int vector, int bytes_per_element) const {
+    return fmt::format("TilePlace<{}, {}, {}>", schedule_.tile, vector,
+                       lanes_across(schedule_.tile, vector, bytes_per_element));
+  }
+
+  /// Vectors of `vector` elements that each thread has of a tile.
+  int vectors_per_thread(int vector) const {
+    return schedule_.tile * schedule_.tile / (vector * schedule_.threads);
+  }
+
+  void declare_tiles() {
+    for (const int value : tiled_.loads)
+      loads_.push_back(declare_tile(value, load_of(body_, value),
+                                    body_.values[static_cast<std::size_t>(value)].node));
+    for (const int store : tiled_.stores)
+      stores_.push_back(declare_tile(store, store_of(body_, store),
+                                     body_.stores[static_cast<std::size_t>(store)].node));
+  }
+
+  TileInMemory declare_tile(int number, const TiledAccess& access, const Node* node) {
+    const int vector = tile_vector(body_, tiled_.axis, access, schedule_, writer_.program.facts);
+    std::string name = writer_.name_for(node, "_tile");
+    const std::int64_t offset = writer_.source.shared_bytes;
+    writer_.out.line(fmt::format("const Tile<{}, {}, {}> {}(shared_memory(){});",
+                                 info(access.dtype).c_name, schedule_.tile,
+                                 lines_per_padding(schedule_.vector), name,
+                                 offset == 0 ? "" : fmt::format(" + {}", offset)));
+    writer_.source.shared_bytes += tile_bytes(schedule_.tile, access.dtype, schedule_.vector);
+    return {.number = number,
+            .dtype = access.dtype,
+            .name = std::move(name),
+            .vector = vector,
+            .place = place_type(vector, size_of(access.dtype))};
+  }
+
+  /// Calls `body` for each vector that a thread has, with its `place` declared.
+  void write_places(const std::string& type, int vector, const std::function<void()>& body) {
+    writer_.out.unrolled("u", std::to_string(vectors_per_thread(vector)), [&] {
+      writer_.out.line(
+          fmt::format("const {} place(threadIdx.x + u * {});", type, schedule_.threads));
+      body();
+    });
+  }
+
+  /// Names the axes at `place`, whose vectors run along `axis`; returns whether that is within the
+  /// space, or "" where it always is.
+  std::string declare_position(int axis) {
+    const bool is_along_rows = axis == last_;
+    writer_.axis_names[tiled_.axis] =
+        writer_.declare_index("row", is_along_rows ? "top + place.line" : "top + place.start");
+    writer_.axis_names[last_] =
+        writer_.declare_index("column", is_along_rows ? "left + place.start" : "left + place.line");
+    std::vector<std::string> guards;
+    for (const int each : {tiled_.axis, last_}) {
+      const Extent extent = body_.space.extent(each);
+      if (each == tiled_.axis && schedule_.stop > 0)
+        guards.push_back(fmt::format("{} < end", writer_.axis_names[each]));
+      else if (!extent.is_number() || extent.number() % schedule_.tile != 0)
+        guards.push_back(fmt::format("{} < {}", writer_.axis_names[each], writer_.text(extent)));
+    }
+    return fmt::format("{}", fmt::join(guards, " && "));
+  }
+
+  /// `if (…) `, or "" where `inside` and `condition` always hold.
+  static std::string if_text(std::string inside, const std::string& condition) {
+    if (!condition.empty()) inside += (inside.empty() ? "" : " && ") + condition;
+    return inside.empty() ? "" : fmt::format("if ({}) ", inside);
+  }
+
+  /// All loads before all puts: they are on their way at once.
+  void write_loads(const TileInMemory& tile) {
+    writer_.out.line(fmt::format("Vector<{}, {}> {}_ahead[{}] = {{}};", info(tile.dtype).c_name,
+                                 tile.vector, tile.name, vectors_per_thread(tile.vector)));
+    write_places(tile.place, tile.vector, [&] {
+      const std::string inside = declare_position(tiled_.axis);
+      const std::string condition = writer_.condition_of(load_of(body_, tile.number).conditions);
+      writer_.out.line(fmt::format("{}{}_ahead[u] = {};", if_text(inside, condition), tile.name,
+                                   writer_.counted_load(tile.number, tile.vector)));
+    });
+  }
+
+  void write_puts(const TileInMemory& tile) {
+    write_places(tile.place, tile.vector, [&] {
+      writer_.out.line(fmt::format("{0}.put(place.line, place.start, {0}_ahead[u]);", tile.name));
+    });
+  }
+
+  void write_takes(const TileInMemory& tile) {
+    write_places(tile.place, tile.vector, [&] {
+      const std::string inside = declare_position(tiled_.axis);
+      const std::string condition = writer_.condition_of(store_of(body_, tile.number).conditions);
+      const std::string vector =
+          fmt::format("{}.take<{}>(place.line, place.start)", tile.name, tile.vector);
+      writer_.out.line(if_text(inside, condition) +
+                       writer_.counted_store(tile.number, tile.vector, vector));
+    });
+  }
+
+  // --- values -----------------------------------------------------------------------------------
+
+  void write_values() {
+    writer_.vector_axis = last_;
+    for (const TileInMemory& tile : loads_)
+      writer_.read_from_tile(tile.number, tile.name + "(place.start + k, place.line)");
+    for (const TileInMemory& tile : stores_)
+      writer_.write_to_tile(tile.number, tile.name + ".spread(place.start, place.line, {});");
+    Sinks sinks;
+    sinks.stores.resize(body_.stores.size());
+    std::iota(sinks.stores.begin(), sinks.stores.end(), 0);
+    int largest = 1;
+    for (const BodyStore& store : body_.stores)
+      largest = std::max(largest, size_of(store.node->dtype));
+    const std::vector<bool> all(body_.values.size(), true);
+    write_places(place_type(schedule_.vector, largest), schedule_.vector, [&] {
+      const std::string guard = declare_position(last_);
+      const auto vector = [&] {
+        writer_.write_tile(all, sinks, {.count = {}, .accumulator = {}, .index = {}});
+      };
+      if (guard.empty())
+        vector();
+      else
+        writer_.out.block(fmt::format("if ({})", guard), vector);
+    });
+  }
+
+  KernelWriter& writer_;
+  const Body& body_;
+  const Schedule& schedule_;
+  int last_;
+  TiledAccesses tiled_;
+  std::vector<TileInMemory> loads_;
+  std::vector<TileInMemory> stores_;
+};
+
+}  // namespace
+
+void write_tiled_pointwise(KernelWriter& writer) { TiledWriter(writer).write(); }
+
+}  // namespace sinter

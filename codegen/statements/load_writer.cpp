@@ -1,0 +1,195 @@
+// Loads: in which form each is written, and what it counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/statements/kernel_writer.h"
+#include "compiler/body/footprint.h"
+
+namespace sinter {
+
+std::int64_t KernelWriter::alignment_of(int buffer, DType dtype, int aligned) const {
+  const std::int64_t bytes = std::int64_t{aligned} * size_of(dtype);
+  const bool is_bound =
+      program.buffers[static_cast<std::size_t>(buffer)].kind != Buffer::Kind::temporary;
+  return is_bound ? std::min<std::int64_t>(program.facts.alignment, bytes) : bytes;
+}
+
+int KernelWriter::elements_at_once(const Index& at, DType dtype, int buffer, int aligned) {
+  return widest_access(at, dtype, alignment_of(buffer, dtype, aligned),
+                       body.space.extent(vector_axis), vector_axis, schedule.vector, program.facts);
+}
+
+void KernelWriter::note_access(Does what, int buffer, int elements) {
+  const int size = size_of(program.buffers[static_cast<std::size_t>(buffer)].dtype);
+  const int bytes = std::max(std::min(elements * size, 16), size);
+  (what == Does::load ? loads_ : stores_)[buffer].add(bytes);
+  source.vector_bytes = std::max(source.vector_bytes, bytes);
+}
+
+void KernelWriter::note_vector(Does what, int buffer, int each, const std::string& count) {
+  note_access(what, buffer, each);
+  if (each == schedule.vector && !count.empty()) note_access(what, buffer, 1);
+}
+
+const std::string& KernelWriter::tiled_element(const Value& load) const {
+  return tiled_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
+const std::string& KernelWriter::vector_ahead(const Value& load) const {
+  return ahead_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
+const std::string& KernelWriter::row_of(const Value& load) const {
+  return rows_[static_cast<std::size_t>(&load - body.values.data())];
+}
+
+KernelWriter::LoadForm KernelWriter::load_form(const Value& value) {
+  if (!tiled_element(value).empty()) return {Access::element};
+  if (vector_axis < 0 || schedule.vector == 1) return {Access::scalar};
+  const bool is_same = std::ranges::all_of(value.conditions, [&](const Condition& condition) {
+    return is_same_along_vector(condition);
+  });
+  const std::optional<Extent> step =
+      step_along(value.at, vector_axis, schedule.vector, program.facts);
+  if (!step || !is_same) return {Access::element};
+  const int buffer = program.buffer_of.lookup(value.node);
+  const int each = step->is(1) ? elements_at_once(value.at, value.dtype, buffer, value.aligned) : 1;
+  if (each == schedule.vector) return {.access = Access::vector, .each = each};
+  if (each > 1) return {.access = Access::few, .each = each};
+  return {Access::apart, text(*step)};
+}
+
+std::string_view KernelWriter::load_hint(const Value& value) const {
+  if (last_reads_.empty()) return "";
+  const int last = last_reads_[static_cast<std::size_t>(&value - body.values.data())];
+  // Such loads may take what the launch writes from where it was before.
+  const int buffer = program.buffer_of.lookup(value.node);
+  if (kept_.contains(buffer) || !row_of(value).empty()) return "";
+  const bool is_written =
+      exchanged_.contains(buffer) || std::ranges::count(kernel.stores, buffer, &Store::buffer) > 0;
+  if (last < 0 || is_written) return "";
+  return last <= pass ? "_streaming" : "_retained";
+}
+
+std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
+                                    const std::string& count) {
+  if (!tiled_element(value).empty()) return tiled_element(value);
+  if (!vector_ahead(value).empty()) return vector_ahead(value);
+  const int buffer = program.buffer_of.lookup(value.node);
+  const std::string& row = row_of(value);
+  const std::string memory = row.empty() ? buffer_name(buffer, false) : row;
+  const std::string at = text(value.at, form.access == Access::element);
+  const std::string some = count.empty() ? "" : ", " + count;
+  if (row.empty() && !kept_.contains(buffer))
+    note_vector(Does::load, buffer, form.access == Access::vector ? schedule.vector : form.each,
+                count);
+  switch (form.access) {
+    case Access::vector:
+      return fmt::format("load{}<{}>({}, {}{})", count.empty() ? load_hint(value) : "_some",
+                         schedule.vector, memory, at, some);
+    case Access::few:
+      return fmt::format("load_by<{}, {}>({}, {}, {})", schedule.vector, form.each, memory, at,
+                         count.empty() ? std::to_string(schedule.vector) : count);
+    case Access::apart:
+      return fmt::format("load_apart<{}>({}, {}, {}, {})", schedule.vector, memory, at, form.step,
+                         count.empty() ? std::to_string(schedule.vector) : count);
+    case Access::scalar:
+    case Access::element: break;
+  }
+  // Neighbouring threads must read neighbours: else a line is asked for again before long.
+  const std::optional<Extent> step =
+      vector_axis < 0 || schedule.vector > 1
+          ? std::nullopt
+          : step_along(value.at, vector_axis, schedule.vector, program.facts);
+  return fmt::format("load{}({}, {})", step && step->is(1) ? load_hint(value) : "", memory, at);
+}
+
+FewOfVector KernelWriter::few_at_once(const Value& value) {
+  if (!schedule.is_flat || load_form(value).access != Access::element) return {};
+  return few_along(value.at, value.dtype,
+                   alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned),
+                   vector_axis, schedule.vector / 2, program.facts);
+}
+
+void KernelWriter::write_few_at_once(int value, const std::string& count) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const FewOfVector few = few_at_once(v);
+  const int buffer = program.buffer_of.lookup(v.node);
+  note_access(Does::load, buffer, few.is_same ? 1 : few.each);
+  count_load(v);
+  const std::string name = name_for(v.node);
+  const std::string memory = buffer_name(buffer, false);
+  const std::string at = text(v.at, true);
+  out.line(fmt::format("Vector<{}, {}> {}{};", info(v.dtype).c_name, schedule.vector, name,
+                       count.empty() ? "" : "{}"));
+  const std::string guard = count.empty() ? "" : fmt::format("if (k < {}) ", count);
+  out.directive("#pragma unroll");
+  out.line(fmt::format("for (int k = 0; k < {}; k += {}) {}", schedule.vector, few.each, guard) +
+           (few.is_same
+                ? fmt::format("put_same<{}>({}, k, load({}, {}));", few.each, name, memory, at)
+                : fmt::format("put({}, k, load<{}>({}, {}));", name, few.each, memory, at)));
+  texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name + "[k]");
+}
+
+std::string KernelWriter::counted_load(int value, int vector) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  count_load(v);
+  const int buffer = program.buffer_of.lookup(v.node);
+  note_access(Does::load, buffer, vector);
+  return fmt::format("load{}<{}>({}, {})", load_hint(v), vector, buffer_name(buffer, false),
+                     text(v.at, false));
+}
+
+bool KernelWriter::may_load_ahead(int value) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  if (v.kind != Value::Kind::load || is_kept(value) || !v.conditions.empty()) return false;
+  if (!row_of(v).empty() || has_indirect(v.at) || !depends_on(v.at, vector_axis)) return false;
+  const Access access = load_form(v).access;
+  return access == Access::vector || access == Access::few || access == Access::apart;
+}
+
+std::string KernelWriter::declare_ahead(int value, int vectors) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  std::string name = name_for(v.node, "_ahead");
+  out.line(
+      fmt::format("Vector<{}, {}> {}[{}];", info(v.dtype).c_name, schedule.vector, name, vectors));
+  return name;
+}
+
+void KernelWriter::write_load_ahead(int value, const std::string& place, const Tile& tile) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  out.line(fmt::format("{} = {};", place, load_call(v, load_form(v), tile.count)));
+  count_load(v);
+}
+
+void KernelWriter::read_from_tile(int value, std::string element) {
+  tiled_[static_cast<std::size_t>(value)] = std::move(element);
+}
+
+void KernelWriter::read_from_row(int load, const Index& at, std::string row) {
+  Value& value = body.values[static_cast<std::size_t>(load)];
+  value.at = at;
+  value.aligned = kWellAligned;
+  rows_[static_cast<std::size_t>(load)] = std::move(row);
+}
+
+std::string KernelWriter::condition_of(std::span<const Condition> conditions) {
+  return condition_text({conditions.begin(), conditions.end()}, false);
+}
+
+void KernelWriter::count_load(const Value& value) {
+  if (!tiled_element(value).empty()) return;  // when the tile was filled
+  if (!vector_ahead(value).empty()) return;   // when it was made
+  if (!row_of(value).empty()) return;         // when the row was loaded
+  if (kept_.contains(program.buffer_of.lookup(value.node)))
+    return;  // when shared memory was filled
+  const Touched touched = touched_elements(body, value);
+  source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
+  const Extent bytes = touched.elements * Extent(size_of(value.dtype));
+  source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+  Extent& read = source.read_of.try_emplace(program.buffer_of.lookup(value.node), 0).first->second;
+  read = read + bytes;
+}
+
+}  // namespace sinter

@@ -1,0 +1,85 @@
+// Random words of a vector's elements: four that follow one another come from one block of Philox,
+// which is computed once.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/statements/kernel_writer.h"
+#include "codegen/text/expression.h"
+
+namespace sinter {
+
+namespace {
+
+bool is_random(const Value& value) {
+  return value.kind == Value::Kind::op && value.node->op == Op::philox;
+}
+
+}  // namespace
+
+/// The number of the element that philox `value` is asked about, where casts leave its bits alone.
+int KernelWriter::number_of_word(const Value& value) const {
+  int number = value.operands[2];
+  const auto at = [&](int i) -> const Value& { return body.values[static_cast<std::size_t>(i)]; };
+  const auto is_wide = [&](int i) { return is_integer(at(i).dtype) && size_of(at(i).dtype) == 8; };
+  while (at(number).kind == Value::Kind::op && at(number).node->op == Op::cast && is_wide(number))
+    number = at(number).operands[0];
+  return at(number).kind == Value::Kind::number && is_wide(number) ? number : -1;
+}
+
+bool KernelWriter::has_neighbouring_words(int value) const {
+  constexpr int kWords = 4;  // of a block
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  if (!is_random(v) || is_kept(value) || vector_axis < 0 || schedule.vector % kWords != 0)
+    return false;
+  const int number = number_of_word(v);
+  if (number < 0 || is_kept(number) || moves(v.operands[0]) || moves(v.operands[1])) return false;
+  const Index& at = body.values[static_cast<std::size_t>(number)].at;
+  const std::optional<Extent> step = step_along(at, vector_axis, schedule.vector, program.facts);
+  return step && step->is(1) && aligned_vector(at, vector_axis, kWords, program.facts) == kWords;
+}
+
+void KernelWriter::write_random_words(int value) {
+  const Value& v = body.values[static_cast<std::size_t>(value)];
+  const Value& number = body.values[static_cast<std::size_t>(number_of_word(v))];
+  const std::string name = name_for(v.node);
+  out.line(fmt::format("const Vector<unsigned, {0}> {1} = philox_words<{0}>({2}, {3}, {4});",
+                       schedule.vector, name, operand_text(v.operands[0]),
+                       operand_text(v.operands[1]), number_text(number, false)));
+  texts_[static_cast<std::size_t>(value)] = name + "[k]";
+}
+
+void KernelWriter::drop_numbers_of_words(std::vector<int>& in_loop, const std::vector<bool>& values,
+                                         const Sinks& sinks) const {
+  std::vector<bool> written(body.values.size(), false);
+  for (const int value : in_loop) written[static_cast<std::size_t>(value)] = true;
+  std::vector<bool> is_number(body.values.size(), false);
+  for (std::size_t i = body.values.size(); i-- > 0;) {
+    const Value& value = body.values[i];
+    const bool has_words = values[i] && is_random(value) && !written[i];
+    const bool leads_on = is_number[i] && value.kind == Value::Kind::op;
+    if (has_words || leads_on) is_number[static_cast<std::size_t>(value.operands.back())] = true;
+    if (is_number[i] && written[i] && !is_kept(static_cast<int>(i)) &&
+        !has_use(static_cast<int>(i), written, sinks))
+      written[i] = false;
+  }
+  std::erase_if(in_loop, [&](int value) { return !written[static_cast<std::size_t>(value)]; });
+}
+
+/// True if a sink, or one of the values that are `written` in the loop, uses `value`.
+bool KernelWriter::has_use(int value, const std::vector<bool>& written, const Sinks& sinks) const {
+  for (std::size_t user = 0; user < body.values.size(); ++user)
+    if (written[user] && std::ranges::count(body.values[user].operands, value) > 0) return true;
+  for (const auto& [atom, source] : body.indirect)
+    if (source == value) return true;
+  const auto is_operand = [&](std::span<const int> sinks_of, const auto& list, auto operand) {
+    return std::ranges::any_of(sinks_of, [&](int index) {
+      return std::invoke(operand, list[static_cast<std::size_t>(index)]) == value;
+    });
+  };
+  return is_operand(sinks.reductions, body.reductions, &BodyReduction::operand) ||
+         is_operand(sinks.columns, body.columns, &BodyReduction::operand) ||
+         is_operand(sinks.stores, body.stores, &BodyStore::value);
+}
+
+}  // namespace sinter

@@ -1,0 +1,172 @@
+// Stores: vectors of a tile, and what is kept of a row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/statements/kernel_writer.h"
+#include "compiler/body/footprint.h"
+
+namespace sinter {
+
+void KernelWriter::count_store(const BodyStore& store) {
+  const auto shared = written_to_shared_.find(buffer_of(store));
+  if (shared != written_to_shared_.end() && !shared->second.is_in_memory) return;
+  source.traffic.bytes_written = source.traffic.bytes_written +
+                                 stored_elements(body, store) * Extent(size_of(store.node->dtype));
+}
+
+std::vector<KernelWriter::Destination> KernelWriter::destinations_of(const BodyStore& store) {
+  const int buffer = buffer_of(store);
+  std::vector<Destination> result;
+  const auto shared = written_to_shared_.find(buffer);
+  if (shared == written_to_shared_.end() || shared->second.is_in_memory)
+    result.push_back({.name = buffer_name(buffer, true), .at = store.at});
+  if (shared != written_to_shared_.end())
+    result.push_back(
+        {.name = kept_.at(buffer), .at = shared->second.at.value_or(store.at), .is_shared = true});
+  return result;
+}
+
+void KernelWriter::write_store(const BodyStore& store, const std::string& vector,
+                               const std::string& count) {
+  const std::string& call = tile_calls_[static_cast<std::size_t>(&store - body.stores.data())];
+  if (!call.empty()) return out.line(fmt::format(fmt::runtime(call), vector));
+  count_store(store);
+  for (const Destination& to : destinations_of(store)) {
+    if (std::ranges::any_of(store.conditions,
+                            [&](const Condition& condition) { return is_at_first(condition); })) {
+      note_access(Does::store, buffer_of(store), 1);
+      write_if(store, false, [&] {
+        out.line(fmt::format("store({}, {}, {}[0]);", to.name, text(to.at, false), vector));
+      });
+    } else if (std::ranges::all_of(store.conditions, [&](const Condition& condition) {
+                 return is_same_along_vector(condition);
+               })) {
+      write_if(store, false, [&] { write_vector_store(store, to, vector, count); });
+    } else {
+      write_elements_of(store, to, vector, count);
+    }
+  }
+}
+
+std::string KernelWriter::counted_store(int store, int vector, const std::string& values) {
+  const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+  count_store(to);
+  const int buffer = buffer_of(to);
+  note_access(Does::store, buffer, vector);
+  return fmt::format("store<{}>({}, {}, {});", vector, buffer_name(buffer, true),
+                     text(to.at, false), values);
+}
+
+void KernelWriter::write_to_tile(int store, std::string call) {
+  tile_calls_[static_cast<std::size_t>(store)] = std::move(call);
+}
+
+void KernelWriter::write_vector_store(const BodyStore& store, const Destination& destination,
+                                      const std::string& vector, const std::string& count) {
+  const int buffer = buffer_of(store);
+  const auto& [to, at, is_shared] = destination;
+  const std::string where = text(at, false);
+  const std::string some = count.empty() ? std::to_string(schedule.vector) : count;
+  const std::optional<Extent> step =
+      vector_axis < 0 ? std::optional<Extent>(0)
+                      : step_along(at, vector_axis, schedule.vector, program.facts);
+  const bool has_neighbours = schedule.vector > 1 && step && step->is(1);
+  const int each = has_neighbours ? elements_at_once(at, store.node->dtype, buffer,
+                                                     is_shared ? kWellAligned : store.aligned)
+                                  : 1;
+  note_vector(Does::store, buffer, each, count);
+  if (schedule.vector == 1) {
+    out.line(fmt::format("store({}, {}, {}[0]);", to, where, vector));
+  } else if (each == schedule.vector) {
+    out.line(count.empty()
+                 ? fmt::format("store<{}>({}, {}, {});", schedule.vector, to, where, vector)
+                 : fmt::format("store_some<{}>({}, {}, {}, {});", schedule.vector, to, where,
+                               vector, count));
+  } else if (each > 1) {
+    out.line(fmt::format("store_by<{}, {}>({}, {}, {}, {});", schedule.vector, each, to, where,
+                         vector, some));
+  } else if (step) {
+    out.line(fmt::format("store_apart<{}>({}, {}, {}, {}, {});", schedule.vector, to, where,
+                         text(*step), vector, some));
+  } else {
+    write_elements_of(store, destination, vector, count);
+  }
+}
+
+void KernelWriter::write_elements_of(const BodyStore& store, const Destination& to,
+                                     const std::string& vector, const std::string& count) {
+  note_access(Does::store, buffer_of(store), 1);
+  std::vector<std::string> guards;
+  if (!count.empty()) guards.push_back(fmt::format("k < {}", count));
+  if (!store.conditions.empty()) guards.push_back(condition_text(store.conditions, true));
+  const auto write = [&] {
+    out.directive("#pragma unroll");
+    out.block(fmt::format("for (int k = 0; k < {}; ++k)", schedule.vector), [&] {
+      const std::string guard =
+          guards.empty() ? "" : fmt::format("if ({}) ", fmt::join(guards, " && "));
+      out.line(fmt::format("{}store({}, {}, {}[k]);", guard, to.name, text(to.at, true), vector));
+    });
+  };
+  const std::string first = condition_of_vectors(store.conditions);
+  if (first.empty())
+    write();
+  else
+    out.block(fmt::format("if ({})", first), write);
+}
+
+void KernelWriter::write_element_store(const BodyStore& store, const std::string& value) {
+  count_store(store);
+  note_access(Does::store, buffer_of(store), 1);
+  write_if(store, false, [&] {
+    for (const Destination& to : destinations_of(store))
+      out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false),
+                           in_memory(store.node->dtype, value)));
+  });
+}
+
+void KernelWriter::write_row_store(const BodyStore& store) {
+  const int buffer = buffer_of(store);
+  const std::string value = in_memory(store.node->dtype, operand_text(store.value));
+  const bool is_vector = vector_axis != body.reduced_axis() && schedule.vector > 1;
+  if (!is_vector) {
+    count_store(store);
+    note_access(Does::store, buffer, 1);
+    write_if(store, false, [&] {
+      for (const Destination& to : destinations_of(store))
+        out.line(fmt::format("store({}, {}, {});", to.name, text(to.at, false), value));
+    });
+    return;
+  }
+  const std::string vector = names_.take(
+      is_anonymous_ ? "result"
+                    : program.name_of(program.buffers[static_cast<std::size_t>(buffer)]));
+  out.line(
+      fmt::format("Vector<{}, {}> {};", info(store.node->dtype).c_name, schedule.vector, vector));
+  out.directive("#pragma unroll");
+  out.line(fmt::format("for (int k = 0; k < {}; ++k) {}[k] = {};", schedule.vector, vector, value));
+  write_store(store, vector, {});
+}
+
+void KernelWriter::write_row_stores(const std::string& condition, bool is_final) {
+  const auto is_one = [&](const BodyStore& store) {
+    return !store.varies && !store.of_columns && store.is_final == is_final;
+  };
+  if (std::ranges::none_of(body.stores, is_one)) return;
+  out.block(fmt::format("if ({})", condition), [&] {
+    for (const BodyStore& store : body.stores)
+      if (is_one(store)) write_row_store(store);
+  });
+}
+
+void KernelWriter::write_column_stores() {
+  std::vector<int> roots;
+  for (const BodyStore& store : body.stores)
+    if (store.of_columns) roots.push_back(store.value);
+  write_in_scope(roots, [&] {
+    for (const BodyStore& store : body.stores)
+      if (store.of_columns) write_element_store(store, operand_text(store.value));
+  });
+}
+
+}  // namespace sinter

@@ -1,0 +1,186 @@
+#include "codegen/text/expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/shape/extent.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+std::string_view compute_c_type(DType dtype) { return info(info(dtype).compute).c_name; }
+
+std::string computed(DType dtype, const std::string& element) {
+  return is_narrow(dtype) ? "to_float(" + element + ")" : element;
+}
+
+std::string in_memory_of(DType dtype, const std::string& computed) {
+  constexpr std::string_view kHead = "to_float(";
+  return is_narrow(dtype) && computed.starts_with(kHead)
+             ? computed.substr(kHead.size(), computed.size() - kHead.size() - 1)
+             : computed;
+}
+
+namespace {
+
+/// The conversion of a computed value of `from` to one of `to`.
+std::string cast_text(DType from, DType to, const std::string& value) {
+  if (from == to) return value;
+  const std::string_view type = compute_c_type(to);
+  if (to == DType::boolean) return fmt::format("{} != 0", value);
+  if (is_integer(to))
+    return is_floating(from) ? fmt::format("to_integer<{}>({})", type, value)
+                             : fmt::format("static_cast<{}>({})", type, value);
+  if (is_narrow(to)) {
+    if (from == DType::boolean) return fmt::format("static_cast<float>({})", value);
+    // Through a type that holds every number of `from` exactly: rounded once.
+    std::string exact = value;
+    if (is_integer(from) && size_of(from) == 8)
+      exact = fmt::format("to_odd({})", value);
+    else if (!is_floating(from))
+      exact = fmt::format("static_cast<{}>({})", size_of(from) < 4 ? "float" : "double", value);
+    return fmt::format("rounded<{}>({})", name(to), exact);
+  }
+  if (compute_c_type(from) == type) return value;
+  return fmt::format("static_cast<{}>({})", type, value);
+}
+
+/// The bits as they are in memory, read as another dtype.
+std::string bitcast_text(DType from, DType to, const std::string& value) {
+  const std::string bits =
+      is_narrow(from) ? fmt::format("to_memory<{}>({})", name(from), value) : value;
+  const std::string read = fmt::format("bits_as<{}>({})", info(to).c_name, bits);
+  return is_narrow(to) ? fmt::format("to_float({})", read) : read;
+}
+
+bool is_literal_text(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
+
+/// `base` to the power 1, 2 or 3 as a product: nearer than what the library gives, without its
+/// hundred instructions. Empty for other exponents.
+std::string power_text(const Node& exponent, const std::string& base) {
+  if (!is_literal_text(exponent)) return {};
+  const Literal literal = attribute(exponent, "value").literal;
+  if (literal.kind == Literal::Kind::natural) return {};
+  const double value =
+      literal.kind == Literal::Kind::real ? literal.real : static_cast<double>(literal.integer);
+  if (value == 1) return base;
+  if (value == 2) return fmt::format("{0} * {0}", base);
+  if (value == 3) return fmt::format("{0} * {0} * {0}", base);
+  return {};
+}
+
+}  // namespace
+
+std::string op_text(const Node& node, std::span<const std::string> operands,
+                    const Numerics& numerics) {
+  if (node.op == Op::cast) return cast_text(node.operand(0)->dtype, node.dtype, operands[0]);
+  if (node.op == Op::bitcast) return bitcast_text(node.operand(0)->dtype, node.dtype, operands[0]);
+  const OpInfo& row = info(node.op);
+  // The last operand has the type that the op works on: of `where` the first is the condition.
+  const DType dtype = node.operands.back()->dtype;
+  std::string_view pattern = is_floating(dtype) ? row.cuda : row.cuda_integer;
+  const bool is_single = info(dtype).compute == DType::f32;
+  if (numerics.math == Math::fast && is_single && !row.fast.empty()) pattern = row.fast;
+  ensure(!pattern.empty(), fmt::format("{} has no text for {}", row.name, name(dtype)));
+  std::string texts[3];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    // Compilers fold a function of a literal to other bits than the library computes. Integers have
+    // one result each.
+    const bool may_fold = row.ulp > 0 && is_floating(dtype) && is_literal_text(*node.operand(i));
+    texts[i] = may_fold ? fmt::format("opaque_value({})", operands[i]) : operands[i];
+  }
+  const std::string_view suffix = info(dtype).compute == DType::f64 ? "" : "f";
+  std::string text;
+  if (node.op == Op::pow) text = power_text(*node.operand(1), operands[0]);
+  if (text.empty())
+    text = fmt::format(fmt::runtime(pattern), fmt::arg("a", texts[0]), fmt::arg("b", texts[1]),
+                       fmt::arg("c", texts[2]), fmt::arg("f", suffix));
+  if (is_narrow(node.dtype) && numerics.rounding == Rounding::as_recorded)
+    text = fmt::format("rounded<{}>({})", name(node.dtype), text);
+  return text;
+}
+
+std::string in_memory(DType dtype, const std::string& value) {
+  if (!is_narrow(dtype)) return value;
+  const std::string rounding = fmt::format("rounded<{}>(", name(dtype));
+  std::string_view inner = value;
+  if (value.starts_with(rounding)) {
+    inner.remove_prefix(rounding.size());
+    std::size_t end = 0;
+    for (int depth = 1; end < inner.size(); ++end) {
+      depth += inner[end] == '(' ? 1 : inner[end] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    inner = end + 1 == inner.size() ? inner.substr(0, end) : value;
+  }
+  return fmt::format("to_memory<{}>({})", name(dtype), inner);
+}
+
+std::string atomic(const std::string& text) {
+  const bool is_word = std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  });
+  return is_word ? text : "(" + text + ")";
+}
+
+std::string IndexWriter::text(Extent extent) const {
+  const std::string_view suffix = c_type == "int" ? "" : "ll";
+  if (extent.is_number()) return fmt::format("{}{}", extent.number(), suffix);
+  std::string sum;
+  std::string constant;
+  for (const ExtentTerm& term : terms_of(extent)) {
+    std::string product;
+    for (const ExtentAtom* atom : term.atoms) {
+      const std::string factor =
+          atom->name.empty()
+              ? fmt::format("({} / {})", atomic(text(atom->numerator)), atomic(text(atom->divisor)))
+              : symbol(*atom);
+      product += (product.empty() ? "" : " * ") + factor;
+    }
+    if (term.atoms.empty()) {
+      constant = fmt::format(" {} {}{}", term.coefficient < 0 ? "-" : "+",
+                             std::abs(term.coefficient), suffix);
+      continue;
+    }
+    if (term.coefficient != 1) product += fmt::format(" * {}{}", term.coefficient, suffix);
+    sum += (sum.empty() ? "" : " + ") + product;
+  }
+  return sum + constant;
+}
+
+std::string IndexWriter::text(const IndexAtom& atom) const {
+  switch (atom.kind) {
+    case IndexAtom::Kind::axis: return axis(atom.axis);
+    case IndexAtom::Kind::quotient:
+      return fmt::format("{} / {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
+    case IndexAtom::Kind::remainder:
+      return fmt::format("{} % {}", atomic(text(atom.numerator)), atomic(text(atom.divisor)));
+    case IndexAtom::Kind::bounded: throw InternalError("a bounded index is written");
+    case IndexAtom::Kind::indirect: break;
+  }
+  return fmt::format("wrapped_index<{}>({}, {})", c_type, indirect(atom), text(atom.divisor));
+}
+
+std::string IndexWriter::text(const Index& index) const {
+  std::string result;
+  for (const IndexTerm& term : index.terms) {
+    std::string part = text(*term.atom);
+    const bool is_division = term.atom->kind == IndexAtom::Kind::quotient ||
+                             term.atom->kind == IndexAtom::Kind::remainder;
+    if (!term.coefficient.is(1)) {
+      const bool is_plain = term.atom->kind == IndexAtom::Kind::indirect;
+      part = fmt::format("{} * {}", is_plain ? part : atomic(part), atomic(text(term.coefficient)));
+    } else if (is_division && index.terms.size() > 1) {
+      part = "(" + part + ")";
+    }
+    result += (result.empty() ? "" : " + ") + part;
+  }
+  if (result.empty()) return text(index.constant);
+  if (index.constant.is(0)) return result;
+  if (index.constant.is_number() && index.constant.number() < 0)
+    return fmt::format("{} - {}", result, text(Extent(-index.constant.number())));
+  return fmt::format("{} + {}", result, atomic(text(index.constant)));
+}
+
+}  // namespace sinter

@@ -1,0 +1,14 @@
+// Numbers as C++ text that reads back to the same bits.
+#pragma once
+
+#include <string>
+
+#include "ir/graph/node.h"
+
+namespace sinter {
+
+/// `literal` in the type that `dtype` is computed in: `1.5f`, `7ll`, `as_float(0x7f800000u)`.
+/// Negative ones stand in parentheses, so that they may follow any operator.
+std::string c_literal(const Literal& literal, DType dtype);
+
+}  // namespace sinter

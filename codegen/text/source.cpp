@@ -1,0 +1,33 @@
+#include "codegen/text/source.h"
+
+#include <algorithm>
+
+#include "compiler/target/target.h"
+#include "ir/support/dense_map.h"
+
+namespace sinter {
+
+void Widths::add(const Widths& other) {
+  if (other.widest == 0) return;
+  narrowest = widest == 0 ? other.narrowest : std::min(narrowest, other.narrowest);
+  widest = std::max(widest, other.widest);
+}
+
+std::string write_start(std::string_view arch, Source& source) {
+  const Target* target = find_target(arch);
+  if (!target || target->compute_capability < 90 || source.is_cooperative) return {};
+  source.may_start_early = true;
+  return "  await_launches_before();\n";
+}
+
+std::vector<int> buffers_of(const Source& source) {
+  std::vector<int> buffers;
+  DenseSet<int> known;
+  for (const std::vector<Argument>* list : {&source.arguments, &source.table})
+    for (const Argument& argument : *list)
+      if (argument.kind == Argument::Kind::buffer && known.insert(argument.index).second)
+        buffers.push_back(argument.index);
+  return buffers;
+}
+
+}  // namespace sinter

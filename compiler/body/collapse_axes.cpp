@@ -1,0 +1,215 @@
+// Other axes for the same body: neighbouring parallel ones merged, for [rows, 4096] read in order
+// is one axis of rows * 4096; or all of them as one, in another order.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compiler/body/access.h"
+#include "compiler/body/body.h"
+#include "compiler/body/collapse_axes.h"
+
+namespace sinter {
+
+namespace {
+
+/// Calls `visit` with every index expression of the body, those inside atoms included; not with the
+/// conditions of stores.
+void for_each_index(const Body& body, const std::function<void(const Index&)>& visit) {
+  for (const Value& value : body.values) {
+    visit(value.at);
+    for (const Condition& condition : value.conditions) visit(condition.at);
+  }
+  for (const BodyStore& store : body.stores) visit(store.at);
+  for (const auto& [atom, value] : body.indirect)
+    for (const Index& at : atom->at) visit(at);
+}
+
+/// True if a step of `axis` moves `index` as far as walking the next axis to its end.
+bool moves_on(const Body& body, const Index& index, int axis) {
+  // Where an axis stands inside an atom, merging would only move the division there.
+  const std::optional<Extent> outer = coefficient_of(index, axis);
+  const std::optional<Extent> inner = coefficient_of(index, axis + 1);
+  return outer && inner && *outer == *inner * body.space.extent(axis + 1);
+}
+
+/// True for `begin <= axis + … < end` without the next axis.
+bool can_widen(const Index& index, int axis) {
+  const std::optional<Extent> step = coefficient_of(index, axis);
+  return step && step->is(1) && !depends_on(index, axis + 1);
+}
+
+bool can_merge(const Body& body, int axis) {
+  bool result = true;
+  for_each_index(body, [&](const Index& index) { result = result && moves_on(body, index, axis); });
+  for (const BodyStore& store : body.stores)
+    for (const Condition& condition : store.conditions)
+      result = result && (moves_on(body, condition.at, axis) || can_widen(condition.at, axis));
+  return result;
+}
+
+/// Writes conditions of stores on `axis` as conditions on it and the next: b <= a < e is
+/// b·n <= a·n + i < e·n for every i below n.
+void widen_conditions(Body& body, int axis) {
+  const Extent extent = body.space.extent(axis + 1);
+  for (BodyStore& store : body.stores)
+    for (Condition& condition : store.conditions) {
+      if (!can_widen(condition.at, axis)) continue;
+      condition.at =
+          body.space.add(body.space.scale(condition.at, extent), body.space.axis(axis + 1));
+      condition.begin = condition.begin * extent;
+      condition.end = condition.end * extent;
+    }
+}
+
+class AxisRewriter {
+ public:
+  AxisRewriter(Body& body, std::span<const Index> axes, IndexSpace& space)
+      : body_(body), axes_(axes), space_(space) {}
+
+  void run() {
+    for (Value& value : body_.values) {
+      if (!value.at.is_constant()) value.at = moved(value.at);
+      for (Condition& condition : value.conditions)
+        condition.at = space_.substitute(condition.at, axes_);
+    }
+    for (BodyStore& store : body_.stores) {
+      store.at = moved(store.at);
+      for (Condition& condition : store.conditions)
+        condition.at = space_.substitute(condition.at, axes_);
+      store.position.clear();
+    }
+    DenseMap<const IndexAtom*, int> indirect;
+    for (const auto& [atom, value] : body_.indirect) {
+      std::vector<Index> at;
+      for (const Index& index : atom->at) at.push_back(space_.substitute(index, axes_));
+      const Index read = space_.indirect(atom->tensor, std::move(at), atom->divisor, atom->branch);
+      indirect[read.terms[0].atom] = value;
+    }
+    body_.indirect = std::move(indirect);
+  }
+
+ private:
+  /// `index` over the new axes. Most of a body's arrays are read at one of a few places.
+  Index moved(const Index& index) {
+    if (index.is_constant()) return index;
+    for (const auto& [from, to] : latest_)
+      if (from == index) return to;
+    Index result = space_.substitute(index, axes_);
+    constexpr std::size_t kMost = 4;
+    if (latest_.size() < kMost) latest_.emplace_back();
+    latest_[next_++ % kMost] = {index, result};
+    return result;
+  }
+
+  Body& body_;
+  std::span<const Index> axes_;
+  IndexSpace& space_;
+  std::vector<std::pair<Index, Index>> latest_;
+  std::size_t next_ = 0;
+};
+
+/// True where nothing is to merge, and no address has anything but axes in it.
+bool is_collapsed(const Body& body) {
+  if (body.parallel_axes > 1 || (body.parallel_axes == 1 && body.space.extent(0).is(1)))
+    return false;
+  const auto are_affine = [](std::span<const Condition> conditions) {
+    return std::ranges::all_of(conditions, is_affine, &Condition::at);
+  };
+  return body.indirect.empty() &&
+         std::ranges::all_of(body.values,
+                             [&](const Value& value) {
+                               return is_affine(value.at) && are_affine(value.conditions);
+                             }) &&
+         std::ranges::all_of(body.stores, [&](const BodyStore& store) {
+           return is_affine(store.at) && are_affine(store.conditions);
+         });
+}
+
+}  // namespace
+
+Body collapse_axes(Body body) {
+  if (body.scatter) return body;  // its axes each have a meaning
+  if (is_collapsed(body)) {
+    for (BodyStore& store : body.stores) store.position.clear();
+    return body;
+  }
+  // Runs of axes that merge: first[i] is true where axis i starts a new one.
+  std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
+  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
+    const bool is_one = body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1);
+    const bool merges = is_one || can_merge(body, axis);
+    if (merges && !is_one) widen_conditions(body, axis);
+    starts[static_cast<std::size_t>(axis) + 1] = !merges;
+  }
+
+  IndexSpace space;
+  std::vector<Index> axes(static_cast<std::size_t>(body.space.axis_count()));
+  int axis = 0;
+  int runs = 0;
+  while (axis < body.parallel_axes) {
+    int end = axis + 1;
+    while (end < body.parallel_axes && !starts[static_cast<std::size_t>(end)]) ++end;
+    std::vector<Extent> shape;
+    for (int i = axis; i < end; ++i) shape.push_back(body.space.extent(i));
+    const std::vector<Index> parts = [&] {
+      const Index merged = space.add_axis(product(shape));
+      return space.delinearize(merged, shape);
+    }();
+    std::ranges::copy(parts, axes.begin() + axis);
+    axis = end;
+    ++runs;
+  }
+  if (body.has_reduced_axis)
+    axes[static_cast<std::size_t>(axis)] = space.add_axis(body.space.extent(axis));
+
+  AxisRewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = runs;
+  return body;
+}
+
+StripPosition strip_position(IndexSpace& space, const Index& row, std::int64_t outer,
+                             std::int64_t strip) {
+  const Index strips = space.divide(row, strip);
+  const Index first = space.scale(space.divide(row, strip * outer), strip);
+  return {.outer = space.modulo(strips, outer),
+          .channel = space.add(first, space.modulo(row, strip))};
+}
+
+Body in_strips(Body body, std::int64_t outer, std::int64_t strip) {
+  std::vector<Extent> shape;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  const std::int64_t rows = product(shape).number();
+  IndexSpace space;
+  const StripPosition at = strip_position(space, space.add_axis(rows), outer, strip);
+  std::vector<Index> axes =
+      space.delinearize(space.add(space.scale(at.outer, rows / outer), at.channel), shape);
+  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
+  AxisRewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = 1;
+  return body;
+}
+
+Body in_one_axis(Body body) {
+  std::vector<Extent> shape;
+  for (int axis = 0; axis < body.parallel_axes; ++axis) shape.push_back(body.space.extent(axis));
+  IndexSpace space;
+  std::vector<Index> axes = space.delinearize(space.add_axis(product(shape)), shape);
+  if (body.has_reduced_axis) axes.push_back(space.add_axis(body.reduced_size()));
+  AxisRewriter(body, axes, space).run();
+  body.space = std::move(space);
+  body.parallel_axes = 1;
+  return body;
+}
+
+bool is_place(const Body& body, const Index& at, std::int64_t width) {
+  const auto last = coefficient_of(at, body.parallel_axes - 1);
+  if (!last || !last->is(1) || !at.constant.is_number() || at.constant.number() % width != 0)
+    return false;
+  for (int axis = 0; axis + 1 < body.parallel_axes; ++axis)
+    if (!moves_on(body, at, axis)) return false;
+  return is_affine(at);
+}
+
+}  // namespace sinter

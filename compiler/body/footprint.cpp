@@ -1,0 +1,253 @@
+#include "compiler/body/footprint.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/body/access.h"
+
+namespace sinter {
+
+namespace {
+
+/// The larger of two; nullopt where neither is for certain.
+std::optional<Extent> larger(Extent a, Extent b) {
+  if (provably_nonnegative(a - b)) return a;
+  if (provably_nonnegative(b - a)) return b;
+  return std::nullopt;
+}
+
+/// Positions of an axis, from low up to and without high.
+struct Positions {
+  Extent low = 0;
+  Extent high = 0;
+  bool is_exact = true;  ///< else a few more than there are
+
+  Extent count() const {
+    const Extent difference = high - low;
+    return provably_negative(difference) ? Extent(0) : difference;
+  }
+};
+
+/// What is left of `positions` of `axis` where begin <= at < end.
+void cut(Positions& positions, int axis, const Condition& condition) {
+  if (!depends_on(condition.at, axis)) return;
+  const std::optional<Extent> step = coefficient_of(condition.at, axis);
+  if (!step || !step->is_number() || step->number() <= 0 || condition.at.terms.size() != 1) {
+    positions.is_exact = false;
+    return;
+  }
+  const Extent offset = condition.at.constant;
+  const auto first_from = [&](Extent end) { return ceil_div(end - offset, step->number()); };
+  const std::optional<Extent> low = larger(positions.low, first_from(condition.begin));
+  const Extent end = first_from(condition.end);
+  const std::optional<Extent> higher = larger(positions.high, end);
+  positions.is_exact = positions.is_exact && low && higher;
+  if (low) positions.low = *low;
+  if (higher) positions.high = positions.high + end - *higher;  // the smaller of the two
+}
+
+Positions visible(const Body& body, int axis, const std::vector<Condition>& conditions) {
+  Positions result{.high = body.space.extent(axis)};
+  for (const Condition& condition : conditions) cut(result, axis, condition);
+  return result;
+}
+
+/// Into `divisors`, for each axis: a number that it is divided by and that divides its extent.
+void find_axis_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
+                        std::set<const IndexAtom*>& seen) {
+  for (const IndexTerm& term : index.terms) {
+    const IndexAtom& atom = *term.atom;
+    if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder) continue;
+    if (!seen.insert(&atom).second) continue;
+    find_axis_divisors(space, atom.numerator, divisors, seen);
+    for (int axis = 0; axis < space.axis_count(); ++axis)
+      if (atom.numerator == space.axis(axis) &&
+          floor_div(space.extent(axis), atom.divisor) * atom.divisor == space.extent(axis))
+        divisors[static_cast<std::size_t>(axis)] = atom.divisor;
+  }
+}
+
+/// An index whose axes each are a digit of their own: one of an axis that is only used by its
+/// quotient and its remainder by some number takes every pair of them.
+struct DigitAxes {
+  IndexSpace space;
+  Index index;
+};
+DigitAxes split_axes(const IndexSpace& space, const Index& index) {
+  std::vector<Extent> divisors(static_cast<std::size_t>(space.axis_count()), Extent(1));
+  std::set<const IndexAtom*> seen;
+  find_axis_divisors(space, index, divisors, seen);
+  DigitAxes digits;
+  std::vector<Index> axes;
+  for (int axis = 0; axis < space.axis_count(); ++axis) {
+    const Extent divisor = divisors[static_cast<std::size_t>(axis)];
+    const Index high = digits.space.add_axis(floor_div(space.extent(axis), divisor));
+    axes.push_back(divisor.is(1) ? high
+                                 : digits.space.add(digits.space.scale(high, divisor),
+                                                    digits.space.add_axis(divisor)));
+  }
+  digits.index = digits.space.substitute(index, axes);
+  return digits;
+}
+
+/// How many values `index` takes where they are consecutive integers; nullopt where that is not
+/// seen. Every axis runs over its whole extent.
+std::optional<Extent> consecutive_values(const IndexSpace& space, const Index& index) {
+  Extent count = 1;
+  llvm::SmallVector<IndexTerm, 2> left = index.terms;
+  while (!left.empty()) {
+    const auto next = std::ranges::find(left, count, &IndexTerm::coefficient);
+    if (next == left.end() || next->atom->kind != IndexAtom::Kind::axis) return std::nullopt;
+    count = count * space.extent(next->atom->axis);
+    left.erase(next);
+  }
+  return count;
+}
+
+/// How many values a quotient or remainder takes; nullopt where that is not seen.
+std::optional<Extent> values_of(const IndexSpace& space, const IndexAtom& atom) {
+  if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder)
+    return std::nullopt;
+  const std::optional<Extent> count = consecutive_values(space, atom.numerator);
+  if (!count) return std::nullopt;
+  const Extent first = atom.numerator.constant;
+  if (atom.kind == IndexAtom::Kind::quotient)
+    return floor_div(first + *count - Extent(1), atom.divisor) - floor_div(first, atom.divisor) +
+           Extent(1);
+  const std::optional<Extent> most = larger(*count, atom.divisor);
+  if (!most) return std::nullopt;
+  return *count + atom.divisor - *most;
+}
+
+/// Distinct values of an index with quotients and remainders: terms that share no axis with others
+/// are counted for themselves, all others by the axes they are made of.
+Extent distinct_values(const Body& body, const Index& recorded) {
+  const auto [space, index] = split_axes(body.space, recorded);
+  Extent count = 1;
+  std::uint64_t alone = 0;
+  for (const IndexTerm& term : index.terms) {
+    const bool is_alone = std::ranges::none_of(index.terms, [&](const IndexTerm& other) {
+      return other.atom != term.atom && (other.atom->axes & term.atom->axes) != 0;
+    });
+    const std::optional<Extent> values =
+        is_alone ? values_of(space, *term.atom) : std::optional<Extent>();
+    if (!values) continue;
+    count = count * *values;
+    alone |= term.atom->axes;
+  }
+  for (int axis = 0; axis < space.axis_count(); ++axis)
+    if (depends_on(index, axis) && (alone >> axis & 1) == 0) count = count * space.extent(axis);
+  return count;
+}
+
+/// True if nothing of `index` that depends on `axis` depends on anything else.
+bool stands_alone(const Index& index, int axis) {
+  return std::ranges::all_of(index.terms, [&](const IndexTerm& term) {
+    const bool is_of_axis = (term.atom->axes >> axis & 1) != 0;
+    return !is_of_axis || (term.atom->axes == std::uint64_t{1} << axis &&
+                           !term.atom->has_indirect && term.coefficient.is_number());
+  });
+}
+
+/// How many elements a walk along `axis` touches where it meets all conditions, tried one by one;
+/// nullopt where the axis does not stand alone or is too long.
+std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis) {
+  constexpr std::int64_t kLongest = 4096;
+  const Extent extent = body.space.extent(axis);
+  if (!extent.is_number() || extent.number() > kLongest || !stands_alone(value.at, axis))
+    return std::nullopt;
+  std::vector<const Condition*> conditions;
+  for (const Condition& condition : value.conditions) {
+    if (!depends_on(condition.at, axis)) continue;
+    const bool is_known = condition.at.constant.is_number() && condition.begin.is_number() &&
+                          condition.end.is_number();
+    const bool is_alone = std::ranges::all_of(condition.at.terms, [&](const IndexTerm& term) {
+      return term.atom->axes == std::uint64_t{1} << axis;
+    });
+    if (!is_known || !is_alone || !stands_alone(condition.at, axis)) return std::nullopt;
+    conditions.push_back(&condition);
+  }
+  Index along;
+  for (const IndexTerm& term : value.at.terms)
+    if ((term.atom->axes >> axis & 1) != 0) along.terms.push_back(term);
+  std::vector<std::int64_t> at(static_cast<std::size_t>(body.space.axis_count()), 0);
+  std::vector<std::int64_t> touched;
+  for (std::int64_t place = 0; place < extent.number(); ++place) {
+    at[static_cast<std::size_t>(axis)] = place;
+    const bool is_met = std::ranges::all_of(conditions, [&](const Condition* condition) {
+      const std::int64_t number = evaluate(condition->at, at, {});
+      return condition->begin.number() <= number && number < condition->end.number();
+    });
+    if (is_met) touched.push_back(evaluate(along, at, {}));
+  }
+  std::ranges::sort(touched);
+  return std::unique(touched.begin(), touched.end()) - touched.begin();
+}
+
+/// Of a load under conditions whose address has quotients or remainders: each axis for itself.
+std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
+  Extent result = 1;
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    const bool is_asked = std::ranges::any_of(value.conditions, [&](const Condition& condition) {
+      return depends_on(condition.at, axis);
+    });
+    if (!depends_on(value.at, axis)) {
+      // It may be that no place meets the condition, which is not asked here.
+      if (is_asked) return std::nullopt;
+      continue;
+    }
+    if (!is_asked && coefficient_of(value.at, axis)) {
+      result = result * body.space.extent(axis);
+      continue;
+    }
+    const std::optional<std::int64_t> count = tried(body, value, axis);
+    if (!count) return std::nullopt;
+    result = result * Extent(*count);
+  }
+  return result;
+}
+
+}  // namespace
+
+Touched touched_elements(const Body& body, const Value& value) {
+  const bool is_plain = is_affine(value.at) && !value.may_repeat;
+  if (is_plain && value.conditions.empty()) {
+    Extent elements = 1;
+    for (const IndexTerm& term : value.at.terms) elements = elements * term.atom->divisor;
+    return {.elements = elements, .is_exact = true};
+  }
+  Touched result{.elements = 1, .is_exact = !has_indirect(value.at)};
+  for (int axis = 0; axis < body.space.axis_count(); ++axis) {
+    if (!depends_on(value.at, axis)) continue;
+    const Positions positions = visible(body, axis, value.conditions);
+    result.elements = result.elements * positions.count();
+    result.is_exact = result.is_exact && positions.is_exact;
+  }
+  if (value.may_repeat) result.is_exact = false;
+  if (is_plain) return result;
+  if (!value.conditions.empty() && !value.may_repeat && !has_indirect(value.at))
+    if (const std::optional<Extent> along_axes = touched_along_axes(body, value))
+      return {.elements = *along_axes, .is_exact = true};
+  // Under a condition, parts of the view are never read that the positions above stand for.
+  if (!value.conditions.empty())
+    result.is_exact = false;
+  else
+    result.elements = distinct_values(body, value.at);
+  const Extent all = product(value.node->shape);
+  if (all != result.elements && !provably_nonnegative(all - result.elements)) {
+    result.elements = all;
+    result.is_exact = false;
+  }
+  return result;
+}
+
+Extent stored_elements(const Body& body, const BodyStore& store) {
+  if (store.of_columns) return body.reduced_size();
+  if (store.is_final) return 1;
+  if (store.is_piece || !store.conditions.empty()) return store.elements;
+  Extent result = body.parallel_size();
+  if (store.varies) result = result * body.reduced_size();
+  return result;
+}
+
+}  // namespace sinter

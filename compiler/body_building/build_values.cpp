@@ -1,0 +1,498 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/body_building/body_builder.h"
+#include "compiler/body_building/value_key.h"
+#include "ir/graph/operand_index.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// True for views that may have one element in several places, windows that overlap say. What is
+/// broadcast is not meant: the axis does not occur in its address.
+bool repeats_elements(const Node& node) {
+  if (node.op == Op::as_strided) return true;
+  return node.op == Op::unfold && attribute(node, "step").integer < attribute(node, "size").integer;
+}
+
+/// True if `a` is at least `b` and may be more.
+bool is_larger(Extent a, Extent b) {
+  return a != b && (provably_nonnegative(a - b) || (!b.is_number() && divide_exactly(a, b)));
+}
+
+bool is_certain(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return low && high && provably_nonnegative(*low - condition.begin) &&
+         provably_less(*high, condition.end);
+}
+
+bool is_impossible(const Condition& condition) {
+  const std::optional<Extent> low = lower_bound(condition.at);
+  const std::optional<Extent> high = upper_bound(condition.at);
+  return (low && provably_nonnegative(*low - condition.end)) ||
+         (high && provably_less(*high, condition.begin)) || condition.begin == condition.end;
+}
+
+/// The operands of a concat that its element at `at` may lie in.
+std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < concat.operands.size(); ++i) {
+    const Piece piece = concat_piece(concat, i);
+    const Condition condition{
+        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    if (is_certain(condition)) return {i};
+    if (!is_impossible(condition)) result.push_back(i);
+  }
+  if (result.empty()) return {0};  // there is no element
+  return result;
+}
+
+/// True if `node`, which reads `from` where its own element is or where that is broadcast from,
+/// reads it at the very place `at`.
+bool is_read_there(const Node& from, const Node& node, std::span<const Index> at) {
+  if (from.shape.size() != node.shape.size()) return false;
+  for (std::size_t axis = 0; axis < at.size(); ++axis)
+    if (from.shape[axis] != node.shape[axis] || (from.shape[axis].is(1) && at[axis] != Index{}))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<Extent> parallel_extents(const Node& reduction) {
+  const Node& operand = *reduction.operand(0);
+  const std::span<const std::int64_t> axes = reduced_axes(reduction);
+  std::vector<Extent> result;
+  for (int axis = 0; axis < operand.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end())
+      result.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
+Extent reduced_extent(const Node& reduction) {
+  Extent result = 1;
+  for (const std::int64_t axis : reduced_axes(reduction))
+    result = result * reduction.operand(0)->shape[static_cast<std::size_t>(axis)];
+  return result;
+}
+
+Body BodyBuilder::build() {
+  choose_space();
+  if (scatter_) {
+    add_scatter();
+    return std::move(body_);
+  }
+  enter(0);
+  add_stores();
+  return std::move(body_);
+}
+
+void BodyBuilder::choose_space() {
+  for (const Node* node : request_.nodes)
+    if (node->op == Op::scatter) return add_scatter_space(*node);
+  for (const Node* node : request_.nodes)
+    if (is_reduction(node->op) || is_scan(node->op)) {
+      // The first recorded one; a reduction of its results over the rows comes later.
+      add_reduction_space(primary_reduction(*node));
+      has_columns_ = std::ranges::any_of(request_.nodes, [&](const Node* other) {
+        return is_reduction(other->op) && is_over_columns(*other);
+      });
+      return;
+    }
+  if (walked_) {
+    for (int axis = 0; axis < walked_->rank(); ++axis) {
+      walked_order_.push_back(axis);
+      add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
+    }
+    return;
+  }
+  // Without a reduction the largest result is the space, walked as it lies in memory; among equals
+  // the first that is not moved.
+  const StoreRequest* walked = &request_.stores[0];
+  for (const StoreRequest& store : request_.stores) {
+    const Extent size = product(store.node->shape), most = product(walked->node->shape);
+    const bool is_plainer = size == most && is_moved(*walked->node) && !is_moved(*store.node);
+    if (is_larger(size, most) || is_plainer) walked = &store;
+  }
+  walked_ = walked->node;
+  const auto order = memory_order(strides_of(*walked));
+  walked_order_.assign(order.begin(), order.end());
+  for (const int axis : walked_order_) add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
+}
+
+std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {
+  if (store.strides.empty()) return row_major_strides(store.node->shape);
+  return {store.strides.begin(), store.strides.end()};
+}
+
+void BodyBuilder::add_reduction_space(const Node& reduction) {
+  primary_ = &reduction;
+  for (const Extent extent : parallel_extents(reduction)) add_row_axis(extent);
+  body_.space.add_axis(reduced_extent(reduction));
+  body_.has_reduced_axis = true;
+}
+
+void BodyBuilder::add_scatter_space(const Node& node) {
+  for (const Extent extent : {node.shape[0], node.shape[1], node.operand(1)->shape[0]})
+    body_.space.add_axis(extent);
+  body_.parallel_axes = 2;
+  row_ = position_in(node.shape);
+  rows_ = product(node.shape);
+  scatter_ = &node;
+  for (const Node* other : request_.nodes)
+    if (other->op == Op::scatter && std::ranges::equal(other->shape, node.shape) &&
+        other->operand(1)->shape[0] == node.operand(1)->shape[0])
+      scatters_.push_back(other);
+}
+
+int BodyBuilder::scattered(const Node& node, int place) {
+  const auto own = std::ranges::find(scatters_, &node);
+  if (own == scatters_.end())
+    throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
+                              names_(scatter_), names_(&node))};
+  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+    throw Refusal{
+        fmt::format("{} is known at other places only when its kernel ends", names_(&node))};
+  if (own == scatters_.begin()) return body_.scatter->result;
+  return body_.more_scatters[static_cast<std::size_t>(own - scatters_.begin()) - 1].result;
+}
+
+Index BodyBuilder::position_in(std::span<const Extent> shape) {
+  std::vector<Index> axes;
+  for (int axis = 0; axis < body_.parallel_axes; ++axis) axes.push_back(row_axis(axis));
+  return body_.space.linearize(axes, shape);
+}
+
+std::vector<Index> BodyBuilder::operand_position(const Node& reduction) {
+  const Node& operand = *reduction.operand(0);
+  const std::vector<std::int64_t> order = reduction_order(reduction);
+  std::vector<Extent> reduced;
+  for (const std::int64_t axis : order)
+    reduced.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+  const std::vector<Index> along =
+      body_.space.delinearize(body_.space.axis(body_.parallel_axes), reduced);
+  const std::vector<Index> across = body_.space.delinearize(row_, parallel_extents(reduction));
+  std::vector<Index> result(operand.shape.size());
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < result.size(); ++axis) {
+    const auto place = std::ranges::find(order, static_cast<std::int64_t>(axis));
+    result[axis] = place == order.end() ? across[next++]
+                                        : along[static_cast<std::size_t>(place - order.begin())];
+  }
+  return result;
+}
+
+int BodyBuilder::operand_place(const Node& reduction) {
+  const int shape = places_.shape(reduction.operand(0)->shape);
+  std::vector<std::int64_t> order = reduction_order(reduction);
+  for (const OperandPlace& known : operand_places_)
+    if (known.shape == shape && known.order == order) return known.place;
+  const int place = places_.of(operand_position(reduction));
+  operand_places_.push_back({.shape = shape, .order = std::move(order), .place = place});
+  return place;
+}
+
+int BodyBuilder::evaluate(const Node& node, int place) {
+  const std::uint64_t key = key_of(node, place);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  const int value = compute(node, place);
+  known_.try_emplace(key, value);
+  const std::span<const Index> at = places_.at(place);
+  if (watched_.contains(&node))
+    sites_[&node].push_back({.node = &node,
+                             .position = {at.begin(), at.end()},
+                             .conditions = conditions_,
+                             .value = value,
+                             .from = nullptr});
+  return value;
+}
+
+int BodyBuilder::compute(const Node& node, int place) {
+  if (is_free(node)) return free_value(node, places_.at(place));
+  // A view that is stored but not computed here is what a copy of it reads.
+  const bool stored_elsewhere =
+      node.op == Op::input ||
+      (!inside_.contains(&node) && (!is_view(node) || is_stored_by_request(node)));
+  if (stored_elsewhere) return load(node, place);
+  if (is_reduction(node.op)) return reduced(node, place);
+  if (is_scan(node.op)) return scanned(node, place);
+  if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, place);
+  if (node.op == Op::scatter)
+    throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
+  if (is_view(node)) {
+    const bool outer = std::exchange(may_repeat_, may_repeat_ || repeats_elements(node));
+    const int value = evaluate(*node.operand(0), operand_place(node, 0, place));
+    may_repeat_ = outer;
+    return value;
+  }
+  if (node.op == Op::take || node.op == Op::take_along_axis) return gather(node, places_.at(place));
+  if (node.op == Op::concat) return select(node, places_.at(place));
+  Value value{.kind = Value::Kind::op, .node = &node, .dtype = node.dtype};
+  for (std::size_t i = 0; i < node.operands.size(); ++i)
+    value.operands.push_back(evaluate(*node.operand(i), operand_place(node, i, place)));
+  return add(std::move(value));
+}
+
+int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place) {
+  const Node& from = *node.operand(operand);
+  const std::span<const Index> at = places_.at(place);
+  const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
+  if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
+  // A number is the same everywhere.
+  if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return place;
+  const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
+  if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
+  return known->second;
+}
+
+int BodyBuilder::gather(const Node& node, std::span<const Index> at) {
+  std::vector<Index> from = operand_index(body_.space, node, 0, at);
+  // Inside a concat the indices are read for its own piece only.
+  Index& index = from[static_cast<std::size_t>(attribute(node, "axis").integer)];
+  const IndexAtom& atom = *index.terms[0].atom;
+  index = body_.space.indirect(atom.tensor, atom.at, atom.divisor, branch());
+  resolve_indirect(from);
+  return evaluate(*node.operand(0), from);
+}
+
+int BodyBuilder::free_value(const Node& node, std::span<const Index> at) {
+  Value value{.kind = Value::Kind::literal, .node = &node, .dtype = node.dtype};
+  if (node.op == Op::scalar) value.kind = Value::Kind::scalar;
+  if (node.op == Op::size) {
+    value.kind = Value::Kind::number;
+    value.at = constant_index(attribute(node, "extent").extent);
+  }
+  if (node.op == Op::iota) {
+    value.kind = Value::Kind::number;
+    value.at =
+        body_.space.plain(body_.space.add(body_.space.scale(at[0], attribute(node, "step").integer),
+                                          constant_index(attribute(node, "start").integer)));
+    value.varies = varies(value.at);
+    value.stage = stage(value.at);
+  }
+  return add(std::move(value));
+}
+
+Index BodyBuilder::load_offset(const Node& node, int place) {
+  const bool is_input = node.op == Op::input;
+  const std::span<const Extent> strides =
+      is_input ? attribute(node, "strides").extents : request_.strides(&node);
+  if (strides.empty()) return places_.offset_in(body_.space, place, node.shape);
+  return body_.space.plain(places_.address_in(body_.space, place, strides));
+}
+
+int BodyBuilder::load(const Node& node, int place) {
+  resolve_indirect(places_.at(place));
+  Value value{.kind = Value::Kind::load,
+              .node = &node,
+              .dtype = node.dtype,
+              .at = load_offset(node, place),
+              .conditions = conditions_,
+              .may_repeat = may_repeat_};
+  if (request_.aligned) value.aligned = request_.aligned(&node);
+  value.varies = varies(value.at);
+  value.stage = stage(value.at);
+  for (const Condition& condition : conditions_) {
+    value.varies |= varies(condition.at);
+    value.stage = std::max(value.stage, stage(condition.at));
+  }
+  if (const std::optional<int> known = read_with_neighbour(value)) return *known;
+  return add(std::move(value));
+}
+
+std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
+  if (value.conditions.empty()) return std::nullopt;
+  const Condition& piece = value.conditions.back();
+  std::vector<std::uint64_t> key = {value.node->id};
+  append(key, value.at);
+  append(key, piece.at);
+  append(key, {value.conditions.begin(), value.conditions.end() - 1});
+  std::vector<int>& reads = pieces_read_[std::move(key)];
+  for (const int read : reads) {
+    Value& known = body_.values[static_cast<std::size_t>(read)];
+    Condition& other = known.conditions.back();
+    if (other.end == piece.begin)
+      other.end = piece.end;
+    else if (other.begin == piece.end)
+      other.begin = piece.begin;
+    else
+      continue;
+    known.may_repeat |= value.may_repeat;
+    if (is_certain(other)) {
+      known.conditions.pop_back();
+      std::erase(reads, read);
+    }
+    return read;
+  }
+  reads.push_back(static_cast<int>(body_.values.size()));
+  return std::nullopt;
+}
+
+bool BodyBuilder::is_over_rows(const Node& node) const {
+  return primary_ != &node && !rows_.is(1) && reduced_extent(node) == rows_ &&
+         product(node.shape).is(1) && reduced_extent(node) == product(node.operand(0)->shape) &&
+         std::ranges::is_sorted(reduction_order(node));
+}
+
+int BodyBuilder::reduced_operand(const Node& node, int place) {
+  const std::vector<Condition> outer = std::exchange(conditions_, {});
+  const int operand = evaluate(*node.operand(0), place);
+  conditions_ = outer;
+  return operand;
+}
+
+Value BodyBuilder::result_of(const Node& node, const WhenKnown& when) {
+  Value value{.kind = Value::Kind::reduced, .node = &node, .dtype = node.dtype};
+  value.varies = when.varies;
+  value.stage = when.stage;
+  value.is_final = when.is_final;
+  return value;
+}
+
+int BodyBuilder::final_result(const Node& node) {
+  for (const BodyReduction& known : body_.finals)
+    if (known.node == &node) return known.result;
+  const Node& from = *node.operand(0);
+  const int operand = reduced_operand(node, places_.of(body_.space.delinearize(row_, from.shape)));
+  const Value value = body_.values[static_cast<std::size_t>(operand)];
+  if (value.varies || value.is_final)
+    throw Refusal{fmt::format("{} does not reduce one value per row", names_(&node))};
+  const int result =
+      add(result_of(node, {.varies = false, .stage = value.stage, .is_final = true}));
+  body_.finals.push_back(
+      {.node = &node, .operand = operand, .result = result, .stage = value.stage});
+  return result;
+}
+
+int BodyBuilder::scanned(const Node& node, int place) {
+  if (primary_ != &node)
+    throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
+                              names_(&node))};
+  if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != element_)
+    throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
+                              names_(&node))};
+  if (body_.scan) return body_.scan->result;
+  const int operand = reduced_operand(node, operand_place(node));
+  Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
+  value.operands.push_back(operand);
+  value.varies = true;
+  const int result = add(std::move(value));
+  body_.scan = BodyScan{.node = &node, .operand = operand, .result = result};
+  return result;
+}
+
+int BodyBuilder::reduced(const Node& node, int place) {
+  if (primary_ && is_scan(primary_->op))
+    throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
+                              names_(primary_))};
+  if (scatter_)
+    throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
+  if (is_over_rows(node)) return final_result(node);
+  if (is_over_columns(node)) return column_result(node, place);
+  if (reduced_extent(node) != body_.reduced_size())
+    throw Refusal{fmt::format("{} reduces {} elements and {} reduces {}", names_(&node),
+                              to_string(reduced_extent(node)), names_(primary_),
+                              to_string(body_.reduced_size()))};
+  // The kept axes have extent 1, so the shape in row-major order is that of the rows.
+  if (product(node.shape) != rows_ ||
+      body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
+    throw Refusal{
+        fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
+  for (std::size_t i = 0; i < body_.reductions.size(); ++i)
+    if (body_.reductions[i].node == &node && reduction_pieces_[i] == piece_)
+      return body_.reductions[i].result;
+  const int operand = reduced_operand(node, operand_place(node));
+  const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
+  if (body_.values[static_cast<std::size_t>(operand)].is_final)
+    throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
+  const int result = add(result_of(node, {.varies = false, .stage = pass + 1, .is_final = false}));
+  body_.reductions.push_back({.node = &node, .operand = operand, .result = result, .stage = pass});
+  reduction_pieces_.push_back(piece_);
+  return result;
+}
+
+int BodyBuilder::select(const Node& node, std::span<const Index> at) {
+  const std::vector<std::size_t> pieces = pieces_at(node, at);
+  Value value{.kind = Value::Kind::select, .node = &node, .dtype = node.dtype};
+  for (const std::size_t i : pieces) {
+    const Piece piece = concat_piece(node, i);
+    const auto axis = static_cast<std::size_t>(piece.axis);
+    std::vector<Index> from = operand_index(body_.space, node, i, at);
+    from[axis] = body_.space.bounded(from[axis], piece.end - piece.begin);
+    if (pieces.size() == 1) return evaluate(*node.operand(i), from);
+    Condition condition{.at = body_.space.plain(at[axis]), .begin = piece.begin, .end = piece.end};
+    value.varies |= varies(condition.at);
+    value.stage = std::max(value.stage, stage(condition.at));
+    conditions_.push_back(condition);
+    value.operands.push_back(evaluate(*node.operand(i), from));
+    conditions_.pop_back();
+    if (i != pieces.back()) value.conditions.push_back(std::move(condition));
+  }
+  return add(std::move(value));
+}
+
+void BodyBuilder::resolve_indirect(std::span<const Index> at) {
+  for (const Index& index : at)
+    for (const IndexTerm& term : index.terms)
+      if (term.atom->has_indirect) resolve_indirect(*term.atom);
+}
+
+void BodyBuilder::resolve_indirect(const IndexAtom& atom) {
+  resolve_indirect({&atom.numerator, 1});
+  if (atom.kind != IndexAtom::Kind::indirect) return;
+  const Index written =
+      body_.space.plain({.constant = 0, .terms = {{.atom = &atom, .coefficient = 1}}});
+  const IndexAtom* read = written.terms[0].atom;
+  if (body_.indirect.contains(read)) return;
+  const int value = evaluate(*atom.tensor, atom.at);
+  body_.indirect[read] = value;
+}
+
+int BodyBuilder::branch() {
+  if (conditions_.empty()) return 0;
+  std::vector<std::uint64_t> key;
+  append(key, conditions_);
+  const int next = static_cast<int>(branches_.size()) + 1;
+  return branches_.try_emplace(std::move(key), next).first->second;
+}
+
+bool BodyBuilder::varies(const Index& index) const {
+  if (!body_.has_reduced_axis) return false;
+  return depends_on(index, body_.reduced_axis());
+}
+
+int BodyBuilder::stage(const Index& index) const {
+  int result = 0;
+  for (const IndexTerm& term : index.terms) {
+    if (!term.atom->has_indirect) continue;
+    result = std::max(result, stage(term.atom->numerator));
+    if (const auto found = body_.indirect.find(term.atom); found != body_.indirect.end())
+      result = std::max(result, body_.values[static_cast<std::size_t>(found->second)].stage);
+  }
+  return result;
+}
+
+int BodyBuilder::add(Value&& value) {
+  for (const int operand : value.operands) {
+    value.varies |= body_.values[static_cast<std::size_t>(operand)].varies;
+    value.stage = std::max(value.stage, body_.values[static_cast<std::size_t>(operand)].stage);
+    value.is_final |= body_.values[static_cast<std::size_t>(operand)].is_final;
+  }
+  body_.values.push_back(std::move(value));
+  return static_cast<int>(body_.values.size()) - 1;
+}
+
+std::uint64_t BodyBuilder::key_of(const Node& node, int place) {
+  const std::uint64_t id = std::uint64_t{node.id} << 32;
+  if (node.operands.empty() && is_free(node) && node.op != Op::iota) return id;
+  if (conditions_.empty()) return id + static_cast<std::uint32_t>(place);
+  const int next = -1 - static_cast<int>(places_in_branches_.size());
+  return id + static_cast<std::uint32_t>(
+                  places_in_branches_.try_emplace({place, branch()}, next).first->second);
+}
+
+}  // namespace sinter

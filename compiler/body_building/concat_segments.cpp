@@ -1,0 +1,213 @@
+// Results that are concats, stored piece by piece: padded arrays by the kernel of what is padded,
+// shifted copies of one array by the thread that has read its element, levels of a recurrence by
+// the thread that goes through all of them.
+#include <algorithm>
+
+#include "compiler/body/body_request.h"
+#include "compiler/body_building/body_builder.h"
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+/// Stores that a piece of numbers is given by, at most, where it is longer than its neighbour.
+constexpr std::int64_t kMostRepeats = 4;
+
+bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
+
+/// True for views that have each element of their operand once.
+bool has_all_of_operand(const Node& node) {
+  return node.op == Op::reshape || node.op == Op::permute || node.op == Op::flip;
+}
+
+std::vector<Extent> shape_of(const Node& node) { return {node.shape.begin(), node.shape.end()}; }
+
+class SpaceFinder {
+ public:
+  explicit SpaceFinder(const BodyRequest& request) : request_(request) {}
+
+  std::vector<const Node*> find() {
+    for (const StoreRequest& store : request_.stores) {
+      size_ = product(store.node->shape);
+      look_at(*store.node);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// Spaces to be tried: building a body takes time.
+  static constexpr std::size_t kMost = 2;
+
+  bool is_inside(const Node& node) const {
+    return std::ranges::binary_search(request_.nodes, node.id, {}, &Node::id);
+  }
+
+  void look_at(const Node& node) {
+    if (found_.size() == kMost || !seen_.insert(&node).second) return;
+    if (has_all_of_operand(node)) return look_at(*node.operand(0));
+    if (node.op != Op::concat || !is_inside(node)) return;
+    for (const Node* operand : node.operands) {
+      look_at(*operand);
+      const Node* base = operand;
+      while (is_view(*base)) base = base->operand(0);
+      if (base->op != Op::concat && !is_free(*base)) add(*base);
+    }
+  }
+
+  void add(const Node& node) {
+    const auto has_its_shape = [&](const Node* known) {
+      return std::ranges::equal(known->shape, node.shape);
+    };
+    if (found_.size() < kMost && provably_less(product(node.shape), size_) &&
+        std::ranges::none_of(found_, has_its_shape))
+      found_.push_back(&node);
+  }
+
+  const BodyRequest& request_;
+  Extent size_;
+  DenseSet<const Node*> seen_;
+  std::vector<const Node*> found_;
+};
+
+}  // namespace
+
+std::vector<const Node*> spaces_of_pieces(const BodyRequest& request) {
+  return SpaceFinder(request).find();
+}
+
+bool BodyBuilder::find_pieces(const Node& node, std::vector<PieceStore>& result) {
+  if (find_whole_piece(node, result)) return true;
+  if (has_all_of_operand(node)) {
+    const std::size_t first = result.size();
+    if (!find_pieces(*node.operand(0), result)) return false;
+    for (std::size_t i = first; i < result.size(); ++i) {
+      const Site inner = {.node = node.operand(0),
+                          .position = result[i].covered.position,
+                          .conditions = {},
+                          .from = nullptr};
+      const std::optional<Site> outer = seen_through(body_.space, node, inner);
+      if (!outer) return false;
+      result[i].covered.position = outer->position;
+    }
+    return true;
+  }
+  return node.op == Op::concat && inside_.contains(&node) && find_operands(node, result);
+}
+
+bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& result) {
+  const auto is_there = [&] {
+    DenseSet<const Node*> seen;
+    std::vector<Site> sites;
+    find_sites(node, seen, sites);
+    for (Site& site : sites) {
+      if (site.copies > 1) continue;  // which is one of them
+      if (std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape)) {
+        result.push_back({.of = &node,
+                          .site = std::move(site),
+                          .covered = std::move(*covered),
+                          .elements = product(node.shape)});
+        return true;
+      }
+    }
+    return false;
+  };
+  if (is_free_number(node)) return false;
+  if (is_there()) return true;
+  // Beside reductions only what they leave at hand: a piece that has nothing to do with them would
+  // keep the kernel that makes it from storing it in its place.
+  const bool may_be_made = !primary_ && node.op != Op::concat && !is_view(node) &&
+                           inside_.contains(&node) && has_own_position(node) &&
+                           !product(node.shape).is(1) && !is_moved(node);
+  if (!may_be_made) return false;
+  watch(node);
+  evaluate(node, store_place(node));
+  return is_there();
+}
+
+bool BodyBuilder::find_operands(const Node& concat, std::vector<PieceStore>& result) {
+  struct Number {
+    const Node* node;
+    Extent begin;
+  };
+  const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
+  std::vector<Number> numbers;
+  std::optional<PieceStore> neighbour;
+  Extent begin = 0;
+  for (const Node* operand : concat.operands) {
+    const std::size_t first = result.size();
+    if (is_free_number(*operand))
+      numbers.push_back({.node = operand, .begin = begin});
+    else if (!find_pieces(*operand, result))
+      return false;
+    if (result.size() > first && result[first].of == operand) neighbour = result[first];
+    for (std::size_t i = first; i < result.size(); ++i) {
+      Index& at = result[i].covered.position[axis];
+      at = body_.space.add(at, constant_index(begin));
+    }
+    begin = begin + operand->shape[axis];
+  }
+  return std::ranges::all_of(numbers, [&](const Number& number) {
+    return neighbour && add_numbers(*number.node, *neighbour, axis, number.begin, result);
+  });
+}
+
+bool BodyBuilder::add_numbers(const Node& number, const PieceStore& neighbour, std::size_t axis,
+                              Extent begin, std::vector<PieceStore>& result) {
+  if (neighbour.site.whole) return false;
+  const Extent extent = number.shape[axis];
+  const Extent step = neighbour.of->shape[axis];
+  const bool fits = provably_nonnegative(step - extent);
+  if (!fits && !(extent.is_number() && step.is_number() && step.number() > 0)) return false;
+  const std::int64_t repeats = fits ? 1 : ceil_div(extent, step.number()).number();
+  if (repeats > kMostRepeats) return false;
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    const Extent from = step * Extent(i);
+    const Extent count = i + 1 < repeats ? step : extent - from;
+    Site site = neighbour.site;
+    site.node = &number;
+    site.value = -1;
+    site.from = nullptr;
+    site.conditions.push_back(
+        {.at = body_.space.plain(site.position[axis]), .begin = 0, .end = count});
+    std::vector<Extent> shape = shape_of(number);
+    shape[axis] = count;
+    std::optional<Cover> covered = cover(body_, is_of_elements(neighbour.site), site, shape);
+    if (!covered) return false;
+    Index& at = covered->position[axis];
+    at = body_.space.add(at, constant_index(begin + from));
+    result.push_back({.of = &number,
+                      .site = neighbour.site,
+                      .covered = std::move(*covered),
+                      .elements = product(shape)});
+  }
+  return true;
+}
+
+bool BodyBuilder::store_in_pieces(std::size_t place) {
+  if (cut_.pieces > 1) return false;
+  const StoreRequest& request = request_.stores[place];
+  enter(0);
+  std::vector<PieceStore> pieces;
+  if (!find_pieces(*request.node, pieces)) return false;
+  // Along rows, what lies across them is stored by a kernel apart, through tiles.
+  const auto lies_across = [&](const PieceStore& piece) {
+    return is_of_elements(piece.site) &&
+           !follows_loads(body_, address(body_.space, piece.covered.position, strides_of(request)));
+  };
+  if (std::ranges::any_of(pieces, lies_across)) return false;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    PieceStore& piece = pieces[i];
+    BodyStore store = covered_store(place, piece.site, std::move(piece.covered), piece.elements);
+    // Numbers go with their neighbours.
+    if (is_free_number(*piece.of)) store.value = evaluate(*piece.of, piece.site.position);
+    store.is_piece = true;
+    if (i == 0)
+      body_.stores[place] = std::move(store);
+    else
+      body_.stores.push_back(std::move(store));
+  }
+  return true;
+}
+
+}  // namespace sinter

@@ -1,0 +1,92 @@
+#include "compiler/body_building/interned_positions.h"
+
+#include <algorithm>
+
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t mix(std::uint64_t hash, Extent extent) {
+  hash = mix(hash, static_cast<std::uint64_t>(extent.number()));
+  return extent.is_number() ? hash
+                            : mix(hash, reinterpret_cast<std::uintptr_t>(extent.expression()));
+}
+
+/// Without the topmost bit, so that it is none of the two that the map keeps for itself.
+std::uint32_t hash_of(std::span<const Index> at) {
+  std::uint64_t hash = at.size();
+  for (const Index& index : at) {
+    hash = mix(hash, index.constant);
+    for (const IndexTerm& term : index.terms)
+      hash = mix(mix(hash, static_cast<std::uint64_t>(term.atom->id)), term.coefficient);
+  }
+  return static_cast<std::uint32_t>(hash) >> 1;
+}
+
+std::uint32_t hash_of(std::span<const Extent> shape) {
+  std::uint64_t hash = shape.size();
+  for (const Extent extent : shape) hash = mix(hash, extent);
+  return static_cast<std::uint32_t>(hash) >> 1;
+}
+
+}  // namespace
+
+int Places::of(std::span<const Index> at) {
+  int& newest = newest_.try_emplace(hash_of(at), -1).first->second;
+  for (int place = newest; place >= 0; place = next_[static_cast<std::size_t>(place)])
+    if (std::ranges::equal(places_[static_cast<std::size_t>(place)], at)) return place;
+  next_.push_back(newest);
+  newest = static_cast<int>(places_.size());
+  places_.emplace_back(at.begin(), at.end());
+  return newest;
+}
+
+int Places::shape(std::span<const Extent> shape) {
+  // One of rank 0 lies nowhere.
+  if (shape.empty()) return -1;
+  const int next = static_cast<int>(shapes_.size());
+  const auto [known, is_new] = shape_of_.try_emplace(hash_of(shape), next);
+  if (!is_new) {
+    if (std::ranges::equal(shapes_[static_cast<std::size_t>(known->second)], shape))
+      return known->second;
+    const auto alike = std::ranges::find_if(
+        shapes_, [&](std::span<const Extent> other) { return std::ranges::equal(other, shape); });
+    if (alike != shapes_.end()) return static_cast<int>(alike - shapes_.begin());
+  }
+  shapes_.push_back(shape);
+  return next;
+}
+
+std::pair<Index&, bool> Places::known(Kind kind, int place, std::span<const Extent> extents) {
+  constexpr int kKinds = 3;
+  const auto [found, is_new] =
+      known_.try_emplace({place, shape(extents) * kKinds + static_cast<int>(kind)});
+  return {found->second, is_new};
+}
+
+const Index& Places::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+  const auto [number, is_new] = known(Kind::number, place, extents);
+  if (is_new) number = space.linearize(at(place), extents);
+  return number;
+}
+
+const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+  const auto [offset, is_new] = known(Kind::offset, place, extents);
+  if (is_new) offset = space.plain(address(space, at(place), row_major_strides(extents)));
+  return offset;
+}
+
+const Index& Places::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
+  const auto [result, is_new] = known(Kind::address, place, strides);
+  if (is_new) result = address(space, at(place), strides);
+  return result;
+}
+
+}  // namespace sinter

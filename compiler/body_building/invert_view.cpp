@@ -1,0 +1,116 @@
+// Which element of a view an element of its operand is.
+#include "compiler/body_building/store_mapping.h"
+#include "compiler/simplify/rotation.h"
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
+  // Copies must stay alike.
+  if (site.copies > 1) return std::nullopt;
+  const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
+  const Extent begin = attribute(view, "begin").extent;
+  const Extent step = attribute(view, "step").integer;
+  Index& place = site.position[axis];
+  if (!step.is(1)) {
+    if (!begin.is_number()) return std::nullopt;
+    const Extent rest = begin - floor_div(begin, step) * step;
+    site.conditions.push_back(
+        {.at = space.plain(space.modulo(place, step)), .begin = rest, .end = rest + Extent(1)});
+    place = space.divide(place, step);
+  }
+  const Extent first = floor_div(begin, step);
+  site.conditions.push_back(
+      {.at = space.plain(place), .begin = first, .end = first + view.shape[axis]});
+  place = space.bounded(space.add(place, constant_index(Extent(0) - first)), view.shape[axis]);
+  return site;
+}
+
+std::optional<Site> seen_through_turn(IndexSpace& space, const Node& take, Site site) {
+  const std::optional<std::int64_t> shift = turned_by(take);
+  if (!shift) return std::nullopt;
+  if (!site.whole) {
+    Site whole = site;
+    whole.node = take.operand(0);
+    site.whole = std::make_shared<const Site>(std::move(whole));
+  }
+  const auto axis = static_cast<std::size_t>(attribute(take, "axis").integer);
+  const Extent extent = take.shape[axis];
+  const Index ahead = space.add(site.position[axis], constant_index(extent - Extent(*shift)));
+  site.position[axis] = space.modulo(ahead, extent);
+  return site;
+}
+
+}  // namespace
+
+bool rearranges(const Node& node) { return is_view(node) || turned_by(node).has_value(); }
+
+std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
+  const std::span<const Extent> from = view.operand(0)->shape;
+  Site result = site;
+  result.node = &view;
+  switch (view.op) {
+    case Op::slice: return seen_through_slice(space, view, std::move(result));
+    case Op::take: return seen_through_turn(space, view, std::move(result));
+    case Op::flip: result.position = operand_index(space, view, 0, site.position); return result;
+    case Op::permute: {
+      const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
+      for (std::size_t axis = 0; axis < axes.size(); ++axis)
+        result.position[axis] = site.position[static_cast<std::size_t>(axes[axis])];
+      return result;
+    }
+    case Op::reshape:
+    case Op::broadcast_to:
+      if (product(from) != product(view.shape)) return std::nullopt;
+      result.position = space.delinearize(space.linearize(site.position, from), view.shape);
+      return result;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Site> seen_in_whole(IndexSpace& space, const Node& view, const Site& site) {
+  if (view.op != Op::slice || site.whole) return std::nullopt;
+  Site result = site;
+  result.whole = std::make_shared<const Site>(site);
+  return seen_through(space, view, result);
+}
+
+std::vector<Site> repeated(const Node& view, const Site& site) {
+  // Each copy is a store of its own.
+  constexpr std::int64_t kMostCopies = 8;
+  if (view.op != Op::broadcast_to || site.whole) return {};
+  const std::span<const Extent> from = view.operand(0)->shape;
+  const std::size_t added = view.shape.size() - from.size();
+  std::vector<std::size_t> expanded;
+  std::int64_t copies = 1;
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+    if (axis >= added && from[axis - added] == view.shape[axis]) continue;
+    if (!view.shape[axis].is_number() || view.shape[axis].number() > kMostCopies) return {};
+    expanded.push_back(axis);
+    copies *= view.shape[axis].number();
+    if (copies > kMostCopies) return {};
+  }
+  if (copies < 2) return {};
+  std::vector<Site> result;
+  const auto whole = std::make_shared<const Site>(site);
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    Site own = site;
+    own.node = &view;
+    own.whole = whole;
+    own.copy = static_cast<int>(copy);
+    own.copies = static_cast<int>(copies);
+    own.position.insert(own.position.begin(), added, Index());
+    std::int64_t rest = copy;
+    for (std::size_t i = expanded.size(); i-- > 0;) {
+      const std::int64_t extent = view.shape[expanded[i]].number();
+      own.position[expanded[i]] = constant_index(rest % extent);
+      rest /= extent;
+    }
+    result.push_back(std::move(own));
+  }
+  return result;
+}
+
+}  // namespace sinter

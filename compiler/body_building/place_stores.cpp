@@ -1,0 +1,461 @@
+// Where each result of a body is stored.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/body/body_request.h"
+#include "compiler/body_building/body_builder.h"
+#include "compiler/simplify/rotation.h"
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+/// True for ops whose element at a position is made of their operands' elements there.
+bool keeps_positions(const Node& node) {
+  return is_elementwise(node.op) || node.op == Op::custom || node.op == Op::cast ||
+         node.op == Op::bitcast;
+}
+
+bool has_shape_of(const Node* operand, const Node& node) {
+  return std::ranges::equal(operand->shape, node.shape);
+}
+
+}  // namespace
+
+void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
+  const Index from[] = {k, at[1]};
+  std::vector<BodyScatter> scatters;
+  for (const Node* node : scatters_) {
+    // Each goes through its indices by itself and reads what it adds by itself.
+    known_.clear();
+    pieces_read_.clear();
+    BodyScatter scatter{.node = node};
+    scatter.base = evaluate(*node->operand(0), at);
+    scatter.index = evaluate(*node->operand(1), {&k, 1});
+    scatter.source = evaluate(*node->operand(2), from);
+    scatter.result = add({.kind = Value::Kind::scattered, .node = node, .dtype = node->dtype});
+    sites_[node].push_back({.node = node,
+                            .position = {at.begin(), at.end()},
+                            .conditions = {},
+                            .value = scatter.result,
+                            .from = nullptr});
+    scatters.push_back(scatter);
+  }
+  body_.scatter = scatters.front();
+  body_.more_scatters.assign(scatters.begin() + 1, scatters.end());
+}
+
+void BodyBuilder::add_scatter() {
+  const Index at[] = {body_.space.axis(0), body_.space.axis(1)};
+  add_scatters(at, body_.space.axis(2));
+  body_.stores.resize(request_.stores.size());
+  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
+    const Node& node = *request_.stores[place].node;
+    if (product(node.shape) == rows_) {
+      if (!store_where_found(place, true)) add_store(place);
+    } else if (!store_where_found(place)) {
+      throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
+                                to_string(product(node.shape)), names_(scatter_),
+                                to_string(rows_))};
+    }
+  }
+  if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
+  const Extent row_bytes = bytes_of_rows(body_);
+  if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
+    throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
+                              names_(scatter_), to_string(row_bytes))};
+}
+
+void BodyBuilder::add_stores() {
+  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.pieces));
+  std::vector<std::size_t> plain, moved, others;
+  plain.reserve(request_.stores.size());
+  for (std::size_t place = 0; place < request_.stores.size(); ++place) {
+    const Node& node = *request_.stores[place].node;
+    const bool has_own = has_own_position(node);
+    const bool is_plain = has_own && !is_moved(node);
+    if (!is_plain) watch(node);
+    (is_plain ? plain : has_own ? moved : others).push_back(place);
+  }
+  const auto add = [&](std::size_t place) {
+    for (int piece = 0; piece < cut_.pieces; ++piece) {
+      enter(piece);
+      if (!is_stored(place)) add_store(place);
+    }
+  };
+  if (walked_ && !is_stored_by_request(*walked_)) {
+    watch(*walked_);
+    evaluate(*walked_, place_of(Number::row, walked_->shape));
+  }
+  std::ranges::for_each(plain, add);
+  // What one of them is made of may be at hand only once another is stored, or where the rows are
+  // reduced, which may be for its sake alone.
+  bool has_all_reduced = !primary_;
+  // What others read it for is at hand there, and need not be read again.
+  for (const std::size_t place : moved) {
+    if (store_where_found(place, true)) continue;
+    if (!std::exchange(has_all_reduced, true)) {
+      reduce_rows();
+      if (store_where_found(place, true)) continue;
+    }
+    may_have_turned_ |= body_.has_reduced_axis;
+    add(place);
+  }
+  while (!others.empty()) {
+    auto found =
+        std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
+    if (found == others.end() && has_all_reduced)
+      found =
+          std::ranges::find_if(others, [&](std::size_t place) { return store_in_pieces(place); });
+    if (found != others.end())
+      others.erase(found);
+    else if (!std::exchange(has_all_reduced, true))
+      reduce_rows();
+    else
+      refuse_shape(*request_.stores[others.front()].node);
+  }
+  std::erase_if(body_.stores, [](const BodyStore& store) { return store.node == nullptr; });
+}
+
+void BodyBuilder::reduce_rows() {
+  for (int piece = 0; piece < cut_.pieces; ++piece) {
+    enter(piece);
+    if (is_scan(primary_->op)) evaluate(*primary_, place_of(Number::element, primary_->shape));
+    for (const Node* node : request_.nodes)
+      if (is_reduction(node->op) && product(node->shape) == rows_ &&
+          reduced_extent(*node) == reduced_extent(*primary_))
+        evaluate(*node, place_of(Number::row, node->shape));
+  }
+}
+
+bool BodyBuilder::is_stored_by_request(const Node& node) const {
+  return std::ranges::find(request_.stores, &node, &StoreRequest::node) != request_.stores.end();
+}
+
+bool BodyBuilder::is_stored(std::size_t place) const {
+  const BodyStore& first = body_.stores[place];
+  return piece_ > 0 && first.node && first.elements == product(first.node->shape);
+}
+
+void BodyBuilder::add_store(std::size_t place) {
+  const StoreRequest& request = request_.stores[place];
+  const Node* node = request.node;
+  const Extent size = product(node->shape);
+  const int there = store_place(*node);
+  const int value = evaluate(*node, there);
+  const std::span<const Index> at = places_.at(there);
+  BodyStore store{.node = node,
+                  .request = static_cast<int>(place),
+                  .elements = floor_div(size, Extent(cut_.pieces)),
+                  .value = value,
+                  .position = {at.begin(), at.end()},
+                  .at = request.strides.empty()
+                            ? places_.offset_in(body_.space, there, node->shape)
+                            : places_.address_in(body_.space, there, request.strides),
+                  .varies = counts_elements(size),
+                  .stage = body_.values[static_cast<std::size_t>(value)].stage,
+                  .is_final = body_.values[static_cast<std::size_t>(value)].is_final,
+                  .aligned = request.aligned};
+  store.of_columns =
+      store.is_final && size == body_.reduced_size() && !store.varies && is_of_columns(*node);
+  if (store.is_final && !store.of_columns && !size.is(1))
+    throw Refusal{
+        fmt::format("{} needs a result of all rows, which is known only when the kernel "
+                    "ends",
+                    names_(node))};
+  if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
+    throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
+  const bool has_one_place = store.is_final || store.varies || size == rows_;
+  if (has_one_place)
+    store_of(place) = std::move(store);
+  else if (!store_at(place, {.node = node,
+                             .position = std::move(store.position),
+                             .conditions = {},
+                             .value = value,
+                             .from = nullptr}))
+    throw Refusal{fmt::format("{} is one number, computed once per row", names_(node))};
+}
+
+bool BodyBuilder::counts_elements(Extent size) const {
+  if (!body_.has_reduced_axis) return false;
+  const bool has_rows_as_elements = is_scan(primary_->op) || size != rows_;
+  return size == rows_ * body_.reduced_size() && has_rows_as_elements;
+}
+
+bool BodyBuilder::has_own_position(const Node& node) const {
+  const Extent size = product(node.shape);
+  return counts_elements(size) || size == rows_ || size.is(1) ||
+         (size == body_.reduced_size() && is_of_columns(node));
+}
+
+int BodyBuilder::store_place(const Node& node) {
+  if (node.op == Op::permute && !inside_only_as_store(node)) {
+    const std::span<const Index> from = places_.at(store_place(*node.operand(0)));
+    std::vector<Index> result;
+    for (const std::int64_t axis : attribute(node, "axes").integers)
+      result.push_back(from[static_cast<std::size_t>(axis)]);
+    return places_.of(result);
+  }
+  if (node.op == Op::reshape && !inside_only_as_store(node)) {
+    const Node& from = *node.operand(0);
+    const int there = store_place(from);
+    return places_.of(
+        body_.space.delinearize(body_.space.linearize(places_.at(there), from.shape), node.shape));
+  }
+  if (node.op == Op::flip && !inside_only_as_store(node)) {
+    const int there = store_place(*node.operand(0));
+    return places_.of(operand_index(body_.space, node, 0, places_.at(there)));
+  }
+  const Extent size = product(node.shape);
+  if (counts_elements(size)) return place_of(Number::element, node.shape);
+  if (has_columns_ && size == body_.reduced_size() && is_of_columns(node))
+    return place_of(Number::column, node.shape);
+  if (size == rows_) return place_of(Number::row, node.shape);
+  if (size.is(1)) return places_.of(std::vector<Index>(node.shape.size()));
+  refuse_shape(node);
+}
+
+Index BodyBuilder::index_of(Number number) const {
+  switch (number) {
+    case Number::row: return row_;
+    case Number::element: return element_;
+    case Number::column: return body_.space.axis(body_.parallel_axes);
+  }
+  return {};
+}
+
+int BodyBuilder::place_of(Number number, std::span<const Extent> shape) {
+  const auto [known, is_new] =
+      places_of_numbers_.try_emplace({static_cast<int>(number), places_.shape(shape)}, -1);
+  if (is_new) known->second = places_.of(body_.space.delinearize(index_of(number), shape));
+  return known->second;
+}
+
+bool BodyBuilder::inside_only_as_store(const Node& node) const {
+  return !body_.has_reduced_axis && &node == walked_;
+}
+
+bool BodyBuilder::may_be_moved() const {
+  const auto is_mover = [](const Node* node) {
+    return node->op == Op::permute || node->op == Op::flip || node->op == Op::reshape ||
+           node->op == Op::take;
+  };
+  const auto reads_mover = [&](const Node* node) {
+    return is_mover(node) || std::ranges::any_of(node->operands, is_mover);
+  };
+  return std::ranges::any_of(request_.nodes, reads_mover) ||
+         std::ranges::any_of(request_.stores, reads_mover, &StoreRequest::node);
+}
+
+bool BodyBuilder::is_moved(const Node& node) const {
+  return is_moved(node, [](const Node& at) {
+    return at.op == Op::permute || at.op == Op::flip || turned_by(at).has_value();
+  });
+}
+
+bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
+  if (!may_be_moved_) return false;
+  if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
+  DenseSet<const Node*> seen;
+  std::vector<const Node*> pending = {&node};
+  while (!pending.empty()) {
+    const Node* at = pending.back();
+    pending.pop_back();
+    if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
+    if (moves(*at)) return true;
+    if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
+    // Along the rows, what is made of something moved is moved too.
+    if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
+    for (const Node* operand : at->operands)
+      if (has_shape_of(operand, *at)) pending.push_back(operand);
+  }
+  return false;
+}
+
+// --- results of other shapes --------------------------------------------------------------------
+
+void BodyBuilder::watch(const Node& node) {
+  if (!watched_.insert(&node).second) return;
+  if (rearranges(node)) watch(*node.operand(0));
+  if (node.op == Op::concat)
+    for (const Node* operand : node.operands) watch(*operand);
+  if (!keeps_positions(node)) return;
+  for (const Node* operand : node.operands)
+    if (has_shape_of(operand, node)) watch(*operand);
+}
+
+void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
+                             std::vector<Site>& result) {
+  if (!seen.insert(&node).second) return;
+  if (const auto known = sites_.find(&node); known != sites_.end())
+    result.insert(result.end(), known->second.begin(), known->second.end());
+  std::vector<Site> sites;
+  if (rearranges(node)) find_sites(*node.operand(0), seen, sites);
+  if (keeps_positions(node))
+    for (const Node* operand : node.operands)
+      if (has_shape_of(operand, node)) find_sites(*operand, seen, sites);
+  const auto add = [&](Site own, const Site& from) {
+    own.node = &node;
+    own.value = -1;
+    own.from = std::make_shared<const Site>(from);
+    result.push_back(std::move(own));
+  };
+  for (const Site& site : sites) {
+    // What is made of copies would be made of each of them.
+    if (!rearranges(node)) {
+      if (site.copies == 1) add(site, site);
+    } else if (std::vector<Site> copies = repeated(node, site); !copies.empty()) {
+      for (Site& copy : copies) add(std::move(copy), site);
+    } else if (std::optional<Site> own = seen_through(body_.space, node, site)) {
+      add(std::move(*own), site);
+      if (std::optional<Site> in_whole = seen_in_whole(body_.space, node, site))
+        add(std::move(*in_whole), site);
+    }
+  }
+}
+
+int BodyBuilder::value_at(const Site& site) {
+  if (site.value >= 0) return site.value;
+  const int from = value_at(*site.from);
+  conditions_ = site.conditions;
+  int value = from;
+  // A view has no other value there. To ask for it at its own position would lead elsewhere, since
+  // that leaves out what the conditions say.
+  if (rearranges(*site.node))
+    known_.try_emplace(key_of(*site.node, places_.of(site.position)), value);
+  else
+    value = evaluate(*site.node, site.position);
+  conditions_.clear();
+  return value;
+}
+
+bool BodyBuilder::store_where_found(std::size_t place, bool always) {
+  DenseSet<const Node*> seen;
+  std::vector<Site> sites;
+  enter(0);
+  find_sites(*request_.stores[place].node, seen, sites);
+  const auto has_all = [&](const Site& site) {
+    return site.copies == 1 && store_at(place, site, always);
+  };
+  if (std::ranges::any_of(sites, has_all)) return true;
+  if (cut_.pieces == 1) return !always && store_copies(place, sites);
+  for (int piece = 0; piece < cut_.pieces; ++piece) {
+    enter(piece);
+    if (!store_piece_where_found(place, sites, always)) return false;
+  }
+  return true;
+}
+
+bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
+  for (std::size_t first = 0; first < sites.size(); ++first) {
+    const auto copies = static_cast<std::size_t>(sites[first].copies);
+    if (copies == 1 || sites[first].copy > 0 || first + copies > sites.size()) continue;
+    const std::span<const Site> all = sites.subspan(first, copies);
+    const bool is_complete = std::ranges::all_of(all, [&](const Site& site) {
+      return site.whole == all[0].whole && site.copy == static_cast<int>(&site - all.data());
+    });
+    if (!is_complete || !store_at(place, all[0])) continue;
+    store_of(place).is_piece = true;
+    for (const Site& site : all.subspan(1)) {
+      BodyStore before = std::exchange(store_of(place), {});
+      if (!store_at(place, site)) refuse_shape(*request_.stores[place].node);
+      store_of(place).is_piece = true;
+      body_.stores.push_back(std::exchange(store_of(place), std::move(before)));
+    }
+    return true;
+  }
+  return false;
+}
+
+bool BodyBuilder::store_piece_where_found(std::size_t place, std::span<const Site> sites,
+                                          bool always) {
+  for (const Site& site : sites)
+    for (std::size_t axis = 0; axis < site.position.size(); ++axis)
+      if (store_piece_at(place, site, axis, always)) return true;
+  return false;
+}
+
+bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
+  const Node& node = *request_.stores[place].node;
+  std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
+  store_of(place) = covered_store(place, site, std::move(*covered),
+                                  floor_div(product(node.shape), Extent(site.copies)));
+  return true;
+}
+
+bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_t axis,
+                                 bool always) {
+  std::vector<Extent> shape(request_.stores[place].node->shape.begin(),
+                            request_.stores[place].node->shape.end());
+  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.pieces));
+  if (!extent || site.whole) return false;
+  shape[axis] = *extent;
+  const Extent begin = *extent * Extent(piece_);
+  Site within = site;
+  within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
+  std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
+  if (!covered || (always && !fits_everywhere(place, *covered))) return false;
+  covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
+  store_of(place) = covered_store(place, site, std::move(*covered), product(shape));
+  return true;
+}
+
+bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
+  if (!covered.conditions.empty()) return false;
+  const StoreRequest& request = request_.stores[place];
+  // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
+  if (!body_.has_reduced_axis || is_view(*request.node)) return true;
+  const Index at = address(body_.space, covered.position, strides_of(request));
+  if (follows_loads(body_, at)) return true;
+  const std::optional<Extent> step =
+      body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
+  if (turned_ == Turned::apart || !step || !step->is(1)) return false;
+  has_turned_ = true;
+  return true;
+}
+
+BodyStore BodyBuilder::covered_store(std::size_t place, const Site& site, Cover covered,
+                                     Extent elements) {
+  const StoreRequest& request = request_.stores[place];
+  const bool of_elements = is_of_elements(site);
+  const int number = value_at(site);
+  const Value& value = body_.values[static_cast<std::size_t>(number)];
+  if (value.is_final || (value.varies && !of_elements)) refuse_shape(*request.node);
+  body_.at_least_one.insert(body_.at_least_one.end(), covered.at_least_one.begin(),
+                            covered.at_least_one.end());
+  return {.node = request.node,
+          .request = static_cast<int>(place),
+          .elements = elements,
+          .value = number,
+          .position = covered.position,
+          .at = address(body_.space, covered.position, strides_of(request)),
+          .conditions = std::move(covered.conditions),
+          .varies = of_elements,
+          .stage = value.stage,
+          .aligned = request.aligned};
+}
+
+bool BodyBuilder::is_of_elements(const Site& site) const {
+  return body_.has_reduced_axis && varies(site);
+}
+
+bool BodyBuilder::varies(const Site& site) const {
+  if (body_.scan) return true;
+  if (site.value >= 0 && body_.values[static_cast<std::size_t>(site.value)].varies) return true;
+  return (site.from && varies(*site.from)) ||
+         std::ranges::any_of(site.position, [&](const Index& at) { return varies(at); }) ||
+         std::ranges::any_of(site.conditions,
+                             [&](const Condition& condition) { return varies(condition.at); });
+}
+
+void BodyBuilder::refuse_shape(const Node& node) const {
+  throw Refusal{fmt::format("{} has {} elements, the kernel has {} rows of {}", names_(&node),
+                            to_string(product(node.shape)), to_string(rows_),
+                            to_string(body_.reduced_size()))};
+}
+
+}  // namespace sinter

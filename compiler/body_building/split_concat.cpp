@@ -1,0 +1,179 @@
+// Concats whose pieces read the same memory, as the halves of rotary embeddings and of gated units
+// do: one place of the space then computes an element of each piece, and reads what they share
+// once.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/body/body_request.h"
+#include "compiler/body/footprint.h"
+#include "compiler/body_building/body_builder.h"
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+/// Elements along the last axis, at least, of a piece: vectors must have room.
+constexpr std::int64_t kLeastAlong = 16;
+constexpr int kMostCutPieces = 4;
+
+/// The cut that gives each piece of `select`, a concat along an axis of the rows, a place of its
+/// own; none if its pieces are not of one size.
+std::optional<Cut> cut_between(const Body& body, const Value& select) {
+  const auto pieces = static_cast<int>(select.operands.size());
+  const Index& at = select.conditions[0].at;
+  if (pieces > kMostCutPieces || at.terms.size() != 1) return std::nullopt;
+  const IndexAtom& atom = *at.terms[0].atom;
+  if (atom.kind != IndexAtom::Kind::axis || atom.axis >= body.parallel_axes) return std::nullopt;
+  const std::optional<Extent> size = divide_exactly(body.space.extent(atom.axis), Extent(pieces));
+  if (!size) return std::nullopt;
+  for (std::size_t i = 0; i < select.conditions.size(); ++i) {
+    const Condition& condition = select.conditions[i];
+    const Extent begin = *size * Extent(static_cast<std::int64_t>(i));
+    const bool is_next = condition.at == at && at.constant.is(0) && at.terms[0].coefficient.is(1) &&
+                         condition.begin == begin && condition.end == begin + *size;
+    if (!is_next) return std::nullopt;
+  }
+  const bool is_along = !body.has_reduced_axis && atom.axis == body.parallel_axes - 1;
+  if (is_along && (!size->is_number() || size->number() % kLeastAlong != 0)) return std::nullopt;
+  return Cut{.axis = atom.axis, .pieces = pieces};
+}
+
+std::vector<Cut> cuts_of(const Body& body) {
+  std::vector<Cut> result;
+  if (body.scatter || body.scan || !body.finals.empty() || !body.columns.empty()) return result;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::select) continue;
+    const std::optional<Cut> cut = cut_between(body, value);
+    if (cut && std::ranges::find(result, *cut) == result.end()) result.push_back(*cut);
+  }
+  return result;
+}
+
+Extent bytes_read(const Body& body) {
+  Extent result = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load)
+      result = result + touched_elements(body, value).elements * Extent(size_of(value.dtype));
+  return result;
+}
+
+bool reads_less(const Body& body, const Body& other) {
+  return provably_less(bytes_read(body), bytes_read(other));
+}
+
+/// True if less than a quarter is computed: what a select decides on, each place of it computes.
+bool computes_far_less(const Body& body, const Body& other) {
+  const auto computed = [](const Body& of) {
+    const auto ops = std::ranges::count(of.values, Value::Kind::op, &Value::kind);
+    return of.parallel_size() * Extent(static_cast<std::int64_t>(ops));
+  };
+  return provably_less(computed(body) * Extent(4), computed(other));
+}
+
+/// True if vectors run across `axis`, and all that is read along it is of one piece, at a place
+/// that no data decides: the space of such a piece is that of other kernels that read it.
+bool reads_pieces_alone(const Body& body, int axis) {
+  return axis + 1 < body.parallel_axes && body.indirect.empty() &&
+         std::ranges::all_of(body.values, [&](const Value& value) {
+           return value.kind != Value::Kind::load || !value.conditions.empty() ||
+                  !depends_on(value.at, axis);
+         });
+}
+
+/// True for views that leave the elements in their order.
+bool keeps_order(const Node& view) {
+  if (view.op == Op::reshape) return true;
+  if (view.op != Op::permute) return false;
+  std::int64_t last = -1;
+  for (const std::int64_t axis : attribute(view, "axes").integers) {
+    if (view.operand(0)->shape[static_cast<std::size_t>(axis)].is(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+/// What `view` is a slice of, in the same order; nullptr if it is none.
+const Node* whole_of_slice(const Node& view) {
+  const Node* whole = &view;
+  bool is_slice = false;
+  for (; keeps_order(*whole) || whole->op == Op::slice; whole = whole->operand(0))
+    is_slice |= whole->op == Op::slice;
+  return is_slice ? whole : nullptr;
+}
+
+/// What the results of `request` are slices of, where that is computed too.
+std::vector<const Node*> wholes_of(const BodyRequest& request) {
+  std::vector<const Node*> result;
+  for (const StoreRequest& store : request.stores) {
+    const Node* whole = whole_of_slice(*store.node);
+    const bool is_inside =
+        whole && std::ranges::binary_search(request.nodes, whole->id, {}, &Node::id);
+    if (is_inside && std::ranges::find(result, whole) == result.end()) result.push_back(whole);
+  }
+  return result;
+}
+
+}  // namespace
+
+void BodyBuilder::add_row_axis(Extent extent) {
+  rows_ = rows_ * extent;
+  if (body_.parallel_axes == cut_.axis) extent = *divide_exactly(extent, cut_.pieces);
+  body_.space.add_axis(extent);
+  ++body_.parallel_axes;
+}
+
+Index BodyBuilder::row_axis(int axis) {
+  const Index own = body_.space.axis(axis);
+  if (axis != cut_.axis || piece_ == 0) return own;
+  return body_.space.add(own, constant_index(body_.space.extent(axis) * Extent(piece_)));
+}
+
+void BodyBuilder::enter(int piece) {
+  piece_ = piece;
+  if (std::exchange(entered_, piece) == piece) return;
+  if (scatter_) return;  // whose rows are all of one piece
+  places_of_numbers_.clear();
+  if (!primary_) {
+    std::vector<Index> position(walked_->shape.size());
+    for (std::size_t i = 0; i < walked_order_.size(); ++i)
+      position[static_cast<std::size_t>(walked_order_[i])] = row_axis(static_cast<int>(i));
+    row_ = body_.space.linearize(position, walked_->shape);
+    return;
+  }
+  row_ = position_in(parallel_extents(*primary_));
+  operand_places_.clear();
+  // The order of elements in memory of the primary operand: what stores of its size follow.
+  element_ =
+      body_.space.linearize(places_.at(operand_place(*primary_)), primary_->operand(0)->shape);
+}
+
+Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
+  const auto built = [&](Cut cut, const Node* walked) -> std::optional<Body> {
+    try {
+      return BodyBuilder(request, names, cut, {}, walked).build();
+    } catch (const Refusal&) {
+      return std::nullopt;  // some result is not made of pieces of its own
+    }
+  };
+  for (const Cut cut : cuts_of(body))
+    if (std::optional<Body> other = built(cut, nullptr)) {
+      const Extent saved = bytes_read(body) - bytes_read(*other);
+      if (provably_less(Extent(0), saved)) return std::move(*other);
+      if (saved.is(0) && reads_pieces_alone(body, cut.axis)) return std::move(*other);
+    }
+  if (body.has_reduced_axis || body.scatter) return body;
+  for (const Node* walked : wholes_of(request))
+    if (std::optional<Body> other = built({}, walked); other && reads_less(*other, body))
+      return std::move(*other);
+  for (const Node* walked : spaces_of_pieces(request)) {
+    std::optional<Body> other = built({}, walked);
+    if (!other) continue;
+    if (reads_less(*other, body) || (!reads_less(body, *other) && computes_far_less(*other, body)))
+      return std::move(*other);
+  }
+  return body;
+}
+
+}  // namespace sinter

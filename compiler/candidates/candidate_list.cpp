@@ -1,0 +1,42 @@
+#include "compiler/candidates/candidate_list.h"
+
+#include <algorithm>
+
+#include "compiler/body/access.h"
+#include "compiler/body/footprint.h"
+#include "compiler/program/op_cost.h"
+
+namespace sinter {
+
+void CandidateList::add(const Schedule& schedule) {
+  if (list_.size() < kMostCandidates && std::ranges::find(list_, schedule) == list_.end())
+    list_.push_back(schedule);
+}
+
+Sizes sizes_along(const Body& body, int axis) {
+  Sizes sizes;
+  const auto add = [&](const Index& at, DType dtype) {
+    if (axis >= 0 && !depends_on(at, axis)) return;
+    sizes.largest = std::max(sizes.largest, size_of(dtype));
+  };
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) add(value.at, value.dtype);
+  for (const BodyStore& store : body.stores) add(store.at, store.node->dtype);
+  return sizes;
+}
+
+int streams(const Body& body) {
+  const Extent places = body.parallel_size() * body.reduced_size();
+  return static_cast<int>(std::ranges::count_if(body.values, [&](const Value& value) {
+    return value.kind == Value::Kind::load && touched_elements(body, value).elements == places;
+  }));
+}
+
+std::int64_t widest_state(const Body& body) {
+  std::int64_t widest = 8;
+  for (const BodyReduction& reduction : body.reductions)
+    widest = std::max<std::int64_t>(widest, state_bytes(*reduction.node));
+  return widest;
+}
+
+}  // namespace sinter

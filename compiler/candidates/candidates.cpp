@@ -1,0 +1,108 @@
+#include "compiler/candidates/candidates.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "compiler/body/access.h"
+#include "compiler/candidates/cache_hints.h"
+#include "compiler/candidates/candidate_list.h"
+#include "compiler/candidates/column_candidates.h"
+#include "compiler/candidates/pointwise_candidates.h"
+#include "compiler/candidates/row_candidates.h"
+#include "compiler/candidates/row_column_schedule.h"
+#include "compiler/candidates/tile_candidates.h"
+#include "compiler/program/reduction_tree.h"
+#include "compiler/tiling/kernel_kind.h"
+#include "compiler/tiling/scatter_residency.h"
+
+namespace sinter {
+
+namespace {
+
+// --- scans --------------------------------------------------------------------------------------
+
+/// Rows: a thread for each chunk of a tile; short rows share a block. Rows that lie side by side:
+/// neighbouring threads have neighbouring rows, at least a sector of them, and several chunks each.
+/// Where rows are too few for all SMs, their tiles are dealt out to blocks.
+std::vector<Schedule> scans(const Body& body, const Target& target, const Facts& facts) {
+  const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  const auto chunks = static_cast<int>(scan_chunks(extent));
+  const bool is_across = lies_across_rows(body, facts);
+  const bool has_tiles = extent > chunks * kChunk;
+  const int sector = is_across ? 32 / sizes_along(body, body.parallel_axes - 1).largest : 1;
+  CandidateList list;
+  const auto add = [&](int threads, int each) {
+    const int lanes = std::max(chunks / each, 1);
+    int side_by_side = std::max(threads / lanes, sector);
+    // Few rows spread over all SMs; whole warps all the same.
+    while (side_by_side > sector && rows / side_by_side < target.sm_count &&
+           side_by_side * lanes > 32)
+      side_by_side /= 2;
+    side_by_side = std::max(side_by_side, (32 + lanes - 1) / lanes);
+    Schedule schedule{.threads = side_by_side * lanes,
+                      .vector = static_cast<int>(kChunk),
+                      .unroll = chunks / lanes,
+                      .threads_per_row = lanes,
+                      .rows_per_block = side_by_side};
+    const bool is_split = has_tiles && rows / side_by_side < target.sm_count;
+    for (const bool split : {is_split, !is_split}) {
+      schedule.split = split;
+      if (has_tiles || !split) list.add(schedule);
+    }
+  };
+  for (const int threads : {256, 128, 512})
+    for (const int each : is_across ? std::vector{8, 4} : std::vector{1, 4}) add(threads, each);
+  return list.take();
+}
+
+// --- scatters -----------------------------------------------------------------------------------
+
+/// Every block reads all indices: with many of them, no more blocks than SMs.
+std::vector<Schedule> scatters(const Body& body, const Target& target, const Facts& facts) {
+  constexpr std::int64_t kManyIndices = 1 << 16;
+  const std::int64_t kept = rows_kept(body, target, facts);
+  const std::int64_t indices = evaluate(body.space.extent(2), facts.symbols);
+  CandidateList list;
+  for (const int threads : {256, 128, 512})
+    for (const int per_sm : {indices > kManyIndices ? 1 : 4, 1, 2, 8}) {
+      const std::int64_t per_block = rows_owned(body, target, facts, per_sm);
+      const std::int64_t most = kept > 0                    ? kept
+                                : stores_only_scatter(body) ? INT32_MAX
+                                                            : kMostNamedRows;
+      list.add({.threads = threads,
+                .rows_per_block = static_cast<int>(std::min(per_block, most)),
+                .resident = kept > 0});
+    }
+  return list.take();
+}
+
+std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body,
+                                               const Target& target, const Facts& facts) {
+  switch (kind) {
+    case KernelKind::pointwise: {
+      std::vector<Schedule> list = pointwise_candidates(body, target, facts);
+      // What lies as the space does needs no tiles.
+      if (list.front().is_flat) return list;
+      return with_tiles(std::move(list), body, target, facts);
+    }
+    case KernelKind::scatter: return scatters(body, target, facts);
+    case KernelKind::scan: return scans(body, target, facts);
+    case KernelKind::column_reduce: return column_candidates(body, target, facts);
+    case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
+    case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
+    case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
+    case KernelKind::joined:  // its members have their own
+    case KernelKind::opaque: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
+                                 const Facts& facts) {
+  return with_cache_hints(candidates_without_hints(kind, body, target, facts), body, target, facts);
+}
+
+}  // namespace sinter

@@ -1,0 +1,16 @@
+// The schedules that a kernel may run under: the heuristic's own choice, and variations on it.
+#pragma once
+
+#include <vector>
+
+#include "compiler/body/body.h"
+#include "compiler/program/kernel.h"
+#include "compiler/target/target.h"
+
+namespace sinter {
+
+/// At most a dozen legal schedules, the heuristic's choice first (PERFORMANCE.md §§3, 7, 8).
+std::vector<Schedule> candidates(KernelKind kind, const Body& body, const Target& target,
+                                 const Facts& facts);
+
+}  // namespace sinter

@@ -1,0 +1,12 @@
+// Predicted cost of a kernel of a scheduled program, which may be several joined into one launch.
+#pragma once
+
+#include "compiler/cost/cost.h"
+#include "compiler/program/kernel.h"
+
+namespace sinter {
+
+/// One launch at the program's sizes: all members, and the barriers between their phases.
+Cost cost_of(const Program& program, const Kernel& kernel, const Target& target);
+
+}  // namespace sinter

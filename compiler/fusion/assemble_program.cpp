@@ -1,0 +1,473 @@
+#include "compiler/fusion/assemble_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+#include <utility>
+
+#include "compiler/body/access.h"
+#include "compiler/body/body_request.h"
+#include "compiler/body/sub_buffer.h"
+#include "compiler/fusion/concat_placement.h"
+#include "compiler/fusion/store_views.h"
+#include "compiler/program/sort_kernels.h"
+#include "ir/graph/operand_index.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+class Assembler {
+ public:
+  Assembler(Program& program, const Groups& groups)
+      : program_(program), groups_(groups), read_as_(values_read_as_outputs(graph())) {}
+
+  void run(const Apart& apart) {
+    add_bound_buffers();
+    add_parts();
+    read_pieces_of_results();
+    order_groups();
+    reserve_temporaries();
+    std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
+    kernel_of_.assign(static_cast<std::size_t>(groups_.size()), -1);
+    program_.kernels.reserve(order_.size());
+    for (const int group : order_) {
+      kernel_of_[static_cast<std::size_t>(group)] = static_cast<int>(program_.kernels.size());
+      add_kernel(group);
+    }
+    add_dependencies();
+    add_updates();
+    add_boundaries(apart);
+  }
+
+ private:
+  const GraphData& graph() const { return program_.graph->data(); }
+
+  int add_buffer(Buffer buffer) {
+    buffer.elements = span_of(buffer.node->shape, buffer.strides);
+    program_.buffers.push_back(std::move(buffer));
+    return static_cast<int>(program_.buffers.size()) - 1;
+  }
+
+  void add_bound_buffers() {
+    program_.buffers.reserve(graph().inputs.size() + graph().outputs.size());
+    for (std::size_t i = 0; i < graph().inputs.size(); ++i) {
+      const InputInfo& input = graph().inputs[i];
+      if (input.node->op != Op::input) continue;
+      program_.buffer_of[input.node] = add_buffer({.kind = Buffer::Kind::input,
+                                                   .index = static_cast<int>(i),
+                                                   .node = input.node,
+                                                   .dtype = input.node->dtype,
+                                                   .strides = strides_of(*input.node),
+                                                   .name = input.name});
+    }
+    for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
+      const OutputInfo& output = graph().outputs[i];
+      if (output.is_left_out) continue;
+      const int buffer = add_buffer({.kind = Buffer::Kind::output,
+                                     .index = static_cast<int>(i),
+                                     .node = output.node,
+                                     .dtype = output.node->dtype,
+                                     .strides = strides_of(output),
+                                     .name = output.name});
+      program_.buffer_of.try_emplace(output.node, buffer);
+      outputs_of_[output.node].push_back(buffer);
+    }
+  }
+
+  /// What placed concats are made of lies in their buffers.
+  void add_parts() {
+    for (int group = 0; group < groups_.size(); ++group) {
+      if (!groups_[group].alive || !groups_[group].is_placed) continue;
+      const Node* node = groups_[group].nodes.front();
+      const auto outputs = outputs_of_.find(node);
+      if (outputs == outputs_of_.end()) {
+        add_parts_of(add_temporary(node));
+      } else {
+        for (const int whole : outputs->second) add_parts_of(whole);
+      }
+    }
+  }
+
+  /// A value that its kernel stores as a piece of a result too is read there, and stored once.
+  void read_pieces_of_results() {
+    for (int group = 0; group < groups_.size(); ++group) {
+      if (!groups_[group].alive || groups_[group].is_placed) continue;
+      for (const Node* node : groups_[group].stores)
+        if (node->op == Op::concat && outputs_of_.contains(node) &&
+            std::ranges::find(graph().updates, node, &UpdateInfo::value) == graph().updates.end())
+          read_pieces_of(group, outputs_of_.lookup(node).front());
+    }
+  }
+
+  void read_pieces_of(int group, int whole) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    const auto axis = static_cast<std::size_t>(attribute(*all.node, "axis").integer);
+    Extent begin = 0;
+    for (const Node* operand : all.node->operands) {
+      const std::optional<ConcatPart> part = part_of(*all.node, operand, begin, all.strides);
+      begin = begin + operand->shape[axis];
+      if (part && groups_.home(part->node) == group && !groups_.is_result(part->node) &&
+          !parts_of_.contains(part->node) && has_long_runs(*part, program_.facts) &&
+          leave_out(group, part->node))
+        program_.buffer_of[part->node] = add_part(whole, *part);
+    }
+  }
+
+  /// Lets the kernel of `group` not store `node`, of which it stores another form; false if it does
+  /// not anyway, or has that form at hand only where it stores `node`.
+  bool leave_out(int group, const Node* node) {
+    const Nodes& stores = groups_[group].stores;
+    if (std::ranges::find(stores, node) == stores.end() || !is_left_out_.insert(node).second)
+      return false;
+    if (groups_.body(whole_of(group), [](const Node*) { return std::string(); })) return true;
+    is_left_out_.erase(node);
+    return false;
+  }
+
+  /// `group` without what is left out.
+  Groups::Whole whole_of(int group) const {
+    Groups::Whole whole = groups_.whole(group);
+    const auto out = std::ranges::remove_if(
+        whole.stores, [&](const StoreRequest& store) { return is_left_out_.contains(store.node); });
+    whole.stores.erase(out.begin(), out.end());
+    return whole;
+  }
+
+  void add_parts_of(int whole) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    const auto parts = parts_of(*all.node, all.strides);
+    ensure(parts.has_value(), "a concat is placed that cannot be");
+    for (const ConcatPart& part : *parts) parts_of_[part.node].push_back(add_part(whole, part));
+  }
+
+  int add_part(int whole, const ConcatPart& part) {
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    return add_buffer(
+        {.kind = all.kind,
+         .index = all.index,
+         .node = part.node,
+         .dtype = part.node->dtype,
+         .strides = part.strides,
+         .elements = {},
+         .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
+         .whole = whole,
+         .offset = part.offset});
+  }
+
+  /// Which `node` is read from.
+  int add_temporary(const Node* node) {
+    const int buffer = add_buffer({.kind = Buffer::Kind::temporary,
+                                   .index = 0,
+                                   .node = node,
+                                   .dtype = node->dtype,
+                                   .strides = row_major_strides(node->shape),
+                                   .elements = {}});
+    program_.buffer_of[node] = buffer;
+    return buffer;
+  }
+
+  /// Groups by Kahn's algorithm, always taking the one that was recorded first.
+  void order_groups() {
+    std::vector<int> waiting(static_cast<std::size_t>(groups_.size()), 0);
+    const auto later = [&](int a, int b) {
+      return groups_[a].nodes.back()->id > groups_[b].nodes.back()->id;
+    };
+    std::vector<int> ready;
+    for (int group = 0; group < groups_.size(); ++group) {
+      if (!groups_[group].alive) continue;
+      waiting[static_cast<std::size_t>(group)] = static_cast<int>(groups_.producers(group).size());
+      if (waiting[static_cast<std::size_t>(group)] == 0) ready.push_back(group);
+    }
+    std::ranges::make_heap(ready, later);
+    while (!ready.empty()) {
+      std::ranges::pop_heap(ready, later);
+      const int group = ready.back();
+      ready.pop_back();
+      order_.push_back(group);
+      for (const int consumer : groups_.consumers(group)) {
+        if (--waiting[static_cast<std::size_t>(consumer)] > 0) continue;
+        ready.push_back(consumer);
+        std::ranges::push_heap(ready, later);
+      }
+    }
+    const auto alive = std::ranges::count_if(std::views::iota(0, groups_.size()),
+                                             [&](int group) { return groups_[group].alive; });
+    ensure(static_cast<std::ptrdiff_t>(order_.size()) == alive, "the kernels wait for one another");
+  }
+
+  void add_kernel(int group) {
+    Kernel kernel{.name = fmt::format("{}_{}", graph().name, program_.kernels.size()),
+                  .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
+    if (groups_[group].is_call) kernel.kind = KernelKind::opaque;
+    for (const Node* node : groups_[group].stores) {
+      if (is_left_out_.contains(node)) continue;
+      llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
+      const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
+      if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
+      buffers.append(parts.begin(), parts.end());
+      if (buffers.empty() && lies_in_output(group, node)) continue;
+      if (buffers.empty()) buffers.push_back(add_temporary(node));
+      for (const int buffer : buffers) kernel.stores.push_back({.node = node, .buffer = buffer});
+    }
+    program_.kernels.push_back(std::move(kernel));
+  }
+
+  /// True if `node` need not be stored, since an output that `group` stores has it in the order in
+  /// which it is read.
+  bool lies_in_output(int group, const Node* node) {
+    const Node* view = read_as_.lookup(node);
+    if (!view || groups_.home(view) != group) return false;
+    const int whole = outputs_of_.lookup(view).front();
+    const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
+    std::optional<std::vector<Extent>> strides = all.strides;
+    for (; view != node && strides; view = view->operand(0))
+      strides = strides_before(*view, *strides);
+    if (!strides || !leave_out(group, node)) return false;
+    program_.buffer_of[node] = add_buffer({.kind = all.kind,
+                                           .index = all.index,
+                                           .node = node,
+                                           .dtype = node->dtype,
+                                           .strides = std::move(*strides),
+                                           .elements = {},
+                                           .name = groups_.name(node),
+                                           .whole = whole});
+    return true;
+  }
+
+  /// Buffers are large, so they are counted before there is place for them.
+  void reserve_temporaries() {
+    std::size_t count = program_.buffers.size();
+    for (const int group : order_)
+      count += static_cast<std::size_t>(std::ranges::count_if(
+          groups_[group].stores, [&](const Node* node) { return !groups_.is_result(node); }));
+    program_.buffers.reserve(count);
+  }
+
+  int kernel_of(int group) const { return kernel_of_[static_cast<std::size_t>(group)]; }
+
+  /// The groups whose kernels store what `group` reads. Who reads a placed concat reads what all of
+  /// its producers store.
+  std::vector<int> writers_for(int group) const {
+    std::vector<int> result;
+    for (const int producer : groups_.producers(group)) {
+      if (!groups_[producer].is_placed) {
+        result.push_back(producer);
+        continue;
+      }
+      const GroupNumbers behind = groups_.producers(producer);
+      result.insert(result.end(), behind.begin(), behind.end());
+    }
+    std::ranges::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
+  void add_dependencies() {
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const int producer : writers_for(order_[i]))
+        program_.kernels[i].depends_on.push_back(kernel_of(producer));
+    for (Kernel& kernel : program_.kernels) std::ranges::sort(kernel.depends_on);
+  }
+
+  // --- updates ----------------------------------------------------------------------------------
+
+  /// True if `to` is `from` or waits for it.
+  bool reaches(int from, int to) const {
+    DenseSet<int> seen;
+    std::vector<int> pending = {to};
+    while (!pending.empty()) {
+      const int at = pending.back();
+      pending.pop_back();
+      if (at == from) return true;
+      // Kernels wait for earlier ones, unless an update has made them wait for its readers.
+      if ((at < from && !has_later_readers_) || !seen.insert(at).second) continue;
+      for (const int before : program_.kernels[static_cast<std::size_t>(at)].depends_on)
+        pending.push_back(before);
+    }
+    return false;
+  }
+
+  /// Kernels that read what is updated.
+  void find_readers() {
+    for (const UpdateInfo& update : graph().updates) readers_[update.parameter];
+    if (readers_.empty()) return;
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const Node* node : groups_[order_[i]].loads)
+        if (const auto found = readers_.find(node); found != readers_.end())
+          found->second.push_back(static_cast<int>(i));
+  }
+
+  /// True if each element of `parameter` is read solely by the thread that writes it.
+  bool reads_where_it_writes(int kernel, const Node* parameter, const Node* value) const {
+    BodyAnswer answer = groups_.body(whole_of(order_[static_cast<std::size_t>(kernel)]),
+                                     [&](const Node* node) { return groups_.name(node); });
+    ensure(static_cast<bool>(answer), "a kernel has no body");
+    Body& body = answer.body;
+    const auto is_own = [&](const Value& load, const BodyStore& store) {
+      // Others than the one that stores read it too.
+      if (store.node != value || !store.conditions.empty()) return false;
+      if (load.at != address(body.space, store.position, strides_of(*parameter))) return false;
+      if (load.varies != store.varies || load.stage > store.stage) return false;
+      // All along a row, a scan reads and stores what the row has one of.
+      if (body.scan && !store.varies) return false;
+      // A pass after the store would read the new contents.
+      return body.passes() <= store.stage + 1;
+    };
+    for (const Value& load : body.values)
+      if (load.kind == Value::Kind::load && load.node == parameter &&
+          std::ranges::none_of(body.stores,
+                               [&](const BodyStore& store) { return is_own(load, store); }))
+        return false;
+    return true;
+  }
+
+  void add_updates() {
+    find_readers();
+    for (const UpdateInfo& update : graph().updates) {
+      const int target = program_.buffer_of.lookup(update.parameter);
+      const int writer = kernel_of(groups_.home(update.value));
+      std::vector<int> readers = readers_[update.parameter];
+      std::erase(readers, writer);
+      const bool in_place =
+          reads_where_it_writes(writer, update.parameter, update.value) &&
+          std::ranges::none_of(readers, [&](int reader) { return reaches(writer, reader); });
+      if (in_place)
+        store_in_place(writer, update, target, readers);
+      else
+        copy_back(writer, update, target, readers);
+    }
+  }
+
+  void store_in_place(int writer, const UpdateInfo& update, int target,
+                      std::span<const int> readers) {
+    Kernel& kernel = program_.kernels[static_cast<std::size_t>(writer)];
+    const auto own = std::ranges::find(kernel.stores, update.value, &Store::node);
+    ensure(own != kernel.stores.end(), "an updated value is not stored");
+    const int old = own->buffer;
+    if (const Buffer& memory = program_.buffers[static_cast<std::size_t>(old)];
+        memory.kind == Buffer::Kind::temporary && memory.whole < 0) {
+      // The temporary is not needed: everybody reads the parameter instead.
+      own->buffer = target;
+      program_.buffer_of[update.value] = target;
+      program_.buffers[static_cast<std::size_t>(old)].elements = 0;
+    } else {
+      kernel.stores.push_back({.node = update.value, .buffer = target});
+    }
+    add_edges(writer, readers);
+  }
+
+  void copy_back(int writer, const UpdateInfo& update, int target, std::span<const int> readers) {
+    const int place = static_cast<int>(program_.kernels.size());
+    Kernel copy{.name = fmt::format("{}_{}", graph().name, place), .nodes = {}};
+    copy.stores.push_back({.node = update.value, .buffer = target});
+    copy.depends_on.push_back(writer);
+    copy.notes.push_back(
+        fmt::format("{} is not written in place: another element or a later kernel still reads its "
+                    "old contents",
+                    groups_.name(update.parameter)));
+    program_.kernels.push_back(std::move(copy));
+    add_edges(place, readers);
+  }
+
+  void add_edges(int kernel, std::span<const int> before) {
+    std::vector<int>& edges = program_.kernels[static_cast<std::size_t>(kernel)].depends_on;
+    edges.insert(edges.end(), before.begin(), before.end());
+    has_later_readers_ |= std::ranges::any_of(before, [&](int reader) { return reader > kernel; });
+    std::ranges::sort(edges);
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  }
+
+  // --- boundaries -------------------------------------------------------------------------------
+
+  /// Two kernels that are not one.
+  struct Pair {
+    int producer;
+    int consumer;
+    const Node* whole = nullptr;  ///< a placed concat that lies between them
+    const Node* read_by_both = nullptr;
+  };
+
+  void add_boundaries(const Apart& apart) {
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      for (const int producer : groups_.producers(order_[i])) {
+        if (groups_[producer].is_placed)
+          add_pairs_across(producer, static_cast<int>(i));
+        else
+          add_pair({.producer = kernel_of(producer), .consumer = static_cast<int>(i)});
+      }
+    add_sibling_pairs();
+    bounded_ = {};
+    // They are many and large, so they are counted before there is place for them.
+    program_.boundaries.reserve(pairs_.size());
+    for (const Pair& pair : pairs_)
+      program_.boundaries.push_back(
+          {.producer = program_.kernels[static_cast<std::size_t>(pair.producer)].name,
+           .consumer = program_.kernels[static_cast<std::size_t>(pair.consumer)].name,
+           .reason = in_words(pair, apart),
+           // Of a whole, what the producer stores of it.
+           .bytes = apart.bytes(group_of(pair.producer),
+                                pair.whole ? groups_.home(pair.whole) : group_of(pair.consumer))});
+  }
+
+  int group_of(int kernel) const { return order_[static_cast<std::size_t>(kernel)]; }
+
+  std::string in_words(const Pair& pair, const Apart& apart) const {
+    if (pair.whole)
+      return fmt::format("{} is known when all kernels have stored their parts of it",
+                         groups_.name(pair.whole));
+    std::string why = apart.reason(group_of(pair.producer), group_of(pair.consumer));
+    if (!pair.read_by_both) return why;
+    return fmt::format("both read {}: {}", groups_.name(pair.read_by_both), why);
+  }
+
+  void add_pair(const Pair& pair) {
+    bounded_.insert({pair.producer, pair.consumer});
+    pairs_.push_back(pair);
+  }
+
+  void add_pairs_across(int placed, int consumer) {
+    for (const int producer : groups_.producers(placed))
+      if (!bounded_.contains({kernel_of(producer), consumer}))
+        add_pair({.producer = kernel_of(producer),
+                  .consumer = consumer,
+                  .whole = groups_[placed].nodes.front()});
+  }
+
+  /// Kernels one after the other that read the same array, which one kernel would read once.
+  void add_sibling_pairs() {
+    DenseMap<const Node*, int> last_reader;
+    for (int i = 0; i < static_cast<int>(order_.size()); ++i)
+      for (const Node* node : groups_[order_[static_cast<std::size_t>(i)]].loads) {
+        const auto [last, is_first] = last_reader.try_emplace(node, i);
+        const int before = std::exchange(last->second, i);
+        if (is_first || product(node->shape).is(1) || bounded_.contains({before, i})) continue;
+        add_pair({.producer = before, .consumer = i, .read_by_both = node});
+      }
+  }
+
+  Program& program_;
+  const Groups& groups_;
+  DenseMap<const Node*, const Node*> read_as_;                   ///< outputs, by value
+  std::vector<int> order_;                                       ///< kernel → group
+  std::vector<int> kernel_of_;                                   ///< group → kernel
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
+  DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
+  DenseSet<const Node*> is_left_out_;                            ///< stored in another form
+  DenseMap<const Node*, std::vector<int>> readers_;              ///< kernels, by updated parameter
+  bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
+  std::vector<Pair> pairs_;
+  DenseSet<std::pair<int, int>> bounded_;  ///< kernels that have a boundary
+};
+
+}  // namespace
+
+void assemble(Program& program, const Groups& groups, const Apart& apart) {
+  Assembler(program, groups).run(apart);
+  sort_kernels(program);
+}
+
+}  // namespace sinter

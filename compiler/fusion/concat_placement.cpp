@@ -1,0 +1,172 @@
+#include "compiler/fusion/concat_placement.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "compiler/body/access.h"
+#include "compiler/tiling/coalescing.h"
+#include "ir/graph/operand_index.h"
+#include "ir/shape/strides.h"
+#include "ir/support/checked_arithmetic.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// An axis that has more than one place, or may have.
+struct LongAxis {
+  Extent extent;
+  Extent stride;
+  friend bool operator==(const LongAxis&, const LongAxis&) = default;
+};
+
+std::vector<LongAxis> long_axes(std::span<const Extent> shape, std::span<const Extent> strides) {
+  std::vector<LongAxis> result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    if (!shape[axis].is(1)) result.push_back({.extent = shape[axis], .stride = strides[axis]});
+  return result;
+}
+
+bool is_row_major(std::span<const Extent> shape, std::span<const Extent> strides) {
+  return long_axes(shape, strides) == long_axes(shape, row_major_strides(shape));
+}
+
+}  // namespace
+
+std::optional<std::vector<Extent>> strides_before(const Node& view,
+                                                  std::span<const Extent> strides) {
+  const std::span<const Extent> shape = view.operand(0)->shape;
+  std::vector<Extent> result = row_major_strides(shape);
+  if (view.op == Op::permute) {
+    const std::span<const std::int64_t> axes = attribute(view, "axes").integers;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+      result[static_cast<std::size_t>(axes[axis])] = strides[axis];
+    return result;
+  }
+  if (is_row_major(view.shape, strides)) return result;
+  // Axes of one place may come and go, and an axis may be several of the operand's.
+  std::size_t next = 0;
+  for (const LongAxis& axis : long_axes(view.shape, strides)) {
+    const std::size_t first = next;
+    Extent covered = 1;
+    while (covered != axis.extent && next < shape.size()) covered = covered * shape[next++];
+    if (covered != axis.extent) return std::nullopt;
+    Extent stride = axis.stride;
+    for (std::size_t inner = next; inner-- > first;) {
+      result[inner] = stride;
+      stride = stride * shape[inner];
+    }
+  }
+  while (next < shape.size())
+    if (!shape[next++].is(1)) return std::nullopt;
+  return result;
+}
+
+std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
+                                  std::span<const Extent> strides) {
+  const Extent offset =
+      begin * strides[static_cast<std::size_t>(attribute(concat, "axis").integer)];
+  std::vector<Extent> own(strides.begin(), strides.end());
+  const Node* node = operand;
+  for (; node->op == Op::reshape; node = node->operand(0)) {
+    std::optional<std::vector<Extent>> before = strides_before(*node, own);
+    if (!before) return std::nullopt;
+    own = std::move(*before);
+  }
+  if (is_view(*node) || is_source(node->op)) return std::nullopt;
+  return ConcatPart{.node = node, .strides = std::move(own), .offset = offset};
+}
+
+std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
+                                                std::span<const Extent> strides) {
+  std::vector<ConcatPart> result;
+  Extent begin = 0;
+  const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
+  for (const Node* operand : concat.operands) {
+    std::optional<ConcatPart> part = part_of(concat, operand, begin, strides);
+    if (!part) return std::nullopt;
+    begin = begin + operand->shape[axis];
+    result.push_back(std::move(*part));
+  }
+  return result;
+}
+
+bool has_long_runs(const ConcatPart& part, const Facts& facts) {
+  if (is_row_major(part.node->shape, part.strides)) return true;
+  // Axes whose places follow one another without a gap are one run.
+  Extent run = 1;
+  for (const LongAxis& axis : long_axes(part.node->shape, part.strides) | std::views::reverse) {
+    if (axis.stride != run) break;
+    run = run * axis.extent;
+  }
+  return evaluate(run, facts.symbols) * size_of(part.node->dtype) >= kSectorBytes;
+}
+
+namespace {
+
+/// Where `node` ends up: its outputs' strides, else row-major ones.
+std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* node) {
+  std::vector<std::vector<Extent>> result;
+  for (const OutputInfo& output : graph.outputs)
+    if (output.node == node && !output.is_left_out) result.push_back(strides_of(output));
+  if (result.empty()) result.push_back(row_major_strides(node->shape));
+  return result;
+}
+
+/// True if other kernels can store all that `node`, a concat, is made of where it belongs.
+bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node,
+                  const Facts& facts) {
+  // What is written in place has readers to wait for.
+  if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
+    return false;
+  const auto can_be_stored = [&](const ConcatPart& part) {
+    // A scatter stores its rows once, and a part has no parts. Calls know nothing of strides.
+    return part.node->op != Op::opaque && !groups.is_for_call(part.node) &&
+           part.node->op != Op::scatter && part.node->op != Op::concat &&
+           groups.home(part.node) >= 0 && has_long_runs(part, facts);
+  };
+  return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {
+    const auto parts = parts_of(*node, strides);
+    return parts && std::ranges::all_of(*parts, can_be_stored);
+  });
+}
+
+/// Of each node, by id: whether it is what a reduction or scan gives, or elementwise made of that.
+std::vector<bool> follow_reductions(const GraphData& graph) {
+  std::vector<bool> result(graph.nodes.size());
+  for (const Node* node : graph.nodes) {
+    if (is_reduction(node->op) || is_scan(node->op))
+      result[node->id] = true;
+    else if (is_elementwise(node->op) || node->op == Op::cast || is_view(*node))
+      result[node->id] = std::ranges::any_of(
+          node->operands, [&](const Node* operand) { return result[operand->id]; });
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_placeable_concat(const GraphData& graph, const Groups& groups, int group,
+                         const Facts& facts) {
+  const Group& own = groups[group];
+  return own.alive && own.nodes.size() == 1 && own.nodes.front()->op == Op::concat &&
+         is_placeable(graph, groups, own.nodes.front(), facts);
+}
+
+std::vector<const Node*> concats_to_place(const GraphData& graph, const Groups& groups,
+                                          const Facts& facts) {
+  std::vector<const Node*> result;
+  std::vector<bool> follows;
+  for (const Node* node : graph.nodes) {
+    if (node->op != Op::concat || groups.home(node) < 0) continue;
+    if (groups[groups.home(node)].is_placed || !is_placeable(graph, groups, node, facts)) continue;
+    if (follows.empty()) follows = follow_reductions(graph);
+    if (std::ranges::any_of(node->operands,
+                            [&](const Node* operand) { return follows[operand->id]; }))
+      result.push_back(node);
+  }
+  return result;
+}
+
+}  // namespace sinter

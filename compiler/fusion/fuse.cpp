@@ -1,0 +1,92 @@
+#include "compiler/fusion/fuse.h"
+
+#include <memory>
+#include <utility>
+
+#include "compiler/fusion/assemble_program.h"
+#include "compiler/fusion/concat_placement.h"
+#include "compiler/fusion/fuser.h"
+#include "compiler/fusion/sink_into_producer.h"
+#include "compiler/fusion/store_views.h"
+#include "compiler/schedule/opaque_calls.h"
+#include "compiler/simplify/rewrite.h"
+
+namespace sinter {
+
+namespace {
+
+/// Graphs with more nodes are fused in one order only.
+constexpr std::size_t kMostNodesTwice = 512;
+
+/// A graph and its groups.
+struct Fused {
+  std::shared_ptr<Graph> graph;
+  std::unique_ptr<Fuser> fuser;
+  std::shared_ptr<LazyValueNames> names = std::make_shared<LazyValueNames>();
+};
+
+/// `graph` in groups: in the best of several ways, or each node apart.
+Fused fused(Graph graph, Program& program, const Target& target, bool fuses = true) {
+  Fused result{.graph = std::make_shared<Graph>(std::move(graph)), .fuser = nullptr};
+  const GraphData& data = result.graph->data();
+  const auto fuser = [&] {
+    return std::make_unique<Fuser>(data, *result.names, target, program.facts, program.work,
+                                   fuses ? Groups::Begin::joined : Groups::Begin::apart);
+  };
+  Fuser::Way best;
+  const auto try_other = [&](Fuser::Way way) {
+    auto other = fuser();
+    other->run(way);
+    if (other->seconds() >= result.fuser->seconds() * (1 - kRounding)) return;
+    result.fuser = std::move(other);
+    best = std::move(way);
+  };
+  result.fuser = fuser();
+  if (!fuses) return result;
+  result.fuser->run();
+  const bool is_small = data.nodes.size() <= kMostNodesTwice;
+  if (result.fuser->has_put_off_shapes() && is_small) try_other({.shapes_first = true});
+  // A concat that computes its pieces may keep them from the kernels of their reductions.
+  std::vector<const Node*> placed = concats_to_place(data, result.fuser->groups, program.facts);
+  if (!placed.empty()) try_other({.placed = std::move(placed)});
+  if (result.fuser->has_met_too_many_arrays() && is_small) {
+    const auto explorer = fuser();
+    explorer->run(best);
+    if (!result.fuser->merge_as(explorer->merge_past_arrays())) {
+      result.fuser = fuser();
+      result.fuser->run(best);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOptions& options) {
+  Program program;
+  program.facts = facts;
+  read_inputs_as_values(graph.data());
+  give_calls_their_memory(graph.data());
+  Fused best = fused(std::move(graph), program, target, options.fuse);
+  const std::vector<int> views =
+      options.fuse ? views_to_compute(best.graph->data(), best.fuser->groups) : std::vector<int>();
+  if (!views.empty()) {
+    Graph other = compact(*best.graph);
+    compute_views(other.data(), views);
+    give_calls_their_memory(other.data());
+    Fused computed = fused(compact(other), program, target);
+    if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
+  }
+  program.graph = best.graph;
+  program.lazy_names = best.names;
+  const auto reason = [&](int producer, int consumer) -> std::string {
+    return options.fuse ? best.fuser->reason(producer, consumer) : "fusion is off";
+  };
+  const auto bytes = [&](int producer, int consumer) {
+    return best.fuser->bytes_between(producer, consumer);
+  };
+  assemble(program, best.fuser->groups, {.reason = reason, .bytes = bytes});
+  return program;
+}
+
+}  // namespace sinter

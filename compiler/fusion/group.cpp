@@ -1,0 +1,369 @@
+#include "compiler/fusion/group.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "compiler/body/body_request.h"
+#include "compiler/body_building/build_body.h"
+#include "ir/graph/operand_index.h"
+
+namespace sinter {
+
+namespace {
+
+/// So that there is less to sort: what reads one value mostly reads its neighbours too.
+void add_if_new(GroupNumbers& numbers, int group) {
+  if (numbers.empty() || numbers.back() != group) numbers.push_back(group);
+}
+
+GroupNumbers each_once(GroupNumbers numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+void drop_if(Nodes& nodes, auto is_unwanted) {
+  nodes.erase(std::ranges::remove_if(nodes, is_unwanted).begin(), nodes.end());
+}
+
+/// Both lists, each by ascending id, as one without repetition.
+Nodes united(std::span<const Node* const> a, std::span<const Node* const> b) {
+  Nodes result;
+  result.reserve(a.size() + b.size());
+  std::ranges::set_union(a, b, std::back_inserter(result), {}, &Node::id, &Node::id);
+  return result;
+}
+
+/// Adds `more`, which is by ascending id as well.
+void unite(Nodes& nodes, std::span<const Node* const> more) {
+  std::size_t left = nodes.size(), added = more.size();
+  const bool is_behind = left == 0 || added == 0 || nodes.back()->id < more.front()->id;
+  nodes.append(more.begin(), more.end());
+  if (is_behind) return;
+  // Merged from behind, in place.
+  bool repeats = false;
+  for (std::size_t to = nodes.size(); added > 0;) {
+    const bool takes_old = left > 0 && nodes[left - 1]->id >= more[added - 1]->id;
+    repeats |= takes_old && nodes[left - 1] == more[added - 1];
+    nodes[--to] = takes_old ? nodes[--left] : more[--added];
+  }
+  if (repeats) nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+/// What a group of `nodes` is.
+Regular regular_of(std::span<const Node* const> nodes) {
+  if (nodes.empty()) return {};
+  Regular result = regular(*nodes[0]);
+  for (const Node* node : nodes.subspan(1)) result = united(result, regular(*node));
+  return result;
+}
+
+}  // namespace
+
+void sort_unique(Nodes& nodes) {
+  std::ranges::sort(nodes, {}, &Node::id);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+std::string Groups::name(const Node* node) const { return names_.of(graph_).of(node); }
+
+bool Groups::is_wanted_outside(const Node* node, int group, int besides) const {
+  const Value& known = value(node);
+  if (known.is_result) return true;
+  const auto loads = [&](int reader) {
+    return reader >= 0 &&
+           std::ranges::binary_search((*this)[reader].loads, node->id, {}, &Node::id);
+  };
+  std::uint32_t others = known.loaders;
+  if (others > 0 && known.home != group && loads(group)) --others;
+  if (others > 0 && loads(besides)) --others;
+  return others > 0;
+}
+
+bool Groups::is_wanted_beside(const Node* node, int group) const {
+  const auto is_other = [&](int other) { return other != group; };
+  return std::ranges::any_of(value(node).groups, is_other) ||
+         std::ranges::any_of(readers(home(node), node), is_other);
+}
+
+bool Groups::is_read_besides(int group, const Node* node,
+                             std::span<const Node* const> nodes) const {
+  return std::ranges::any_of(users(node), [&](const Node* user) {
+    return contains(group, user) && std::ranges::find(nodes, user) == nodes.end();
+  });
+}
+
+void Groups::find_stores(int group) {
+  Group& target = at(group);
+  target.stores.clear();
+  for (const Node* node : target.nodes)
+    if (home(node) == group && is_wanted_outside(node, group, -1)) target.stores.push_back(node);
+}
+
+void Groups::drop_unwanted_store(int group, const Node* node) {
+  if (is_wanted_outside(node, group, -1)) return;
+  Nodes& stores = at(group).stores;
+  const auto place = std::ranges::lower_bound(stores, node->id, {}, &Node::id);
+  if (place != stores.end() && *place == node) stores.erase(place);
+}
+
+void Groups::find_loads(int group) {
+  count_loads(group, -1);
+  Group& target = at(group);
+  target.loads.clear();
+  for (const Node* node : target.nodes)
+    for (const Node* read : reads(node))
+      if (!contains(group, read)) target.loads.push_back(read);
+  sort_unique(target.loads);
+  count_loads(group, 1);
+}
+
+/// Before what a group loads changes it is counted out, and in again afterwards.
+void Groups::count_loads(int group, int by) {
+  for (const Node* node : (*this)[group].loads)
+    value(node).loaders += static_cast<std::uint32_t>(by);
+}
+
+GroupNumbers Groups::consumers(int group) const {
+  GroupNumbers result;
+  for (const Node* node : (*this)[group].stores)
+    for (const Node* user : users(node))
+      for (const int reader : value(user).groups)
+        if (reader != group && !contains(reader, node)) add_if_new(result, reader);
+  return each_once(std::move(result));
+}
+
+GroupNumbers Groups::readers(int group, const Node* node) const {
+  GroupNumbers result;
+  for (const Node* user : users(node))
+    for (const int reader : value(user).groups)
+      if (reader != group && !contains(reader, node)) add_if_new(result, reader);
+  return each_once(std::move(result));
+}
+
+GroupNumbers Groups::producers(int group) const {
+  GroupNumbers result;
+  for (const Node* node : (*this)[group].loads)
+    if (const int from = home(node); from >= 0 && from != group) add_if_new(result, from);
+  return each_once(std::move(result));
+}
+
+std::size_t Groups::arguments(int group) const {
+  return (*this)[group].stores.size() + (*this)[group].loads.size();
+}
+
+void Groups::face(int group) {
+  faced_ = group;
+  face_ = ++search_;
+  homes_of_loads_.clear();
+  shared_loads_.clear();
+  for (const Node* node : (*this)[group].loads) {
+    Value& known = value(node);
+    known.mark = face_;
+    homes_of_loads_.push_back(known.home);
+    if (known.groups.size() > 1) shared_loads_.push_back(node);
+  }
+}
+
+Nodes Groups::readers_within(int group, const Node* node) const {
+  Nodes result;
+  for (const Node* user : users(node))
+    if (contains(group, user)) result.push_back(user);
+  return result;
+}
+
+Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) {
+  const Group& faced = (*this)[faced_];
+  const Group& met = (*this)[other];
+  Meeting result{.arguments = faced.stores.size() + met.stores.size() + faced.loads.size()};
+  // What one stores and the other reads is an argument only where others want it too. What `b`
+  // reads of `a` need not be read any more, and mostly not be stored.
+  const auto hand_over = [&](const Node* node, Value& known, int reader) {
+    const bool is_wanted = known.is_result || known.loaders > 1;
+    result.arguments -= is_wanted ? 0 : 1;
+    if (reader == b) result.saved += bytes(known, node, sizes) * (is_wanted ? 1 : 2);
+  };
+  for (std::size_t i = 0; i < homes_of_loads_.size(); ++i)
+    if (homes_of_loads_[i] == other) {
+      --result.arguments;
+      hand_over(faced.loads[i], value(faced.loads[i]), faced_);
+    }
+  for (const Node* node : shared_loads_)
+    if (home(node) != other && contains(other, node)) --result.arguments;
+  for (const Node* node : met.loads) {
+    Value& known = value(node);
+    if (known.mark == face_)
+      result.saved += bytes(known, node, sizes);
+    else if (known.home == faced_)
+      hand_over(node, known, other);
+    else if (!contains(faced_, known))
+      ++result.arguments;
+  }
+  return result;
+}
+
+void Groups::merge(int into, int from, Between between) {
+  find_place(into, from, std::move(between));
+  Group& target = at(into);
+  Group& source = at(from);
+  target.regular = regular(into, from);
+  unite(target.nodes, source.nodes);
+  for (const Node* node : source.nodes) {
+    Value& known = value(node);
+    const bool is_in_both = contains(into, known);
+    known.groups.erase(std::ranges::find(known.groups, from));
+    if (!is_in_both) known.groups.push_back(into);
+    if (known.home == from) known.home = into;
+  }
+  count_loads(into, -1);
+  count_loads(from, -1);
+  unite(target.loads, source.loads);
+  unite(target.stores, source.stores);
+  Nodes inside;  // what one of them read from memory and the other one computes
+  drop_if(target.loads, [&](const Node* node) {
+    if (!contains(into, node)) return false;
+    inside.push_back(node);
+    return true;
+  });
+  count_loads(into, 1);
+  drop_if(inside, [&](const Node* node) {
+    if (home(node) != into) return false;
+    drop_unwanted_store(into, node);
+    return true;
+  });
+  source = {.version = source.version, .alive = false};
+  ++target.version;
+  lose_reader(inside);
+}
+
+void Groups::recompute(int group, std::span<const Node* const> nodes) {
+  Group& target = at(group);
+  Nodes added;
+  for (const Node* node : nodes) {
+    if (contains(group, node)) continue;
+    added.push_back(node);
+    join_group(node, group);
+    target.regular = united(target.regular, sinter::regular(*node));
+  }
+  sort_unique(added);
+  unite(target.nodes, added);
+  find_loads(group);
+  ++target.version;
+}
+
+void Groups::hand_over(std::span<const Node* const> nodes, int from, int to) {
+  for (const Node* node : nodes) {
+    join_group(node, to);
+    leave_group(node, from);
+  }
+  Group& source = at(from);
+  drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
+  source.regular = regular_of(source.nodes);
+  drop_unused(from);
+  Group& target = at(to);
+  Nodes added(nodes.begin(), nodes.end());
+  sort_unique(added);
+  unite(target.nodes, added);
+  target.regular = regular_of(target.nodes);
+  drop_unused(to);
+}
+
+void Groups::drop_unused(int group) {
+  Group& target = at(group);
+  find_stores(group);
+  // Users have larger ids: one walk downward meets each node behind all that read it.
+  const std::uint32_t search = ++search_;
+  const auto is_needed = [&](const Node* node) { return value(node).mark == search; };
+  for (const Node* node : target.stores) value(node).mark = search;
+  bool drops = false;
+  for (std::size_t i = target.nodes.size(); i-- > 0;) {
+    if (!is_needed(target.nodes[i]))
+      drops = true;
+    else
+      for (const Node* read : reads(target.nodes[i])) value(read).mark = search;
+  }
+  if (drops) {
+    for (const Node* node : target.nodes)
+      if (!is_needed(node)) leave_group(node, group);
+    drop_if(target.nodes, [&](const Node* node) { return !is_needed(node); });
+    target.regular = regular_of(target.nodes);
+  }
+  find_loads(group);
+  target.alive = !target.nodes.empty();
+  ++target.version;
+}
+
+void Groups::lose_reader(std::span<const Node* const> nodes) {
+  for (const Node* node : nodes) {
+    const int group = home(node);
+    if (group < 0 || !(*this)[group].alive) continue;
+    drop_unwanted_store(group, node);
+    if (!(*this)[group].stores.empty()) continue;
+    const Nodes loads = (*this)[group].loads;
+    drop_unused(group);
+    lose_reader(loads);
+  }
+  changes_.clear();  // nobody takes these back
+}
+
+void Groups::join_group(const Node* node, int group) {
+  llvm::SmallVector<int, 2>& in = value(node).groups;
+  changes_.push_back({.node = node, .home = home(node), .groups = in});
+  in.push_back(group);
+}
+
+void Groups::leave_group(const Node* node, int group) {
+  llvm::SmallVector<int, 2>& in = value(node).groups;
+  changes_.push_back({.node = node, .home = home(node), .groups = in});
+  in.erase(std::ranges::find(in, group));
+  // Whoever else computes it becomes its home; nobody reads it from memory any more.
+  if (home(node) == group) value(node).home = in.empty() ? -1 : in.front();
+}
+
+Groups::Snapshot Groups::snapshot(std::span<const int> groups) {
+  changes_.clear();
+  Snapshot result{.numbers = {groups.begin(), groups.end()}};
+  result.groups.reserve(groups.size());
+  for (const int group : groups) result.groups.push_back((*this)[group]);
+  return result;
+}
+
+void Groups::restore(Snapshot before) {
+  for (std::size_t i = 0; i < before.numbers.size(); ++i) {
+    count_loads(before.numbers[i], -1);
+    at(before.numbers[i]) = std::move(before.groups[i]);
+    count_loads(before.numbers[i], 1);
+  }
+  for (; !changes_.empty(); changes_.pop_back()) {
+    Membership& change = changes_.back();
+    value(change.node).home = change.home;
+    value(change.node).groups = std::move(change.groups);
+  }
+}
+
+Groups::Whole Groups::whole(int a, int b) const {
+  Whole result{.nodes = (*this)[a].nodes, .stores = {}};
+  Nodes stores = (*this)[a].stores;
+  if (b >= 0) {
+    result.nodes = united(result.nodes, (*this)[b].nodes);
+    stores = united(stores, (*this)[b].stores);
+  }
+  for (const Node* node : stores)
+    if (is_wanted_outside(node, a, b))
+      result.stores.push_back({.node = node, .strides = strides_.lookup(node)});
+  return result;
+}
+
+BodyRequest Groups::request(const Whole& whole) const {
+  return {.nodes = whole.nodes, .stores = whole.stores, .strides = [this](const Node* node) {
+            return strides_.lookup(node);
+          }};
+}
+
+BodyAnswer Groups::body(const Whole& whole, const NodeNames& names) const {
+  ++work_.bodies_built;
+  work_.values_built += static_cast<std::int64_t>(whole.nodes.size());
+  return build_body(request(whole), names);
+}
+
+}  // namespace sinter

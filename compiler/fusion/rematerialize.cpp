@@ -1,0 +1,119 @@
+// The part of Fuser that lets readers compute values themselves.
+#include "compiler/cost/cost.h"
+#include "compiler/fusion/fuser.h"
+#include "compiler/program/op_cost.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+void Fuser::recompute_cheap_values() {
+  for (int group = 0; group < groups.size(); ++group) {
+    if (!groups[group].alive) continue;
+    const Nodes stores = groups[group].stores;
+    for (const Node* node : stores) {
+      if (groups.is_result(node)) continue;
+      if (!try_recompute(group, node, cones_.of(group, node)))
+        try_recompute(group, node, cones_.of_widening(group, node));
+    }
+  }
+  least_ = DenseMap<int, Least>();
+  cones_.forget();
+}
+
+bool Fuser::try_recompute(int group, const Node* node, const Cone& made_of) {
+  const std::vector<const Node*>& nodes = made_of.nodes;
+  if (nodes.empty() || !groups[group].alive || groups.stands_alone(group)) return false;
+  GroupNumbers touched = {group};
+  for (const int consumer : groups.readers(group, node)) {
+    if (groups.stands_alone(consumer)) return false;
+    const auto added = std::ranges::count_if(
+        nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
+    if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return false;
+    touched.push_back(consumer);
+  }
+  double before = 0;
+  for (const int at : touched) before += seconds(at, least(at));
+  const std::span<const int> readers = std::span(touched).subspan(1);
+  if (least_seconds(group, node, made_of, readers) > before * (1 + kRounding)) return false;
+  // Whether it pays shows only when it is done.
+  Groups::Snapshot saved = groups.snapshot(touched);
+  for (const int reader : readers) groups.recompute(reader, nodes);
+  groups.drop_unused(group);
+  double after = 0;
+  for (const int at : touched)
+    if (groups[at].alive && after <= before) after += cost_or_infinite(at);
+  if (after > before * most_after_recompute_) {
+    groups.restore(std::move(saved));
+    return false;
+  }
+  groups.lose_reader(saved.groups[0].loads);
+  return true;
+}
+
+double Fuser::least_seconds(int group, const Node* node, const Cone& made_of,
+                            std::span<const int> readers) {
+  const std::vector<const Node*>& nodes = made_of.nodes;
+  Cost all;
+  int launches = 0;
+  const auto add = [&](int at, double more_bytes, double more_instructions) {
+    const Least& known = least(at);
+    all.bytes_read += known.bytes + more_bytes;
+    all.instructions += std::max(known.instructions + more_instructions, 0.0);
+    ++launches;
+    return known.bytes >= 0;
+  };
+  Nodes stored;  // of what its group computes, because readers load it from now on
+  for (const int reader : readers) {
+    double more = -bytes(node);
+    const Nodes& known = groups[reader].loads;
+    const auto is_known = [&](const Node* load) {
+      return std::ranges::binary_search(known, load->id, {}, &Node::id);
+    };
+    std::size_t arguments = groups.arguments(reader);
+    for (const Node* load : made_of.loads) {
+      if (groups.contains(reader, load)) continue;
+      if (groups.home(load) == group) stored.push_back(load);
+      if (is_known(load)) continue;
+      more += bytes(load);
+      ++arguments;
+    }
+    if (arguments - static_cast<std::size_t>(std::ranges::count_if(nodes, is_known)) >
+        kMaxArguments)
+      return kImpossibleSeconds;
+    if (!add(reader, more, more_instructions(reader, nodes))) return 0;
+  }
+  // Without anything else to store it is gone; else it drops what only `nodes` read, and stores
+  // what they read of its own.
+  if (groups[group].stores.size() > 1) {
+    double more = -bytes(node);
+    for (const Node* load : made_of.loads) {
+      if (!groups.contains(group, load))
+        more -= groups.is_read_besides(group, load, nodes) ? 0 : bytes(load);
+      else if (std::ranges::find(stored, load) != stored.end() &&
+               !groups.is_wanted_outside(load, group, -1))
+        more += bytes(load);
+    }
+    double dropped = 0;
+    for (const Node* inner : nodes) dropped += instructions(inner);
+    if (!add(group, more, -dropped)) return 0;
+  }
+  return (launches - 1) * target_.launch_seconds + seconds_of(all, target_);
+}
+
+double Fuser::instructions(const Node* node) {
+  return instructions_of(node->op) * sizes_.elements(*node);
+}
+
+double Fuser::more_instructions(int reader, std::span<const Node* const> nodes) {
+  Regular regular = groups[reader].regular;
+  double result = 0;
+  for (const Node* node : nodes) {
+    if (groups.contains(reader, node)) continue;
+    regular = united(regular, sinter::regular(*node));
+    result += instructions(node);
+  }
+  return regular.kind == Regular::Kind::none ? 0 : result;
+}
+
+}  // namespace sinter

@@ -1,0 +1,60 @@
+#include "compiler/program/schedule.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+std::string to_string(const Schedule& schedule) {
+  if (!schedule.members.empty()) {
+    std::string text = fmt::format("threads {}", schedule.threads);
+    const std::vector<Schedule>& members = schedule.members;
+    for (auto first = members.begin(); first != members.end();) {
+      const auto next = std::find_if(first, members.end(),
+                                     [&](const Schedule& member) { return member != *first; });
+      const auto count = next - first;
+      text += fmt::format(" | {}{}", count == 1 ? "" : fmt::format("{} times ", count),
+                          to_string(*first));
+      first = next;
+    }
+    if (schedule.panels.is_local)
+      text += fmt::format(" | local panels of {} {}{}, {} blocks per SM", schedule.panels.channels,
+                          schedule.panels.units > 0 ? "unit" : "channel",
+                          schedule.panels.channels == 1 ? "" : "s", schedule.blocks_per_sm);
+    else if (schedule.panels)
+      text += fmt::format(" | {} panel{} of {} channel{} per block, {} round{}, {} blocks per SM",
+                          schedule.panels.per_block, schedule.panels.per_block == 1 ? "" : "s",
+                          schedule.panels.channels, schedule.panels.channels == 1 ? "" : "s",
+                          schedule.panels.rounds, schedule.panels.rounds == 1 ? "" : "s",
+                          schedule.blocks_per_sm);
+    return text;
+  }
+  std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
+  if (schedule.is_flat) text += ", flat";
+  if (schedule.unroll > 1) text += fmt::format(", unroll {}", schedule.unroll);
+  if (schedule.threads_per_row > 1 || schedule.rows_per_block > 1)
+    text += fmt::format(", {} per row, {} rows per block", schedule.threads_per_row,
+                        schedule.rows_per_block);
+  if (schedule.cluster > 1)
+    text += fmt::format(", clusters of {} blocks{}", schedule.cluster,
+                        schedule.joins_columns ? " that join columns" : "");
+  if (schedule.pieces > 1) text += fmt::format(", {} pieces", schedule.pieces);
+  if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
+  if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
+  if (schedule.split) text += ", split";
+  if (schedule.has_hints) text += ", cache hints";
+  if (schedule.tile > 0)
+    text += schedule.rows_per_block > 1 ? ", rows turned in tiles"
+                                        : fmt::format(", tiles of {0} x {0}", schedule.tile);
+  if (schedule.strips)
+    text += fmt::format(", strips of {} channel{}", schedule.strips.channels,
+                        schedule.strips.channels == 1 ? "" : "s");
+  if (schedule.stop > 0) text += fmt::format(", stops at {}", schedule.stop);
+  if (schedule.blocks_per_sm > 0)
+    text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
+                        schedule.blocks_per_sm == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace sinter

@@ -1,0 +1,60 @@
+#include "compiler/program/sort_kernels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// How often one must walk through all kernels in their order to find each of them ready: 0 where
+/// it waits for none, or for earlier ones of the same walk.
+std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
+  std::vector<int> walks(kernels.size(), 0);
+  std::vector<std::size_t> waiting(kernels.size());
+  std::vector<std::vector<int>> later(kernels.size());
+  std::vector<int> ready;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    waiting[i] = kernels[i].depends_on.size();
+    if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
+    for (const int before : kernels[i].depends_on)
+      later[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
+  }
+  std::size_t done = 0;
+  for (; done < ready.size(); ++done) {
+    const int at = ready[done];
+    for (const int next : later[static_cast<std::size_t>(at)]) {
+      int& walk = walks[static_cast<std::size_t>(next)];
+      walk = std::max(walk, walks[static_cast<std::size_t>(at)] + (at > next ? 1 : 0));
+      if (--waiting[static_cast<std::size_t>(next)] == 0) ready.push_back(next);
+    }
+  }
+  ensure(done == kernels.size(), "updates make the kernels wait for one another");
+  return walks;
+}
+
+}  // namespace
+
+void sort_kernels(Program& program) {
+  const std::vector<int> walks = walks_of(program.kernels);
+  if (std::ranges::all_of(walks, [](int walk) { return walk == 0; })) return;
+  std::vector<int> order(program.kernels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) { return walks[static_cast<std::size_t>(i)]; });
+  std::vector<int> place(order.size());
+  std::vector<Kernel> sorted;
+  for (const int kernel : order) {
+    place[static_cast<std::size_t>(kernel)] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(program.kernels[static_cast<std::size_t>(kernel)]));
+  }
+  for (Kernel& kernel : sorted) {
+    for (int& edge : kernel.depends_on) edge = place[static_cast<std::size_t>(edge)];
+    std::ranges::sort(kernel.depends_on);
+  }
+  program.kernels = std::move(sorted);
+}
+
+}  // namespace sinter

@@ -1,0 +1,105 @@
+#include "compiler/schedule/opaque_calls.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/cost/cost.h"
+#include "compiler/program/op_cost.h"
+#include "compiler/simplify/rewrite.h"
+#include "ir/record/opaque.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
+
+/// What a buffer of its own is read from with other strides than row-major ones.
+DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
+  DenseSet<const Node*> result;
+  DenseSet<const Node*> seen;
+  for (const OutputInfo& output : graph.outputs)
+    // Of several outputs of a value, others read the first.
+    if (!output.is_left_out && seen.insert(output.node).second && !output.strides.empty())
+      result.insert(output.node);
+  // What is written in place is read from there too.
+  for (const UpdateInfo& update : graph.updates)
+    if (!lies_row_major(*update.parameter)) result.insert(update.value);
+  return result;
+}
+
+/// What a call writes goes to one place; others get copies of it.
+void copy_results(GraphData& graph) {
+  DenseSet<const Node*> written;
+  for (OutputInfo& output : graph.outputs) {
+    if (output.is_left_out || !is_opaque(*output.node)) continue;
+    if (!output.strides.empty() || !written.insert(output.node).second)
+      output.node = copy_of(graph, output.node);
+  }
+  for (UpdateInfo& update : graph.updates)
+    if (is_opaque(*update.value)) update.value = copy_of(graph, update.value);
+}
+
+}  // namespace
+
+void give_calls_their_memory(GraphData& graph) {
+  if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_opaque(*node); })) return;
+  copy_results(graph);
+  const DenseSet<const Node*> in_other_orders = nodes_in_other_orders(graph);
+  std::vector<const Node*> replacements(graph.nodes.size());  // by id
+  const std::vector<const Node*> nodes = reachable(graph);
+  for (const Node* node : nodes) {
+    llvm::SmallVector<const Node*, 4> operands;
+    for (const Node* operand : node->operands) {
+      const Node* own = replacements[operand->id];
+      const bool is_strided = operand->op == Op::input && !lies_row_major(*operand);
+      if (is_opaque(*node) && (is_strided || in_other_orders.contains(operand)))
+        own = copy_of(graph, own);
+      operands.push_back(own);
+    }
+    const Node* result = with_operands(graph, *node, operands);
+    if (const std::string_view label = graph.label(node);
+        result != node && !label.empty() && graph.label(result).empty())
+      graph.set_label(result, label);
+    replacements[node->id] = result;
+  }
+  graph.forget_needed();
+  for (OutputInfo& output : graph.outputs) output.node = replacements[output.node->id];
+  for (UpdateInfo& update : graph.updates) update.value = replacements[update.value->id];
+}
+
+bool must_be_stored_for_call(const Node& operand) {
+  return operand.op != Op::input && operand.op != Op::scalar;
+}
+
+std::string opaque_boundary(const Node& node) {
+  return fmt::format("{} is an opaque call: what it reads and gives is whole in memory",
+                     function_of(node));
+}
+
+void schedule_call(const Program& program, Kernel& kernel, const Target& target) {
+  const std::span<const std::int64_t> symbols = program.facts.symbols;
+  const Node& call = *kernel.nodes.front();
+  Cost cost;
+  for (const Node* operand : call.operands)
+    if (operand->op != Op::scalar) {
+      const auto found = program.buffer_of.find(operand);
+      ensure(found != program.buffer_of.end(), "a call reads what nobody stores");
+      kernel.reads.push_back(found->second);
+    }
+  std::ranges::sort(kernel.reads);
+  kernel.reads.erase(std::unique(kernel.reads.begin(), kernel.reads.end()), kernel.reads.end());
+  for (const int buffer : kernel.reads)
+    cost.bytes_read +=
+        static_cast<double>(bytes_of(program.buffers[static_cast<std::size_t>(buffer)], symbols));
+  for (const ResultType& type : result_types(call))
+    cost.bytes_written += bytes_of(product(type.shape), type.dtype, program.facts);
+  kernel.bytes = cost.bytes_read + cost.bytes_written;
+  kernel.seconds = seconds_of(cost, target);
+  kernel.notes.emplace_back(
+      "what it computes is not known here: its time is that of its bytes at the speed of memory");
+}
+
+}  // namespace sinter

@@ -1,0 +1,260 @@
+#include "compiler/schedule/schedule_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "compiler/body/body_request.h"
+#include "compiler/body/footprint.h"
+#include "compiler/body/kernel_key.h"
+#include "compiler/body_building/kernel_body.h"
+#include "compiler/candidates/candidates.h"
+#include "compiler/cost/cost.h"
+#include "compiler/program/guards.h"
+#include "compiler/program/reduction_tree.h"
+#include "compiler/schedule/opaque_calls.h"
+#include "compiler/tiling/kernel_kind.h"
+#include "compiler/tiling/transpose_tiles.h"
+#include "ir/support/checked_arithmetic.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+std::span<const ExtentTerm> symbolic_terms(Extent extent) {
+  if (extent.is_number()) return {};
+  return extent.expression()->terms;
+}
+
+/// What vectors may rely on: powers of two that divide the symbols of axes behind the first.
+void find_divisors(Program& program) {
+  const std::shared_ptr<ExtentTable>& extents = program.graph->data().extents;
+  program.facts.divisors.assign(extents->symbols().size(), 1);
+  std::vector<bool> matters(extents->symbols().size(), false);
+  for (const Buffer& buffer : program.buffers)
+    for (std::size_t axis = 1; axis < buffer.node->shape.size(); ++axis)
+      for (const ExtentTerm& term : symbolic_terms(buffer.node->shape[axis]))
+        for (const ExtentAtom* atom : term.atoms)
+          if (!atom->name.empty()) matters[static_cast<std::size_t>(atom->id)] = true;
+  for (std::size_t id = 0; id < matters.size(); ++id) {
+    const std::int64_t value = program.facts.symbols[id];
+    if (!matters[id] || value == 0) continue;
+    std::int64_t divisor = 1;
+    while (divisor < 16 && value % (divisor * 2) == 0) divisor *= 2;
+    program.facts.divisors[id] = divisor;
+    if (divisor > 1)
+      add_guard(program.guards, {.value = extents->symbol(extents->symbols()[id]->name),
+                                 .divisor = divisor,
+                                 .reason = "vectors of consecutive elements are aligned"});
+  }
+}
+
+void guard_32_bits(Program& program, Extent value) {
+  add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
+}
+
+/// The reduced extents that have this one's tree: same parts, same accumulators.
+void guard_tree(Program& program, Extent extent) {
+  if (extent.is_number()) return;
+  const std::int64_t value = evaluate(extent, program.facts.symbols);
+  const Tree tree = tree_of(value);
+  Guard guard{.value = extent, .reason = "the shape of the reduction tree"};
+  if (value == 0) {
+    guard.high = 0;
+  } else if (tree.parts > 1) {
+    guard.low = tree.parts * 4096;
+    if (tree.parts < 1024) guard.high = tree.parts * 8192 - 1;
+  } else {
+    guard.low = tree.accumulators == 1 ? 1 : tree.accumulators * 2 + 1;
+    guard.high = tree.accumulators == 512 ? 8191 : tree.accumulators * 4;
+  }
+  add_guard(program.guards, std::move(guard));
+}
+
+/// The scanned extents that one tile of as many chunks holds; longer ones have full tiles.
+void guard_scan(Program& program, Extent extent) {
+  if (extent.is_number()) return;
+  const std::int64_t chunks = scan_chunks(evaluate(extent, program.facts.symbols));
+  Guard guard{.value = extent, .reason = "the tile of a scan"};
+  if (chunks < kScanChunks)
+    guard.high = chunks * kChunk;
+  else
+    guard.low = kScanChunks / 2 * kChunk + 1;
+  add_guard(program.guards, std::move(guard));
+}
+
+}  // namespace
+
+namespace {
+
+void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
+  const TiledAccesses tiled =
+      kernel.schedule.tile > 0 ? tiled_accesses(body, facts) : TiledAccesses{};
+  for (std::size_t i = 0; i < body.values.size(); ++i) {
+    const Value& value = body.values[i];
+    if (value.kind != Value::Kind::load) continue;
+    if (tiled.has_load(static_cast<int>(i))) continue;
+    const bool is_scan_of_rows = body.scan && !lies_across_rows(body, facts);
+    const bool has_rows = is_scan_of_rows || kernel.kind == KernelKind::row_reduce ||
+                          kernel.kind == KernelKind::row_column_reduce ||
+                          kernel.kind == KernelKind::full_reduce;
+    const int axis = has_rows ? body.reduced_axis() : body.parallel_axes - 1;
+    if (axis < 0 || !depends_on(value.at, axis)) continue;
+    const std::optional<Extent> step = coefficient_of(value.at, axis);
+    if (!step || !step->is(1))
+      kernel.notes.push_back(fmt::format(
+          "{} is read element by element: neighbouring threads find it {} elements apart",
+          info(value.node->op).name == "input" ? "an input"
+                                               : std::string(info(value.node->op).name),
+          step ? to_string(*step) : "an irregular number of"));
+  }
+  if (kernel.kind != KernelKind::pointwise && body.passes() > 1 && !kernel.schedule.resident)
+    kernel.notes.push_back(
+        fmt::format("rows of {} elements are read {} times: they do not stay in "
+                    "registers",
+                    evaluate(body.reduced_size(), facts.symbols), body.passes()));
+}
+
+void set_extents(Kernel& kernel, const Body& body) {
+  kernel.parallel.clear();
+  for (int axis = 0; axis < body.parallel_axes; ++axis)
+    kernel.parallel.push_back(body.space.extent(axis));
+  kernel.reduced = body.reduced_size();
+  // Indices count the elements of the source as well as those of the result.
+  if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
+}
+
+/// Schedules the kernels of a program: of those that are alike the first one, which the others
+/// follow.
+class Scheduler {
+ public:
+  Scheduler(Program& program, const Target& target)
+      : program_(program), target_(target), keys_(program.graph->data()) {
+    find_divisors(program);
+    do_buffers_fit_ = buffers_fit(program);
+  }
+
+  void run() {
+    std::vector<std::uint64_t> keys;
+    keys.reserve(program_.kernels.size());
+    for (const Kernel& kernel : program_.kernels) keys.push_back(rough_key_of(kernel));
+    std::unordered_map<std::uint64_t, int> roughly_alike;
+    for (const std::uint64_t key : keys) ++roughly_alike[key];
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (program_.kernels[i].kind == KernelKind::opaque) {
+        schedule_call(program_, program_.kernels[i], target_);
+        continue;
+      }
+      const bool is_alone = roughly_alike[keys[i]] == 1;
+      set_reads(program_.kernels[i], is_alone ? schedule(i) : schedule_or_follow(i));
+    }
+  }
+
+ private:
+  /// Schedules a kernel, if none like it is scheduled yet. Returns what it loads.
+  std::vector<const Node*> schedule_or_follow(std::size_t number) {
+    Kernel& kernel = program_.kernels[number];
+    const std::vector<StoreRequest> stores = stores_of(program_, kernel);
+    const KernelKey& key = keys_.of(request_of(program_, kernel, stores));
+    std::vector<const Node*> loads;
+    if (const Scheduled* like = known_.find(key)) {
+      follow(kernel, program_.kernels[like->kernel], like->own_notes);
+      for (const int place : like->loads) loads.push_back(keys_.node_at(place));
+      return loads;
+    }
+    Scheduled scheduled{.kernel = number, .own_notes = kernel.notes.size(), .loads = {}};
+    loads = schedule(number);
+    for (const Node* node : loads) scheduled.loads.push_back(keys_.place(node));
+    known_.add(key, std::move(scheduled));
+    return loads;
+  }
+
+  /// By ascending buffer.
+  void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
+    kernel.reads.reserve(loads.size());
+    for (const Node* node : loads) {
+      const auto found = program_.buffer_of.find(node);
+      ensure(found != program_.buffer_of.end(), "a kernel reads what nobody stores");
+      kernel.reads.push_back(found->second);
+    }
+    std::ranges::sort(kernel.reads);
+  }
+
+  struct Scheduled {
+    std::size_t kernel = 0;
+    std::size_t own_notes = 0;  ///< those that do not hold for others
+    std::vector<int> loads;     ///< places in the key
+  };
+
+  static void follow(Kernel& kernel, const Kernel& like, std::size_t own_notes) {
+    kernel.kind = like.kind;
+    kernel.parallel = like.parallel;
+    kernel.reduced = like.reduced;
+    kernel.schedule = like.schedule;
+    kernel.candidates = like.candidates;
+    kernel.bytes = like.bytes;
+    kernel.seconds = like.seconds;
+    kernel.notes.insert(kernel.notes.end(),
+                        like.notes.begin() + static_cast<std::ptrdiff_t>(own_notes),
+                        like.notes.end());
+  }
+
+  /// Returns what the kernel loads.
+  std::vector<const Node*> schedule(std::size_t number) {
+    ++program_.work.kernels_scheduled;
+    Kernel& kernel = program_.kernels[number];
+    const Body body = body_of(program_, kernel);
+    const Facts& facts = program_.facts;
+    set_extents(kernel, body);
+    // Only rows have a last block that reduces their values. A kernel that was fused for that stays
+    // one of rows, even if what it reads came to lie in other memory since.
+    kernel.kind = body.finals.empty() ? kind_of(body, target_, facts) : KernelKind::row_reduce;
+    add_guards(kernel, body);
+    std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);
+    ensure(!choices.empty(), "kernel " + kernel.name + " has no schedule");
+    kernel.schedule = choices.front();
+    kernel.candidates = SharedSchedules(std::move(choices));
+    add_notes(kernel, body, facts);
+    const Cost cost = cost_of(body, target_, facts);
+    kernel.bytes = cost.bytes_read + cost.bytes_written;
+    kernel.seconds = cost.seconds;
+    std::vector<const Node*> loads;
+    for (const Value& value : body.values)
+      if (value.kind == Value::Kind::load) loads.push_back(value.node);
+    std::ranges::sort(loads);
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
+    return loads;
+  }
+
+  void add_guards(const Kernel& kernel, const Body& body) {
+    if (do_buffers_fit_ && iterations_fit(program_, kernel)) {
+      if (!std::exchange(are_buffers_guarded_, true))
+        for (const Buffer& buffer : program_.buffers) guard_32_bits(program_, buffer.elements);
+      guard_32_bits(program_, iterations(kernel));
+    }
+    if (body.scan)
+      guard_scan(program_, body.reduced_size());
+    else if (body.has_reduced_axis)
+      guard_tree(program_, body.reduced_size());
+    if (!body.finals.empty() || !body.columns.empty()) guard_tree(program_, body.parallel_size());
+    for (const Extent extent : body.at_least_one)
+      add_guard(program_.guards,
+                {.value = extent, .low = 1, .reason = "the first place stores a smaller result"});
+  }
+
+  Program& program_;
+  const Target& target_;
+  KernelKeys keys_;
+  KnownOfKeys<Scheduled> known_;
+  bool do_buffers_fit_ = false;
+  bool are_buffers_guarded_ = false;
+};
+
+}  // namespace
+
+void schedule(Program& program, const Target& target) { Scheduler(program, target).run(); }
+
+}  // namespace sinter

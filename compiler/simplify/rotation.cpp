@@ -1,0 +1,61 @@
+#include "compiler/simplify/rotation.h"
+
+#include "compiler/simplify/fold.h"
+
+namespace sinter {
+
+namespace {
+
+/// Indices are looked at one by one, whenever a kernel is tried.
+constexpr std::int64_t kLongest = 1024;
+constexpr std::int64_t kLargest = std::int64_t{1} << 32;
+/// Ops between an index and the `iota` it is made of: what several operands share is worked out for
+/// each of them.
+constexpr int kDeepest = 4;
+
+/// The integer at `place` of a list or number that is made of `iota`s and numbers, if it is none
+/// that could overflow.
+std::optional<std::int64_t> known_at(const Node& node, std::int64_t place, int deepest) {
+  if (node.dtype != i64 || node.rank() > 1 || deepest < 0) return std::nullopt;
+  std::optional<std::int64_t> result;
+  if (const std::optional<Literal> number = uniform_value(node)) {
+    if (number->kind != Literal::Kind::integer) return std::nullopt;
+    result = number->integer;
+  } else if (node.op == Op::iota) {
+    result = attribute(node, "start").integer + place * attribute(node, "step").integer;
+  } else if (node.op == Op::add || node.op == Op::sub || node.op == Op::fmod ||
+             node.op == Op::remainder) {
+    const auto at = [&](const Node& operand) {
+      const bool repeats = operand.rank() == 1 && operand.shape[0].is(1);
+      return known_at(operand, repeats ? 0 : place, deepest - 1);
+    };
+    const std::optional<std::int64_t> a = at(*node.operand(0)), b = at(*node.operand(1));
+    if (!a || !b) return std::nullopt;
+    if (node.op == Op::add) result = *a + *b;
+    if (node.op == Op::sub) result = *a - *b;
+    if ((node.op == Op::fmod || node.op == Op::remainder) && *a >= 0 && *b > 0) result = *a % *b;
+  }
+  if (!result || *result <= -kLargest || *result >= kLargest) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> turned_by(const Node& node) {
+  if (node.op != Op::take || node.operand(1)->op == Op::input || node.operand(1)->rank() != 1)
+    return std::nullopt;
+  const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);
+  const Extent extent = node.operand(0)->shape[axis];
+  if (!extent.is_number() || node.operand(1)->shape[0] != extent || extent.number() > kLongest)
+    return std::nullopt;
+  std::optional<std::int64_t> shift;
+  for (std::int64_t i = 0; i < extent.number(); ++i) {
+    const std::optional<std::int64_t> from = known_at(*node.operand(1), i, kDeepest);
+    if (!from || *from < 0 || *from >= extent.number()) return std::nullopt;
+    if (!shift) shift = *from == 0 ? extent.number() : *from;
+    if (*from != (i + *shift) % extent.number()) return std::nullopt;
+  }
+  return shift;
+}
+
+}  // namespace sinter

@@ -1,0 +1,106 @@
+#include "compiler/simplify/simplify.h"
+
+#include "compiler/simplify/fold.h"
+#include "compiler/simplify/rewrite.h"
+#include "compiler/simplify/rule.h"
+#include "compiler/simplify/simplify_concat_slices.h"
+#include "compiler/simplify/simplify_structure.h"
+#include "ir/graph/operand_index.h"
+#include "ir/support/dense_map.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sinter {
+
+namespace {
+
+/// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
+const Node* step(GraphData& graph, const Node* node) {
+  for (const auto& simpler : {fold_node, merge_chain, slice_of_piece, merge_pieces, permute_outside,
+                              plain_operands, apply_rules, divide_by_power_of_two, view_of_same})
+    if (const Node* result = simpler(graph, node); result != node) return result;
+  return node;
+}
+
+bool has_same_axis(const Node* a, const Node* b) {
+  return attribute(*a, "axis").integer == attribute(*b, "axis").integer;
+}
+
+/// True if all pieces of `concat` are computed, so that kernels might store them where they belong.
+bool has_computed_pieces(const Node* concat) {
+  return std::ranges::all_of(concat->operands, [](const Node* piece) {
+    while (piece->op == Op::reshape) piece = piece->operand(0);
+    return !is_view(*piece) && !is_source(piece->op);
+  });
+}
+
+bool has_concat_of_concat(const GraphData& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node* node) {
+    return node->op == Op::concat && std::ranges::any_of(node->operands, [](const Node* operand) {
+             return operand->op == Op::concat;
+           });
+  });
+}
+
+/// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
+DenseSet<const Node*> nested_concats(const GraphData& graph) {
+  DenseSet<const Node*> result;
+  if (!has_concat_of_concat(graph)) return result;
+  DenseMap<const Node*, int> readers;
+  for (const OutputInfo& output : graph.outputs) ++readers[output.node];
+  for (const UpdateInfo& update : graph.updates) ++readers[update.value];
+  const std::vector<const Node*> nodes = reachable(graph);
+  for (const Node* node : nodes)
+    for (const Node* operand : node->operands) ++readers[operand];
+  for (const Node* node : nodes) {
+    if (node->op != Op::concat || !has_computed_pieces(node)) continue;
+    for (const Node* operand : node->operands)
+      if (operand->op == Op::concat && readers[operand] == 1 && has_same_axis(operand, node) &&
+          has_computed_pieces(operand))
+        result.insert(operand);
+  }
+  return result;
+}
+
+/// The operands of `concat`, and of the nested ones among these.
+std::vector<const Node*> pieces_of(const Node* concat, const DenseSet<const Node*>& nested) {
+  std::vector<const Node*> pieces;
+  std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (nested.contains(node))
+      pending.insert(pending.end(), node->operands.rbegin(), node->operands.rend());
+    else
+      pieces.push_back(node);
+  }
+  return pieces;
+}
+
+/// A concat of concats as one, so that each piece may be stored where it belongs.
+void flatten_concats(GraphData& graph) {
+  // What holds a concat that became another one is met by the next pass.
+  constexpr int kMostPasses = 4;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const DenseSet<const Node*> nested = nested_concats(graph);
+    if (nested.empty()) return;
+    rewrite(graph, [&](const Node* node) {
+      if (node->op != Op::concat || nested.contains(node)) return node;
+      const std::vector<const Node*> pieces = pieces_of(node, nested);
+      return pieces.size() == node->operands.size() ? node : with_operands(graph, *node, pieces);
+    });
+  }
+}
+
+}  // namespace
+
+void simplify(GraphData& graph) {
+  rewrite(graph, [&](const Node* node) {
+    for (const Node* next = step(graph, node); next != node; next = step(graph, node)) node = next;
+    return node;
+  });
+  flatten_concats(graph);
+}
+
+}  // namespace sinter

@@ -1,0 +1,116 @@
+#include "compiler/simplify/simplify_concat_slices.h"
+
+#include "compiler/simplify/operand_at.h"
+
+#include "ir/record/record.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace sinter {
+
+namespace {
+
+/// Operands that a concat gets by merging, at most: chains of writes stay linear in their length.
+constexpr std::size_t kMostOperands = 64;
+
+/// The elements [begin, end) of a node along an axis.
+struct Range {
+  const Node* of = nullptr;
+  Extent begin;
+  Extent end;
+};
+
+/// What a slice without steps, along `axis`, is of.
+std::optional<Range> sliced(const Node& node, std::int64_t axis) {
+  if (node.op != Op::slice || attribute(node, "axis").integer != axis ||
+      attribute(node, "step").integer != 1)
+    return std::nullopt;
+  return Range{.of = node.operand(0),
+               .begin = attribute(node, "begin").extent,
+               .end = attribute(node, "end").extent};
+}
+
+bool is_concat_along(const Node& node, std::int64_t axis) {
+  return node.op == Op::concat && attribute(node, "axis").integer == axis;
+}
+
+const Node* taken(GraphData& graph, const Range& range, std::int64_t axis, const Node* place) {
+  if (range.begin.is(0) && range.end == range.of->shape[static_cast<std::size_t>(axis)])
+    return range.of;
+  return slice(operand_at(graph, range.of, place), static_cast<int>(axis), range.begin, range.end)
+      .node();
+}
+
+/// Of symbolic extents the same number may have two forms.
+const Node* if_of_shape(const Node* result, const Node* node) {
+  return std::ranges::equal(result->shape, node->shape) ? result : node;
+}
+
+/// The operands of a concat that `range` of it begins and ends with; none if it cuts through one.
+std::span<const Node* const> whole_operands(const Range& range, std::int64_t axis) {
+  const std::span<const Node* const> all = range.of->operands;
+  std::optional<std::size_t> first;
+  Extent begin = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!first && begin == range.begin) first = i;
+    begin = begin + all[i]->shape[static_cast<std::size_t>(axis)];
+    if (first && begin == range.end) return all.subspan(*first, i + 1 - *first);
+  }
+  return {};
+}
+
+/// Adds `node` to what a concat is made of: to a slice of the same array that it follows on.
+void append_piece(GraphData& graph, llvm::SmallVectorImpl<const Node*>& pieces, const Node* node,
+                  std::int64_t axis, const Node* place) {
+  if (!pieces.empty()) {
+    const std::optional<Range> before = sliced(*pieces.back(), axis);
+    const std::optional<Range> next = sliced(*node, axis);
+    if (before && next && before->of == next->of && before->end == next->begin) {
+      pieces.back() =
+          taken(graph, {.of = next->of, .begin = before->begin, .end = next->end}, axis, place);
+      return;
+    }
+  }
+  pieces.push_back(node);
+}
+
+}  // namespace
+
+const Node* slice_of_piece(GraphData& graph, const Node* node) {
+  if (node->op != Op::slice) return node;
+  const std::int64_t axis = attribute(*node, "axis").integer;
+  const std::optional<Range> range = sliced(*node, axis);
+  if (!range || !is_concat_along(*range->of, axis)) return node;
+  Extent end = 0;
+  for (const Node* piece : range->of->operands) {
+    const Extent begin = end;
+    end = end + piece->shape[static_cast<std::size_t>(axis)];
+    if (!provably_nonnegative(range->begin - begin)) return node;
+    // An empty slice may stand between two of them.
+    if (!provably_nonnegative(end - range->end) || !provably_less(range->begin, end)) continue;
+    const Range within = {.of = piece, .begin = range->begin - begin, .end = range->end - begin};
+    return if_of_shape(taken(graph, within, axis, node), node);
+  }
+  return node;
+}
+
+const Node* merge_pieces(GraphData& graph, const Node* node) {
+  if (node->op != Op::concat) return node;
+  const std::int64_t axis = attribute(*node, "axis").integer;
+  llvm::SmallVector<const Node*, 8> pieces;
+  for (const Node* operand : node->operands) {
+    const std::optional<Range> range = sliced(*operand, axis);
+    std::span<const Node* const> inner;
+    if (range && is_concat_along(*range->of, axis)) inner = whole_operands(*range, axis);
+    if (inner.empty()) inner = {&operand, 1};
+    for (const Node* piece : inner) append_piece(graph, pieces, piece, axis, node);
+  }
+  if (pieces.size() > kMostOperands || std::ranges::equal(pieces, node->operands)) return node;
+  llvm::SmallVector<Operand, 8> operands;
+  for (const Node* piece : pieces) operands.push_back(operand_at(graph, piece, node));
+  const std::span<const Operand> all(operands.data(), operands.size());
+  return if_of_shape(concat(all, static_cast<int>(axis)).node(), node);
+}
+
+}  // namespace sinter

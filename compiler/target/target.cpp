@@ -1,0 +1,128 @@
+#include "compiler/target/target.h"
+
+#include <algorithm>
+
+#include "compiler/target/gpu_constants.h"
+#include "ir/support/round_up.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr int kMaxThreadsPerBlock = 1024;
+/// Each SM has four parts with a quarter of its registers each.
+constexpr int kParts = 4;
+constexpr int kRegisterGranularity = 256;  ///< of one warp
+
+/// A device copy in one CUDA Graph node, beside its bytes (PERFORMANCE: `gpu-small-kernels`, H200).
+constexpr double kLaunch = 1.3e-6;
+/// The same in a stream, and a barrier of a whole grid (same source).
+constexpr double kStreamLaunch = 2.5e-6;
+constexpr double kBarrier = 1.2e-6;
+/// What long streams reach of the data sheet's bandwidth: 4.43 of 4.8 TB/s, measured on an H200.
+constexpr double kReached = 4.43 / 4.8;
+
+// Extents of each chip: CUDA C++ Programming Guide, table of technical specifications per compute
+// capability. SMs, L2 and bandwidth: NVIDIA's data sheets. Bytes in flight: CUB's tuning of
+// DeviceTransform (`cc_to_min_bytes_in_flight`); where it is silent, latency times bandwidth.
+// clang-format off
+constexpr Target kTargets[] = {
+    {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = 4.43e12, .bytes_in_flight = 48 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "h100", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 3.35e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "h100_pcie", .arch = "sm_90", .compute_capability = 90, .sm_count = 114, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 2.0e12, .bytes_in_flight = 32 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "gh200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 50 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 4.0e12, .bytes_in_flight = 40 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "a100", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
+     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 2.039e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "a100_40gb", .arch = "sm_80", .compute_capability = 80, .sm_count = 108, .shared_per_sm = 167936, .shared_per_block_opt_in = 166912,
+     .l2_bytes = 40 * kMiB, .bandwidth = kReached * 1.555e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "b200", .arch = "sm_100", .compute_capability = 100, .sm_count = 148, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
+     .l2_bytes = 126 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 8.0e12, .bytes_in_flight = 64 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "rtx_5090", .arch = "sm_120", .compute_capability = 120, .sm_count = 170, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 96 * kMiB, .max_cluster = kPortableCluster, .bandwidth = kReached * 1.792e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "rtx_4090", .arch = "sm_89", .compute_capability = 89, .sm_count = 128, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 72 * kMiB, .bandwidth = kReached * 1.008e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "l40s", .arch = "sm_89", .compute_capability = 89, .sm_count = 142, .max_threads_per_sm = 1536, .max_blocks_per_sm = 24,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 96 * kMiB, .bandwidth = kReached * 0.864e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "a10", .arch = "sm_86", .compute_capability = 86, .sm_count = 72, .max_threads_per_sm = 1536, .max_blocks_per_sm = 16,
+     .shared_per_sm = 102400, .shared_per_block_opt_in = 101376,
+     .l2_bytes = 6 * kMiB, .bandwidth = kReached * 0.6e12, .bytes_in_flight = 16 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+    {.name = "t4", .arch = "sm_75", .compute_capability = 75, .sm_count = 40, .max_threads_per_sm = 1024, .max_blocks_per_sm = 16,
+     .shared_per_sm = 65536, .shared_per_block_opt_in = 65536,
+     .l2_bytes = 4 * kMiB, .bandwidth = kReached * 0.32e12, .bytes_in_flight = 12 * kKiB, .launch_seconds = kLaunch,
+     .stream_launch_seconds = kStreamLaunch, .barrier_seconds = kBarrier},
+};
+// clang-format on
+
+/// Warps whose registers fit one SM; 0 if not even one block's do.
+int warps_by_registers(const Target& target, int warps_per_block, int registers) {
+  const std::int64_t per_warp = round_up(std::int64_t{registers} * kWarp, kRegisterGranularity);
+  // A launch is refused as if a block took registers in all parts alike.
+  const bool fits = per_warp * round_up(warps_per_block, kParts) <= target.registers_per_sm;
+  if (!fits || registers > target.max_registers_per_thread) return 0;
+  return static_cast<int>(target.registers_per_sm / kParts / per_warp) * kParts;
+}
+
+int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {
+  if (shared_bytes > target.shared_per_block_opt_in) return 0;
+  // The driver keeps 1 KiB of each block for itself from compute capability 8.0 on.
+  const bool is_ampere_or_later = target.compute_capability >= 80;
+  const std::int64_t reserved = is_ampere_or_later ? kKiB : 0;
+  const std::int64_t allocated = round_up(shared_bytes + reserved, is_ampere_or_later ? 128 : 256);
+  if (allocated == 0) return target.max_blocks_per_sm;
+  return static_cast<int>(target.shared_per_sm / allocated);
+}
+
+}  // namespace
+
+std::span<const Target> known_targets() { return kTargets; }
+
+const Target* find_target(std::string_view arch_or_name) {
+  for (const Target& target : kTargets)
+    if (target.name == arch_or_name || target.arch == arch_or_name) return &target;
+  return nullptr;
+}
+
+int largest_cluster(const Target& target) {
+  // Consumer chips have none beyond the portable size.
+  const bool has_large = target.compute_capability == 90 || target.compute_capability == 100;
+  return has_large ? 2 * target.max_cluster : target.max_cluster;
+}
+
+int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes) {
+  if (threads < 1 || threads > kMaxThreadsPerBlock) return 0;
+  const int warps_per_block = (threads + kWarp - 1) / kWarp;
+  const int by_warps = target.max_threads_per_sm / kWarp / warps_per_block;
+  const int by_registers =
+      registers == 0 ? by_warps
+                     : warps_by_registers(target, warps_per_block, registers) / warps_per_block;
+  return std::min(
+      {target.max_blocks_per_sm, by_warps, by_registers, blocks_by_shared(target, shared_bytes)});
+}
+
+double issue_rate(const Target& target) {
+  constexpr double kClock = 1.7e9;
+  constexpr double kLanesPerSm = 128;
+  return target.sm_count * kLanesPerSm * kClock;
+}
+
+}  // namespace sinter

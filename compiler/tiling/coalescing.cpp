@@ -1,0 +1,222 @@
+#include "compiler/tiling/coalescing.h"
+
+#include <algorithm>
+
+#include "compiler/body/access.h"
+#include "compiler/tiling/transpose_tiles.h"
+#include "ir/support/adt.h"
+
+namespace sinter {
+
+namespace {
+
+/// Warps that stand for all of a kernel.
+constexpr std::int64_t kMostSamples = 16;
+
+/// Where each lane of a warp stands, axis by axis; lanes past the end are left out.
+using Place = llvm::SmallVector<std::int64_t, 6>;
+using Lanes = std::vector<Place>;
+
+/// What one instruction of a warp asks for.
+class Request {
+ public:
+  void add(std::int64_t byte, std::int64_t bytes) {
+    bytes_.push_back(byte);
+    each_ = bytes;
+    for (std::int64_t at = byte / kSectorBytes; at * kSectorBytes < byte + bytes; ++at)
+      sectors_.push_back(at);
+  }
+  void count(Sectors& sectors, double times) {
+    sectors.asked += times * static_cast<double>(distinct(sectors_));
+    const std::int64_t all = distinct(bytes_) * each_;
+    sectors.fewest += times * static_cast<double>((all + kSectorBytes - 1) / kSectorBytes);
+  }
+
+ private:
+  using Numbers = llvm::SmallVector<std::int64_t, 64>;
+
+  static std::int64_t distinct(Numbers& numbers) {
+    std::ranges::sort(numbers);
+    return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+  }
+
+  Numbers bytes_;
+  Numbers sectors_;
+  std::int64_t each_ = 0;
+};
+
+class Counter {
+ public:
+  Counter(const Body& body, const Schedule& schedule, const Facts& facts)
+      : body_(body), schedule_(schedule), facts_(facts), last_(body.parallel_axes - 1) {
+    for (int axis = 0; axis < body.parallel_axes; ++axis)
+      extents_.push_back(evaluate(body.space.extent(axis), facts.symbols));
+  }
+
+  Sectors count() {
+    std::int64_t size = 1;
+    for (const std::int64_t extent : extents_) size *= extent;
+    if (last_ < 0 || size == 0) return {};
+    if (schedule_.tile > 0)
+      count_tiles();
+    else
+      count_lines(size);
+    return sectors_;
+  }
+
+ private:
+  /// `visit(number, times)` for some of `all`, each of which stands for `times`.
+  template <class Visit>
+  static void sample(std::int64_t all, const Visit& visit) {
+    const std::int64_t taken = std::min(all, kMostSamples);
+    // Even distances would meet lines of one alignment only: each sample stands elsewhere in its
+    // share.
+    constexpr std::int64_t kPrime = 7919;
+    for (std::int64_t i = 0; i < taken; ++i)
+      visit(i * all / taken + i * kPrime % (all / taken),
+            static_cast<double>(all) / static_cast<double>(taken));
+  }
+
+  Place place(std::int64_t element) const {
+    Place result(extents_.size());
+    for (std::size_t axis = extents_.size(); axis-- > 0;) {
+      result[axis] = element % extents_[axis];
+      element /= extents_[axis];
+    }
+    return result;
+  }
+
+  // --- without tiles ----------------------------------------------------------------------------
+
+  void count_lines(std::int64_t size) {
+    const std::int64_t per_warp = std::int64_t{kWarp} * schedule_.vector;
+    sample((size + per_warp - 1) / per_warp, [&](std::int64_t warp, double times) {
+      Lanes lanes;
+      for (int lane = 0; lane < kWarp; ++lane)
+        if (const std::int64_t first = warp * per_warp + lane * schedule_.vector; first < size)
+          lanes.push_back(place(first));
+      count_body(lanes, times, {});
+    });
+  }
+
+  // --- with tiles -------------------------------------------------------------------------------
+
+  void count_tiles() {
+    const TiledAccesses tiled = tiled_accesses(body_, facts_);
+    int largest = 1;
+    for (const BodyStore& store : body_.stores)
+      largest = std::max(largest, size_of(store.node->dtype));
+    visit_tiles(tiled.axis, last_, schedule_.vector, largest,
+                [&](const Lanes& lanes, double times) { count_body(lanes, times, tiled); });
+    for (const TiledAccess& access : all_of(body_, tiled)) {
+      const int vector = tile_vector(body_, tiled.axis, access, schedule_, facts_);
+      visit_tiles(last_, tiled.axis, vector, size_of(access.dtype),
+                  [&](const Lanes& lanes, double times) {
+                    count_access(access, lanes, tiled.axis, vector, true, times);
+                  });
+    }
+  }
+
+  /// Some warps of some tiles, whose lanes stand along `along` with vectors of `vector`.
+  template <class Visit>
+  void visit_tiles(int down, int along, int vector, int bytes, const Visit& visit) const {
+    const int edge = schedule_.tile;
+    const int across = lanes_across(edge, vector, bytes);
+    const int below = kWarp / across;
+    const auto tiles_of = [&](int axis) {
+      return (extents_[static_cast<std::size_t>(axis)] + edge - 1) / edge;
+    };
+    std::int64_t outer = 1;
+    for (int axis = 0; axis < body_.parallel_axes; ++axis)
+      if (axis != down && axis != along) outer *= extents_[static_cast<std::size_t>(axis)];
+    const std::int64_t warps_along = edge / vector / across;
+    const std::int64_t per_tile = warps_along * (edge / below);
+    const std::int64_t tiles = tiles_of(down) * tiles_of(along);
+    sample(outer * tiles * per_tile, [&](std::int64_t number, double times) {
+      const std::int64_t warp = number % per_tile;
+      const std::int64_t tile = number / per_tile % tiles;
+      Lanes lanes;
+      for (int lane = 0; lane < kWarp; ++lane) {
+        Place at = outer_place(number / per_tile / tiles, down, along);
+        std::int64_t& line = at[static_cast<std::size_t>(down)];
+        std::int64_t& start = at[static_cast<std::size_t>(along)];
+        line = tile / tiles_of(along) * edge + warp / warps_along * below + lane / across;
+        start = tile % tiles_of(along) * edge +
+                (warp % warps_along * across + lane % across) * std::int64_t{vector};
+        if (line < extents_[static_cast<std::size_t>(down)] &&
+            start < extents_[static_cast<std::size_t>(along)])
+          lanes.push_back(std::move(at));
+      }
+      visit(lanes, times);
+    });
+  }
+
+  Place outer_place(std::int64_t number, int down, int along) const {
+    Place result(extents_.size(), 0);
+    for (int axis = body_.parallel_axes; axis-- > 0;) {
+      if (axis == down || axis == along) continue;
+      result[static_cast<std::size_t>(axis)] = number % extents_[static_cast<std::size_t>(axis)];
+      number /= extents_[static_cast<std::size_t>(axis)];
+    }
+    return result;
+  }
+
+  // --- accesses ---------------------------------------------------------------------------------
+
+  void count_body(const Lanes& lanes, double times, const TiledAccesses& tiled) {
+    const auto add = [&](const TiledAccess& access) {
+      if (has_indirect(access.at)) return;
+      const bool is_wide =
+          aligned_vector(access.at, last_, schedule_.vector, facts_) == schedule_.vector &&
+          std::min<std::int64_t>(facts_.alignment, access.aligned * size_of(access.dtype)) >=
+              std::min(16, schedule_.vector * size_of(access.dtype));
+      count_access(access, lanes, last_, schedule_.vector, is_wide, times);
+    };
+    for (std::size_t i = 0; i < body_.values.size(); ++i)
+      if (body_.values[i].kind == Value::Kind::load && !tiled.has_load(static_cast<int>(i)))
+        add(load_of(body_, static_cast<int>(i)));
+    for (std::size_t i = 0; i < body_.stores.size(); ++i)
+      if (!tiled.has_store(static_cast<int>(i))) add(store_of(body_, static_cast<int>(i)));
+  }
+
+  bool holds(const Condition& condition, std::span<const std::int64_t> at) const {
+    if (has_indirect(condition.at)) return true;
+    const std::int64_t value = evaluate(condition.at, at, facts_.symbols);
+    return value >= evaluate(condition.begin, facts_.symbols) &&
+           value < evaluate(condition.end, facts_.symbols);
+  }
+
+  /// One instruction for all elements of a vector, or for each; one in all where they are the same.
+  void count_access(const TiledAccess& access, const Lanes& lanes, int axis, int vector,
+                    bool is_wide, double times) {
+    const int size = size_of(access.dtype);
+    const std::optional<Extent> step = step_along(access.at, axis, vector, facts_);
+    const int instructions = is_wide || (step && step->is(0)) ? 1 : vector;
+    for (int k = 0; k < instructions; ++k) {
+      Request request;
+      for (Place at : lanes) {
+        at[static_cast<std::size_t>(axis)] += k;
+        const auto is_met = [&](const Condition& condition) { return holds(condition, at); };
+        if (!std::ranges::all_of(access.conditions, is_met)) continue;
+        request.add(evaluate(access.at, at, facts_.symbols) * size,
+                    std::int64_t{size} * (is_wide ? vector : 1));
+      }
+      request.count(sectors_, times);
+    }
+  }
+
+  const Body& body_;
+  const Schedule& schedule_;
+  const Facts& facts_;
+  int last_;
+  std::vector<std::int64_t> extents_;
+  Sectors sectors_;
+};
+
+}  // namespace
+
+Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts) {
+  return Counter(body, schedule, facts).count();
+}
+
+}  // namespace sinter

@@ -1,0 +1,58 @@
+#include "compiler/tiling/kernel_kind.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/body/access.h"
+#include "compiler/body/footprint.h"
+#include "compiler/tiling/row_residency.h"
+
+namespace sinter {
+
+namespace {
+
+bool moves_along(const Value& value, int axis) {
+  const std::optional<Extent> step = coefficient_of(value.at, axis);
+  return step && step->is(1);
+}
+
+}  // namespace
+
+bool lies_across_rows(const Body& body, const Facts& facts) {
+  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
+  int last = body.parallel_axes - 1;
+  while (last > 0 && body.space.extent(last).is(1)) --last;
+  const auto is_across = [&](const Value& value) {
+    return value.kind == Value::Kind::load && value.varies && moves_along(value, last);
+  };
+  if (last < 0 || std::ranges::none_of(body.values, is_across)) return false;
+  // Bytes that are read along the reduced axis, and along the last axis that stays.
+  double along_rows = 0;
+  double along_columns = 0;
+  for (const Value& value : body.values) {
+    if (value.kind != Value::Kind::load || !value.varies) continue;
+    const double bytes =
+        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
+        size_of(value.dtype);
+    if (moves_along(value, body.reduced_axis())) along_rows += bytes;
+    if (moves_along(value, last)) along_columns += bytes;
+  }
+  return along_columns > along_rows;
+}
+
+bool reduces_columns(const Body& body, const Facts& facts) {
+  return body.has_reduced_axis && !body.scatter && !body.scan && body.columns.empty() &&
+         body.finals.empty() && lies_across_rows(body, facts);
+}
+
+KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
+  if (body.scatter) return KernelKind::scatter;
+  if (body.scan) return KernelKind::scan;
+  if (!body.has_reduced_axis) return KernelKind::pointwise;
+  if (!body.columns.empty()) return KernelKind::row_column_reduce;
+  if (lies_across_rows(body, facts)) return KernelKind::column_reduce;
+  if (wants_split(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
+  return KernelKind::row_reduce;
+}
+
+}  // namespace sinter

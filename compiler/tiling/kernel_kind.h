@@ -1,0 +1,20 @@
+// Chooses the shape of the kernel that computes a body.
+#pragma once
+
+#include "compiler/body/body.h"
+#include "compiler/program/kernel.h"
+#include "compiler/target/target.h"
+
+namespace sinter {
+
+/// The shape of the kernel that computes `body`.
+KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
+
+/// True if what `body` reads lies in memory along its last parallel axis rather than along its
+/// rows.
+bool lies_across_rows(const Body& body, const Facts& facts);
+
+/// True if `body` is one of a kernel that reduces columns and nothing else.
+bool reduces_columns(const Body& body, const Facts& facts);
+
+}  // namespace sinter

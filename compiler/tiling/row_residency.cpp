@@ -1,0 +1,102 @@
+#include "compiler/tiling/row_residency.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/body/access.h"
+#include "compiler/body/footprint.h"
+#include "compiler/program/op_cost.h"
+#include "compiler/program/reduction_tree.h"
+#include "compiler/target/wave_quantization.h"
+
+namespace sinter {
+
+namespace {
+
+/// What the registers of one block keep of a row: 64 in each of 512 threads.
+constexpr std::int64_t kResidentBytes = 128 * 1024;
+/// Shared memory that reductions take for themselves.
+constexpr std::int64_t kExchangeBytes = 16 * 1024;
+
+}  // namespace
+
+bool fits_resident(const Body& body, const Target& target) {
+  return fits_resident(body, target, target.max_cluster);
+}
+
+bool fits_resident(const Body& body, const Target& target, int most_blocks) {
+  if (!body.has_reduced_axis || body.passes() == 1 || !body.reduced_size().is_number())
+    return false;
+  const std::int64_t extent = body.reduced_size().number();
+  const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
+  // Where everything could be kept, what is kept need not be found out.
+  std::int64_t all = 0;
+  for (const Value& value : body.values)
+    if (value.varies) all += kept_bytes(value);
+  if (extent * all <= blocks * kResidentBytes) return true;
+  const PassPlan plan = plan_resident_passes(body);
+  if (extent * kept_bytes_per_element(body, plan) <= blocks * kResidentBytes) return true;
+  const std::vector<int> slots = kept_slots(body, plan).bytes;
+  const std::int64_t bytes = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+  return extent * bytes <= blocks * (target.shared_per_block_opt_in - kExchangeBytes);
+}
+
+bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
+  return tree_of(extent).parts > 1 && rows * 2 <= target.sm_count;
+}
+
+namespace {
+
+/// Rows that clusters keep, read by `blocks` SMs, against rows whose parts all SMs read once for
+/// every pass, the later times from the L2 cache, with a barrier of the grid in between.
+bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
+                     const Target& target, const Facts& facts) {
+  if (blocks == 0) return false;
+  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes that a block has in flight, of a row …
+  constexpr double kLoadsOfPart = 8 << 10;     // … and of a part
+  double read = 0;
+  double stored = 0;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load && value.varies)
+      read += bytes_of(touched_elements(body, value).elements, value.dtype, facts);
+  for (const BodyStore& store : body.stores)
+    stored += bytes_of(stored_elements(body, store), store.node->dtype, facts);
+  const auto seconds = [&](std::int64_t count, double loads, double nearer) {
+    const Grid grid{.blocks_per_sm = static_cast<double>(count) / target.sm_count,
+                    .resident = target.max_threads_per_sm / 256,
+                    .bytes_in_flight = std::min(loads, read / static_cast<double>(count))};
+    return read / target.bandwidth * slowdown(target, grid, nearer);
+  };
+  const auto storing = [&](std::int64_t count) {
+    return stored / (target.bandwidth *
+                     std::min(kStores * static_cast<double>(count) / target.sm_count, 1.0));
+  };
+  const double later = body.passes() - 1;
+  const double kept = seconds(blocks, kLoadsOfKeeper, 1) + storing(blocks) +
+                      (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
+  const double split =
+      seconds(parts, kLoadsOfPart, 1) + storing(parts) +
+      later * (seconds(parts, kLoadsOfPart, kNearLoads) / kNearSpeed + target.barrier_seconds) +
+      kTicketSeconds * (later + 1);
+  return kept <= split;
+}
+
+}  // namespace
+
+bool wants_split(const Body& body, const Target& target, const Facts& facts) {
+  if (!body.has_reduced_axis) return false;
+  const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
+  const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
+  if (!deals_out_rows(rows, extent, target)) return false;
+  if (body.passes() == 1 || !fits_resident(body, target)) return true;
+  const std::int64_t parts = tree_of(extent).parts;
+  const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
+  return deals_out_rows(blocks, extent, target) &&
+         !are_kept_sooner(body, blocks, rows * parts, target, facts);
+}
+
+std::int64_t most_resident_bytes(const Target& target) {
+  return std::max<std::int64_t>(kResidentBytes, target.shared_per_block_opt_in - kExchangeBytes);
+}
+
+}  // namespace sinter

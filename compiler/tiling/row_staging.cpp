@@ -1,0 +1,80 @@
+#include "compiler/tiling/row_staging.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kMostRowBytes = 8 * 1024;
+
+/// True if `load` reads the elements of its row one after the other, from the first to the last.
+bool is_plain_row(const Body& body, const Value& load) {
+  if (load.kind != Value::Kind::load || !load.conditions.empty() || load.may_repeat ||
+      has_indirect(load.at))
+    return false;
+  const std::optional<Extent> step = coefficient_of(load.at, body.reduced_axis());
+  return step && step->is(1) && body.reduced_size().number() * size_of(load.dtype) <= kMostRowBytes;
+}
+
+/// True if `load` stays within the row where its conditions hold, `shift` elements further on.
+bool stays_in_row(const Body& body, const Value& load, Extent shift) {
+  Extent begin = 0;
+  Extent end = body.reduced_size();
+  for (const Condition& condition : load.conditions) {
+    const Index& at = condition.at;
+    const bool is_place = at.terms.size() == 1 && at.terms[0].coefficient.is(1) &&
+                          at.terms[0].atom->kind == IndexAtom::Kind::axis &&
+                          at.terms[0].atom->axis == body.reduced_axis();
+    if (!is_place) continue;
+    if (const Extent first = condition.begin - at.constant; provably_nonnegative(first - begin))
+      begin = first;
+    if (const Extent last = condition.end - at.constant; provably_nonnegative(end - last))
+      end = last;
+  }
+  return provably_nonnegative(begin + shift) &&
+         provably_nonnegative(body.reduced_size() - (end + shift));
+}
+
+}  // namespace
+
+bool may_have_staged_rows(const Body& body) {
+  if (!body.has_reduced_axis || !body.reduced_size().is_number() || !body.columns.empty() ||
+      body.scan || body.scatter)
+    return false;
+  llvm::SmallVector<const Node*, 32> loaded;
+  for (const Value& value : body.values)
+    if (value.kind == Value::Kind::load) loaded.push_back(value.node);
+  std::ranges::sort(loaded);
+  return std::ranges::adjacent_find(loaded) != loaded.end();
+}
+
+std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan) {
+  std::vector<StagedRow> result;
+  if (!may_have_staged_rows(body)) return result;
+  for (const int kept : plan.kept) {
+    const Value& row = body.values[static_cast<std::size_t>(kept)];
+    if (plan.first_pass[static_cast<std::size_t>(kept)] != 0 || !is_plain_row(body, row)) continue;
+    StagedRow staged{.kept = kept, .loads = {}};
+    for (std::size_t i = 0; i < body.values.size(); ++i) {
+      const Value& load = body.values[i];
+      const Extent shift = load.at.constant - row.at.constant;
+      if (load.kind == Value::Kind::load && load.node == row.node && plan.first_pass[i] > 0 &&
+          load.at.terms == row.at.terms && !shift.is(0) && stays_in_row(body, load, shift))
+        staged.loads.emplace_back(static_cast<int>(i), shift);
+    }
+    if (!staged.loads.empty()) result.push_back(std::move(staged));
+  }
+  return result;
+}
+
+std::int64_t staged_length(const Body& body, int vector) {
+  return ceil_div(body.reduced_size(), vector).number() * vector;
+}
+
+std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector) {
+  const Value& kept = body.values[static_cast<std::size_t>(row.kept)];
+  return staged_length(body, vector) * size_of(kept.dtype);
+}
+
+}  // namespace sinter

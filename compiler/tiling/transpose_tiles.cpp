@@ -1,0 +1,130 @@
+#include "compiler/tiling/transpose_tiles.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/body/access.h"
+#include "compiler/body/footprint.h"
+#include "compiler/target/gpu_constants.h"
+
+namespace sinter {
+
+namespace {
+
+/// True if `at` moves along `axis` by one element, at least within runs of a sector, and along the
+/// last axis by more.
+bool lies_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
+  // So many beside one another make a tile worth the while.
+  const int run = std::min(kSectorBytes / size_of(access.dtype), 16);
+  const std::optional<Extent> own = step_along(access.at, axis, run, facts);
+  if (!own || !own->is(1)) return false;
+  const int last = body.parallel_axes - 1;
+  const std::optional<Extent> step = step_along(access.at, last, run, facts);
+  return depends_on(access.at, last) && !(step && (step->is(0) || step->is(1)));
+}
+
+/// True if what is accessed, and whether it is, depends on positions alone.
+bool is_plain(const TiledAccess& access) {
+  return !has_indirect(access.at) &&
+         std::ranges::none_of(access.conditions, [](const Condition& condition) {
+           return has_indirect(condition.at);
+         });
+}
+
+class Finder {
+ public:
+  Finder(const Body& body, const Facts& facts) : body_(body), facts_(facts) {}
+
+  TiledAccesses find() {
+    for (std::size_t i = 0; i < body_.values.size(); ++i) {
+      if (body_.values[i].kind != Value::Kind::load) continue;
+      const int value = static_cast<int>(i);
+      add(load_of(body_, value), touched_elements(body_, body_.values[i]).elements,
+          [&](TiledAccesses& found) { found.loads.push_back(value); });
+    }
+    for (std::size_t i = 0; i < body_.stores.size(); ++i)
+      add(store_of(body_, static_cast<int>(i)), stored_elements(body_, body_.stores[i]),
+          [&](TiledAccesses& found) { found.stores.push_back(static_cast<int>(i)); });
+    if (by_axis_.empty()) return {};
+    const auto most = std::ranges::max_element(bytes_, {}, &std::pair<const int, double>::second);
+    return by_axis_.at(most->first);
+  }
+
+ private:
+  template <class Add>
+  void add(const TiledAccess& access, Extent elements, const Add& add_to) {
+    if (!is_plain(access)) return;
+    for (int axis = 0; axis + 1 < body_.parallel_axes; ++axis) {
+      if (!lies_along(body_, access, axis, facts_)) continue;
+      by_axis_[axis].axis = axis;
+      add_to(by_axis_[axis]);
+      bytes_[axis] +=
+          static_cast<double>(evaluate(elements, facts_.symbols)) * size_of(access.dtype);
+    }
+  }
+
+  const Body& body_;
+  const Facts& facts_;
+  std::map<int, TiledAccesses> by_axis_;
+  std::map<int, double> bytes_;
+};
+
+}  // namespace
+
+bool TiledAccesses::has_load(int value) const { return std::ranges::binary_search(loads, value); }
+bool TiledAccesses::has_store(int store) const { return std::ranges::binary_search(stores, store); }
+
+TiledAccesses tiled_accesses(const Body& body, const Facts& facts) {
+  if (body.has_reduced_axis || body.scatter || body.scan) return {};
+  return Finder(body, facts).find();
+}
+
+TiledAccess load_of(const Body& body, int value) {
+  const Value& load = body.values[static_cast<std::size_t>(value)];
+  return {
+      .at = load.at, .dtype = load.dtype, .conditions = load.conditions, .aligned = load.aligned};
+}
+
+TiledAccess store_of(const Body& body, int store) {
+  const BodyStore& to = body.stores[static_cast<std::size_t>(store)];
+  return {.at = to.at, .dtype = to.node->dtype, .conditions = to.conditions, .aligned = to.aligned};
+}
+
+std::vector<TiledAccess> all_of(const Body& body, const TiledAccesses& tiled) {
+  std::vector<TiledAccess> all;
+  for (const int value : tiled.loads) all.push_back(load_of(body, value));
+  for (const int store : tiled.stores) all.push_back(store_of(body, store));
+  return all;
+}
+
+int tile_vector(const Body& body, int axis, const TiledAccess& access, const Schedule& schedule,
+                const Facts& facts) {
+  const int size = size_of(access.dtype);
+  // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
+  const std::int64_t limit =
+      std::min<std::int64_t>({16 / size, facts.alignment / size, access.aligned,
+                              divisor_of(body.space.extent(axis), facts),
+                              schedule.tile * schedule.tile / schedule.threads});
+  int vector =
+      aligned_vector(access.at, axis, static_cast<int>(std::max<std::int64_t>(limit, 1)), facts);
+  const auto is_whole = [&](const Condition& condition) {
+    return is_same_along(condition, axis, vector, facts);
+  };
+  while (vector > 1 && !std::ranges::all_of(access.conditions, is_whole)) vector /= 2;
+  return vector;
+}
+
+int lines_per_padding(int vector) { return std::max(1, vector / 4); }
+
+std::int64_t tile_bytes(int edge, DType dtype, int vector) {
+  const std::int64_t padding =
+      std::int64_t{edge} / lines_per_padding(vector) * std::max(kWordBytes, size_of(dtype));
+  return (std::int64_t{edge} * edge * size_of(dtype) + padding + 15) / 16 * 16;
+}
+
+int lanes_across(int edge, int vector, int bytes_per_element) {
+  const int whole_line = 128 / (vector * bytes_per_element);
+  return std::min({edge / vector, kWarp, std::max(whole_line, 1)});
+}
+
+}  // namespace sinter

@@ -1,0 +1,283 @@
+// The vjps of the structural ops. Where an op reads each element at most once, or a number of times
+// that is known, the way back is made of index maps and sums again; only where the places depend on
+// data, or the map may be any, elements are scattered. Everything is recorded in statements of its
+// own: a compiler may evaluate the operands of one in any order.
+#include "ir/autodiff/structural_vjp.h"
+
+#include "ir/graph/operand_index.h"
+#include "ir/record/index_operands.h"
+#include "ir/record/shape_view.h"
+#include "sinter/views.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sinter {
+
+namespace {
+
+std::size_t axis_of(const Node& node) {
+  return static_cast<std::size_t>(attribute(node, "axis").integer);
+}
+
+/// `value` everywhere, in the graph of `beside`.
+Tensor filled_beside(Tensor beside, std::span<const Extent> shape, std::int64_t value,
+                     DType dtype) {
+  GraphData& graph = *beside.graph();
+  const Location location = graph.location(beside.node());
+  const Node* number = constant(graph, "gradient", Literal::of(value), dtype, location);
+  const Attribute attributes[] = {
+      {.extents = shape}, {.literal = number->attributes[0].literal}, {.dtype = dtype}};
+  return tensor(graph, graph.make({.op = Op::full,
+                                   .dtype = dtype,
+                                   .operands = {},
+                                   .shape = shape,
+                                   .attributes = attributes},
+                                  location));
+}
+
+/// `count` zeros along `axis`, as wide as g along the others.
+Tensor zeros_along(Tensor g, std::size_t axis, Extent count) {
+  ShapeVector shape(g.shape().begin(), g.shape().end());
+  shape[axis] = count;
+  return filled_beside(g, shape, 0, g.dtype());
+}
+
+/// g from place `begin` of `extent` on along `axis`, zeros around it.
+Tensor zero_padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
+  const Extent behind = extent - begin - g.shape()[axis];
+  std::vector<Operand> pieces;
+  if (!begin.is(0)) pieces.emplace_back(zeros_along(g, axis, begin));
+  pieces.emplace_back(g);
+  if (!behind.is(0)) pieces.emplace_back(zeros_along(g, axis, behind));
+  return concat(pieces, static_cast<int>(axis));
+}
+
+/// The same, and what reaches beyond the end is cut off.
+Tensor fitted(Tensor g, std::size_t axis, Extent begin, Extent extent) {
+  const Extent room = extent - begin;
+  const Extent length = g.shape()[axis];
+  if (provably_nonnegative(room - length)) return zero_padded(g, axis, begin, extent);
+  // Where it depends on the sizes which is longer, there are zeros behind g enough for any.
+  const bool is_longer = provably_nonnegative(length - room);
+  const Tensor enough = is_longer ? g : zero_padded(g, axis, 0, length + room);
+  const Tensor inside = slice(enough, static_cast<int>(axis), 0, room);
+  return zero_padded(inside, axis, begin, extent);
+}
+
+/// 0 … rank - 1 with `from` taken out and put in front of what is at `to` then.
+AxesVector moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
+  AxesVector axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + from);
+  axes.insert(axes.begin() + to, static_cast<std::int64_t>(from));
+  return axes;
+}
+
+/// g [..., count, ..., size] as blocks of `size` elements, `step` >= size apart, along `axis` of
+/// `extent` elements from `begin` on; zeros between them.
+Tensor spread_blocks(Tensor g, std::size_t axis, Extent begin, std::int64_t step, Extent extent) {
+  const std::size_t last = g.shape().size() - 1;
+  const Tensor blocks = zero_padded(g, last, 0, step);
+  const AxesVector order = moved_axis(last + 1, last, axis + 1);
+  const Tensor side_by_side = permute(blocks, view(order));
+  ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
+  shape[axis] = shape[axis] * Extent(step);
+  return fitted(reshape(side_by_side, view(shape)), axis, begin, extent);
+}
+
+Tensor slice_vjp(const Node& node, Tensor g) {
+  const std::size_t axis = axis_of(node);
+  const Extent begin = attribute(node, "begin").extent;
+  const Extent extent = node.operand(0)->shape[axis];
+  const std::int64_t step = attribute(node, "step").integer;
+  if (step == 1) return zero_padded(g, axis, begin, extent);
+  return spread_blocks(unsqueeze(g, -1), axis, begin, step, extent);
+}
+
+Tensor permute_vjp(const Node& node, Tensor g) {
+  const std::span<const std::int64_t> axes = attribute(node, "axes").integers;
+  AxesVector back(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  return permute(g, view(back));
+}
+
+// A window of unfold lies over `parts` = ⌈size / step⌉ blocks of `step` elements, and block b is
+// part j of window b - j. So x's cotangent is the sum over j of the blocks that are part j of a
+// window (`folded`, below).
+
+/// One term per part: no reduction, so it fuses with anything.
+Tensor sum_of_few_parts(Tensor g, std::size_t axis, std::int64_t size, std::int64_t step,
+                        Extent extent) {
+  const int last = g.rank() - 1;
+  Tensor total;
+  for (std::int64_t begin = 0; begin < size; begin += step) {
+    const Tensor part = slice(g, last, begin, std::min(begin + step, size));
+    const Tensor spread = spread_blocks(part, axis, begin, step, extent);
+    total = total.node() ? total + spread : spread;
+  }
+  return total;
+}
+
+/// The parts of all windows that lie over one block stand on a diagonal of [windows, parts], which
+/// is a view with a stride of its own: one reduction, however many parts there are.
+Tensor sum_of_many_parts(Tensor g, std::size_t axis, std::int64_t parts, std::int64_t step,
+                         Extent extent) {
+  const std::size_t last = g.shape().size() - 1;
+  const Tensor whole = zero_padded(g, last, 0, parts * step);
+  ShapeVector shape(g.shape().begin(), g.shape().end() - 1);
+  shape.push_back(parts);
+  shape.push_back(step);
+  const Tensor apart = reshape(whole, view(shape));  // [..., windows, ..., parts, step]
+  const Tensor backwards = flip(apart, {static_cast<std::int64_t>(last)});
+  const AxesVector order = moved_axis(shape.size(), axis, last - 1);
+  const Tensor aside = permute(backwards, view(order));  // [..., windows, parts, step]
+
+  const std::size_t windows = last - 1;
+  const Extent count = shape[axis];
+  const Tensor rows = zero_padded(aside, windows, parts - 1, count + Extent(2 * (parts - 1)));
+  ShapeVector diagonals(rows.shape().begin(), rows.shape().end());
+  diagonals[windows] = count + Extent(parts - 1);
+  std::vector<Extent> strides = row_major_strides(rows.shape());
+  strides[last] = Extent((parts + 1) * step);
+  const Tensor over_blocks = as_strided(rows, view(diagonals), strides);
+  const Tensor blocks = sum(over_blocks, {static_cast<std::int64_t>(last)});
+  const AxesVector back = moved_axis(last + 1, windows, axis);
+  return spread_blocks(permute(blocks, view(back)), axis, 0, step, extent);
+}
+
+Tensor unfold_vjp(const Node& node, Tensor g) {
+  const std::size_t axis = axis_of(node);
+  return folded(g, axis, attribute(node, "step").integer, node.operand(0)->shape[axis]);
+}
+
+/// 0, 1, 2, … along `axis` of `shape`, extent 1 along the others.
+Tensor places_along(Tensor beside, std::span<const Extent> shape, std::size_t axis) {
+  ShapeVector along(shape.size(), Extent(1));
+  along[axis] = shape[axis];
+  GraphData& graph = *beside.graph();
+  return reshape(places(graph, shape[axis], graph.location(beside.node())), view(along));
+}
+
+Tensor as_strided_vjp(const Node& node, Tensor g) {
+  GraphData& graph = *g.graph();
+  const Location location = graph.location(&node);
+  const std::span<const Extent> strides = attribute(node, "strides").extents;
+  Tensor position = record_size(graph, attribute(node, "offset").extent, i64, location);
+  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+    const Tensor stride = record_size(graph, strides[axis], i64, location);
+    const Tensor along = places_along(g, node.shape, axis) * stride;
+    position = position + along;
+  }
+  const Extent count = product(node.shape);
+  const Tensor positions = reshape(broadcast_to(position, node.shape), {count});
+  const DType wide = info(g.dtype()).compute;
+  const Tensor source = reshape(cast(g, wide), {count, 1});
+  const Node& x = *node.operand(0);
+  const Extent elements[] = {product(x.shape), 1};
+  const Tensor total = scatter(filled_beside(g, elements, 0, wide), positions, source, true);
+  return cast(reshape(total, x.shape), g.dtype());
+}
+
+Tensor concat_vjp(const Node& node, std::size_t operand, Tensor g) {
+  const Piece piece = concat_piece(node, operand);
+  return slice(g, static_cast<int>(piece.axis), piece.begin, piece.end);
+}
+
+Tensor take_vjp(const Node& node, Tensor g) {
+  const Operand indices[] = {tensor(*g.graph(), node.operand(1))};
+  const Tensor zeros = filled_beside(g, node.operand(0)->shape, 0, g.dtype());
+  return index_put(zeros, g, indices, {attribute(node, "axis").integer}, true);
+}
+
+Tensor take_along_axis_vjp(const Node& node, Tensor g) {
+  const std::size_t axis = axis_of(node);
+  const std::span<const Extent> shape = node.operand(0)->shape;
+  const Tensor indices = tensor(*g.graph(), node.operand(1));
+  if (!node.shape[axis].is(1)) {
+    const Tensor zeros = filled_beside(g, shape, 0, g.dtype());
+    return scatter_add(zeros, static_cast<int>(axis), indices, g);
+  }
+  // One element of each line was read: no sum is needed to put it back.
+  const Tensor chosen = resolved(indices, shape[axis], g.graph()->location(&node));
+  const Tensor is_it = eq(places_along(g, shape, axis), chosen);
+  return where(is_it, g, 0);
+}
+
+/// Whether each index is that of a row.
+Tensor is_inside(Tensor indices, Extent rows, Location location) {
+  const Tensor wide = cast(indices, i64);
+  const Tensor end = record_size(*indices.graph(), rows, i64, location);
+  const Tensor is_at_begin = ge(wide, 0);
+  const Tensor is_before_end = lt(wide, end);
+  return logical_and(is_at_begin, is_before_end);
+}
+
+Tensor scatter_vjp(const Node& node, std::size_t operand, Tensor g) {
+  GraphData& graph = *g.graph();
+  const Location location = graph.location(&node);
+  const Tensor indices = tensor(graph, node.operand(1));
+  const bool of_x = operand == 0;
+  if (attribute(node, "accumulate").integer != 0) {
+    if (of_x) return g;
+    const Tensor counts = is_inside(indices, node.shape[0], location);
+    const Tensor rows = take(g, indices, 0);
+    return where(unsqueeze(counts, 1), rows, 0);
+  }
+  // Which row of the source was the last to be written to each row of x; -1 for none.
+  const Tensor order = unsqueeze(places(graph, indices.shape()[0], location), 1);
+  const Extent column[] = {node.shape[0], 1};
+  const Tensor last = scatter(filled_beside(g, column, -1, i64), indices, order, false);
+  if (of_x) return where(lt(last, 0), g, 0);
+  // An index outside is read elsewhere, but what was written there came from another row.
+  const Tensor is_last = eq(take(last, indices, 0), order);
+  const Tensor rows = take(g, indices, 0);
+  return where(is_last, rows, 0);
+}
+
+}  // namespace
+
+Tensor unbroadcast(Tensor g, std::span<const Extent> shape) {
+  const std::size_t shift = g.shape().size() - shape.size();
+  AxesVector axes;
+  for (std::size_t axis = 0; axis < g.shape().size(); ++axis) {
+    const bool is_repeated = axis < shift || shape[axis - shift].is(1);
+    if (is_repeated && !g.shape()[axis].is(1)) axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  return reshape(axes.empty() ? g : sum(g, view(axes)), shape);
+}
+
+Tensor folded(Tensor g, std::size_t axis, std::int64_t step, Extent extent) {
+  // A reduction pays from here on.
+  constexpr std::int64_t kFewParts = 8;
+  const std::int64_t size = g.shape().back().number();
+  const std::int64_t parts = ceil_div(size, step).number();
+  if (parts == 1) return spread_blocks(g, axis, 0, step, extent);
+  const Tensor wide = cast(g, info(g.dtype()).compute);
+  const Tensor total = parts <= kFewParts ? sum_of_few_parts(wide, axis, size, step, extent)
+                                          : sum_of_many_parts(wide, axis, parts, step, extent);
+  return cast(total, g.dtype());
+}
+
+Tensor structural_vjp(Tensor y, std::size_t operand, Tensor g) {
+  const Node& node = *y.node();
+  const Node& x = *node.operand(operand);
+  switch (node.op) {
+    case Op::cast: return cast(g, x.dtype);
+    case Op::reshape: return reshape(g, x.shape);
+    case Op::permute: return permute_vjp(node, g);
+    case Op::broadcast_to: return unbroadcast(g, x.shape);
+    case Op::slice: return slice_vjp(node, g);
+    case Op::flip: return flip(g, attribute(node, "axes").integers);
+    case Op::as_strided: return as_strided_vjp(node, g);
+    case Op::unfold: return unfold_vjp(node, g);
+    case Op::concat: return concat_vjp(node, operand, g);
+    case Op::take: return take_vjp(node, g);
+    case Op::take_along_axis: return take_along_axis_vjp(node, g);
+    case Op::scatter: return scatter_vjp(node, operand, g);
+    default: return {};
+  }
+}
+
+}  // namespace sinter

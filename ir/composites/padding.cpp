@@ -1,0 +1,169 @@
+// Padding, and writing into a part: pieces of arrays one after another.
+#include "ir/record/composite.h"
+#include "ir/record/record.h"
+#include "sinter/views.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+/// What stands in front of (or behind) `x` along `axis`: `count` elements.
+using Filler = std::function<Tensor(Tensor x, int axis, std::int64_t count, bool in_front)>;
+
+Tensor padded(std::string_view op, const Operand& x, Axes low, Axes high, const Filler& filler) {
+  const CalledAt place(x);
+  graph_of(op, x);
+  const auto rank = static_cast<std::size_t>(x.tensor.rank());
+  if (low.size() != rank || high.size() != rank)
+    fail(op,
+         fmt::format("{} and {} numbers for {}; give one per axis", low.size(), high.size(),
+                     type_text(*x.tensor.node())),
+         x.location);
+  Tensor result = x.tensor;
+  for (std::size_t at = 0; at < rank; ++at) {
+    const int axis = static_cast<int>(at);
+    const std::int64_t in_front = low[at];
+    const std::int64_t behind = high[at];
+    if (in_front < 0 || behind < 0) {
+      const Extent extent = result.shape()[at];
+      result = slice(result, axis, std::max<std::int64_t>(-in_front, 0),
+                     extent - Extent(std::max<std::int64_t>(-behind, 0)));
+    }
+    const Tensor middle = result;
+    std::vector<Operand> pieces;
+    if (in_front > 0) pieces.emplace_back(filler(middle, axis, in_front, true));
+    pieces.emplace_back(middle);
+    if (behind > 0) pieces.emplace_back(filler(middle, axis, behind, false));
+    result = concat(pieces, axis);
+  }
+  return result;
+}
+
+Tensor filled(GraphData& data, std::span<const Extent> shape, double value, DType dtype,
+              Location location) {
+  const Node* number = constant(data, "pad", Literal::of(value), dtype, location);
+  return broadcast_to(Operand(tensor(data, number), location.file, location.line), shape);
+}
+
+}  // namespace
+
+Tensor pad(Operand x, Axes low, Axes high, double value) {
+  return padded("pad", x, low, high, [&](Tensor middle, int axis, std::int64_t count, bool) {
+    ShapeVector shape(middle.shape().begin(), middle.shape().end());
+    shape[static_cast<std::size_t>(axis)] = count;
+    return filled(*middle.graph(), shape, value, middle.dtype(), x.location);
+  });
+}
+
+Tensor pad_edge(Operand x, Axes low, Axes high) {
+  return padded("pad_edge", x, low, high,
+                [](Tensor middle, int axis, std::int64_t count, bool in_front) {
+                  const Extent extent = middle.shape()[static_cast<std::size_t>(axis)];
+                  const Extent at = in_front ? Extent(0) : extent - Extent(1);
+                  const Tensor edge = slice(middle, axis, at, at + Extent(1));
+                  return repeat(edge, count, axis);
+                });
+}
+
+Tensor pad_reflect(Operand x, Axes low, Axes high) {
+  return padded("pad_reflect", x, low, high,
+                [&](Tensor middle, int axis, std::int64_t count, bool in_front) {
+                  const Extent extent = middle.shape()[static_cast<std::size_t>(axis)];
+                  if (!provably_less(Extent(count), extent))
+                    fail("pad_reflect",
+                         fmt::format("{} elements beside the {} of axis {}; they must be fewer",
+                                     count, to_string(extent), axis),
+                         x.location);
+                  const Extent begin = in_front ? Extent(1) : extent - Extent(count + 1);
+                  const Tensor piece = slice(middle, axis, begin, begin + Extent(count));
+                  return flip(piece, {axis});
+                });
+}
+
+namespace {
+
+/// The pieces that are not empty, one after another.
+Tensor joined(std::initializer_list<Tensor> parts, int axis) {
+  std::vector<Operand> pieces;
+  for (const Tensor part : parts)
+    if (!part.shape()[static_cast<std::size_t>(axis)].is(0)) pieces.emplace_back(part);
+  return pieces.empty() ? *parts.begin() : concat(pieces, axis);
+}
+
+/// Every `step`-th element of the first `count` strides of `x` along `axis` from `source`.
+Tensor interleaved(Tensor x, Tensor source, int axis, Extent count, int step) {
+  const auto at = static_cast<std::size_t>(axis);
+  ShapeVector apart(x.shape().begin(), x.shape().end());
+  apart[at] = count;
+  apart.insert(apart.begin() + at + 1, Extent(step));
+  const Tensor strides = reshape(x, std::span<const Extent>(apart));
+  const Tensor rest = slice(strides, axis + 1, 1, step);
+  const Tensor mixed = concat({unsqueeze(source, axis + 1), rest}, axis + 1);
+  return reshape(mixed, x.shape());
+}
+
+}  // namespace
+
+Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step) {
+  const CalledAt place(x);
+  graph_of("slice_scatter", x);
+  const Node& node = *x.tensor.node();
+  const auto at = static_cast<std::size_t>(checked_axis("slice_scatter", axis, node, x.location));
+  const int along = static_cast<int>(at);
+  if (step < 1)
+    fail("slice_scatter",
+         fmt::format(
+             "step {} must be at least 1; flip the source along axis {} to write it backwards",
+             step, at),
+         x.location);
+  const Extent extent = node.shape[at];
+  const auto [first, last] = slice_bounds(extent, begin, end);
+  const Extent count = slice_length(first, last, step);
+  ShapeVector shape(node.shape.begin(), node.shape.end());
+  shape[at] = count;
+  const Tensor typed =
+      source.is_literal()
+          ? tensor(*x.tensor.graph(), constant(*x.tensor.graph(), "slice_scatter", source.literal,
+                                               node.dtype, x.location))
+          : cast(source, node.dtype);
+  const Tensor part = broadcast_to(Operand(typed, x.location.file, x.location.line),
+                                   std::span<const Extent>(shape));
+  if (count.is(0)) return x.tensor;
+  const Tensor head = slice(x, along, 0, first);
+  if (step == 1) {
+    const Tensor tail = slice(x, along, first + count, extent);
+    return joined({head, part, tail}, along);
+  }
+  // The last element may stand less than a stride from the end: it comes by itself.
+  const Extent whole = count - Extent(1);
+  const Extent body_end = first + whole * Extent(step);
+  const Tensor body = slice(x, along, first, body_end);
+  const Tensor mixed =
+      whole.is(0) ? body : interleaved(body, slice(part, along, 0, whole), along, whole, step);
+  const Tensor last_one = slice(part, along, whole, count);
+  const Tensor tail = slice(x, along, body_end + Extent(1), extent);
+  return joined({head, mixed, last_one, tail}, along);
+}
+
+Tensor select_scatter(Operand x, Operand source, int axis, Extent index) {
+  const CalledAt place(x);
+  graph_of("select_scatter", x);
+  const Node& node = *x.tensor.node();
+  const auto at = static_cast<std::size_t>(checked_axis("select_scatter", axis, node, x.location));
+  const Extent from_front = provably_negative(index) ? node.shape[at] + index : index;
+  if (provably_negative(from_front) || provably_less(node.shape[at] - Extent(1), from_front))
+    fail("select_scatter",
+         fmt::format("index {} is out of range for axis {} of {}; {}", to_string(index), at,
+                     type_text(node), places_text(node.shape[at])),
+         x.location);
+  const Operand part =
+      source.is_literal() ? source : Operand(unsqueeze(source, static_cast<int>(at)));
+  return slice_scatter(x, part, static_cast<int>(at), from_front, from_front + Extent(1));
+}
+
+}  // namespace sinter

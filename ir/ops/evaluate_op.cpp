@@ -1,0 +1,59 @@
+#include "ir/ops/evaluate_op.h"
+
+#include "ir/types/rounding.h"
+
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+/// True if `value` lies exactly halfway between two neighbours of `dtype`, of which `rounded` is
+/// one.
+bool is_halfway(DType dtype, long double value, double rounded) {
+  if (dtype == f32) {
+    // The quick answer for nearly all values: a tie of f32 has at most 25 bits, so as a double its
+    // last 28 are 0.
+    const double narrow = static_cast<double>(value);
+    if (static_cast<long double>(narrow) != value) return false;
+    if ((std::bit_cast<std::uint64_t>(narrow) & ((1ULL << 28) - 1)) != 0) return false;
+  }
+  const long double distance = std::fabs(value - static_cast<long double>(rounded));
+  if (distance == 0 || std::isnan(distance)) return false;
+  if (std::isinf(distance)) {
+    const long double largest = largest_finite(dtype);
+    return std::isfinite(value) && std::fabs(value) == largest + ulp_at(dtype, largest) / 2;
+  }
+  return distance == ulp_at(dtype, value) / 2;
+}
+
+/// Long double has rounded the result to a tie of `dtype`. Rounds by the side on which the true
+/// result lies, which shows when the formula is rounded downward and upward.
+double resolve_tie(const OpInfo& row, std::span<const long double> operands, long double tie,
+                   DType dtype) {
+  const int mode = std::fegetround();
+  std::fesetround(FE_DOWNWARD);
+  const long double below = row.host(operands, dtype);
+  std::fesetround(FE_UPWARD);
+  const long double above = row.host(operands, dtype);
+  std::fesetround(mode);
+  if (below == above) return round_to(dtype, tie);
+  const long double infinity = std::numeric_limits<long double>::infinity();
+  return round_to(dtype, std::nextafter(tie, below == tie ? infinity : -infinity));
+}
+
+}  // namespace
+
+double round_result(const OpInfo& row, std::span<const long double> operands, long double result,
+                    DType dtype) {
+  const DType compute = info(dtype).compute;
+  double rounded = round_to(compute, result);
+  if (row.ulp == 0 && is_halfway(compute, result, rounded))
+    rounded = resolve_tie(row, operands, result, compute);
+  return compute == dtype ? rounded : round_to(dtype, rounded);
+}
+
+}  // namespace sinter

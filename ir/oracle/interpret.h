@@ -1,0 +1,67 @@
+// The oracle: what a graph must give, with an error bound for every element.
+#pragma once
+
+#include "ir/graph/node.h"
+#include "ir/shape/host_array.h"
+#include "sinter/graph.h"
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sinter {
+
+/// A value as the oracle knows it, row-major: a device's element passes if it is within `bound` of
+/// the oracle's. An infinite bound means undecided: a comparison, floor, cast, index or overflow on
+/// the way could go either way within the error of its operands, so any result passes.
+struct Expected {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<double> reals;           ///< of floating dtypes
+  std::vector<std::int64_t> integers;  ///< of integers and bool, those of u64 as their 64 bits
+  std::vector<double> bounds;          ///< absolute; empty: all 0
+
+  std::int64_t size() const {
+    return static_cast<std::int64_t>(is_floating(dtype) ? reals.size() : integers.size());
+  }
+  double bound(std::int64_t i) const {
+    return bounds.empty() ? 0.0 : bounds[static_cast<std::size_t>(i)];
+  }
+  bool is_undecided(std::int64_t i) const { return std::isinf(bound(i)); }
+  /// Element `i` of any dtype as a real; rounded for integers beyond 2^53.
+  double real(std::int64_t i) const {
+    const auto place = static_cast<std::size_t>(i);
+    return is_floating(dtype) ? reals[place]
+                              : static_cast<double>(from_stored(dtype, integers[place]));
+  }
+};
+
+/// All that a graph gives: its outputs by name, and the new contents of updated inputs by theirs.
+struct Interpretation {
+  std::map<std::string, Expected, std::less<>> outputs;
+  std::map<std::string, Expected, std::less<>> updates;
+};
+
+/// Computes `graph` op by op. `inputs` holds every input by name, and every scalar as an array of
+/// rank 0; `symbols` the sizes by symbol id, as from `bind_symbols`. Everything reads the contents
+/// that inputs had before any update. Throws UserError on missing or ill-shaped inputs, and on
+/// sizes for which the graph has no meaning.
+Interpretation interpret(const GraphData& graph, const HostArrays& inputs,
+                         std::span<const std::int64_t> symbols);
+inline Interpretation interpret(const Graph& graph, const HostArrays& inputs,
+                                std::span<const std::int64_t> symbols) {
+  return interpret(graph.data(), inputs, symbols);
+}
+
+/// The values of any nodes of `graph`, in the order of `nodes`.
+std::vector<Expected> interpret_nodes(const GraphData& graph, const HostArrays& inputs,
+                                      std::span<const std::int64_t> symbols,
+                                      std::span<const Node* const> nodes);
+
+/// The values without their bounds, row-major.
+HostArray to_array(const Expected& value);
+
+}  // namespace sinter

@@ -1,0 +1,36 @@
+// Intervals of the oracle: what the device may have before it rounds, and what comes of rounding.
+#include "ir/oracle/interpret_ops.h"
+#include "ir/types/rounding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sinter {
+
+Interval interval_around(long double value, long double a, long double b) {
+  if (std::isnan(a) || std::isnan(b)) return {.value = value, .low = a, .high = b};
+  return {.value = value, .low = std::min({value, a, b}), .high = std::max({value, a, b})};
+}
+
+Interval rounded(const Interval& exact, DType dtype) {
+  return {.value = round_to(dtype, exact.value),
+          .low = round_to(dtype, exact.low),
+          .high = round_to(dtype, exact.high)};
+}
+
+Element to_element(const Interval& representable) {
+  const auto value = static_cast<double>(representable.value);
+  const long double low = representable.low;
+  const long double high = representable.high;
+  const bool all_nan = std::isnan(value) && std::isnan(low) && std::isnan(high);
+  if (all_nan || (value == low && value == high)) return {.value = value, .bound = 0};
+  // From here on the device may differ; where it may even be infinite or NaN, nothing is said.
+  if (!std::isfinite(value) || !std::isfinite(low) || !std::isfinite(high))
+    return {.value = value, .bound = kUndecided};
+  const long double bound = std::max(representable.value - low, high - representable.value);
+  auto narrow = static_cast<double>(bound);
+  if (static_cast<long double>(narrow) < bound) narrow = std::nextafter(narrow, kUndecided);
+  return {.value = value, .bound = narrow};
+}
+
+}  // namespace sinter

@@ -1,0 +1,89 @@
+// The oracle for opaque calls: the user's own reference, where there is one.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ir/oracle/interpret_ops.h"
+#include "ir/record/opaque.h"
+#include "ir/types/rounding.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+/// Rounds or wraps what a reference has given, and what a device may have, to the dtype.
+void settle(Expected& value) {
+  for (std::size_t i = 0; i < value.bounds.size(); ++i) {
+    double& bound = value.bounds[i];
+    if (!(bound >= 0)) bound = kUndecided;
+    if (!is_floating(value.dtype)) continue;
+    const long double exact = value.reals[i];
+    const Element element = to_element(
+        rounded({.value = exact, .low = exact - bound, .high = exact + bound}, value.dtype));
+    value.reals[i] = element.value;
+    if (std::isfinite(bound)) bound = element.bound;
+  }
+  for (std::int64_t& integer : value.integers)
+    integer = to_stored(wrap_to(value.dtype, from_stored(value.dtype, integer)));
+  drop_exact_bounds(value);
+}
+
+}  // namespace
+
+Expected interpret_opaque(const GraphData& graph, const Application& application) {
+  const Node& node = application.node;
+  const std::shared_ptr<const OpaqueFunction> function = registered_function(graph, node);
+  const bool is_decided = function->reference && !has_bounds(application.operands);
+  std::vector<Expected> results;
+  for (const ResultType& type : result_types(node)) {
+    std::vector<std::int64_t> shape;
+    for (const Extent extent : type.shape) shape.push_back(evaluate(extent, application.symbols));
+    results.push_back(make_expected(type.dtype, std::move(shape), /*with_bounds=*/true));
+    if (!is_decided) std::ranges::fill(results.back().bounds, kUndecided);
+  }
+  Expected& own = results[result_number(node)];
+  if (!function->reference) return own;
+
+  std::vector<std::vector<double>> exact;  // bounds of operands that have none
+  std::vector<OpaqueValue> inputs;
+  std::vector<OpaqueArray> input_sizes;
+  exact.reserve(application.operands.size());
+  for (const Expected* operand : application.operands) {
+    std::span<const double> bounds = operand->bounds;
+    if (bounds.empty()) bounds = exact.emplace_back(static_cast<std::size_t>(operand->size()), 0.0);
+    inputs.push_back({.dtype = operand->dtype,
+                      .shape = operand->shape,
+                      .reals = operand->reals,
+                      .integers = operand->integers,
+                      .bounds = bounds});
+    input_sizes.push_back({.dtype = operand->dtype, .shape = operand->shape});
+  }
+  std::vector<OpaqueExpected> outputs;
+  std::vector<OpaqueArray> output_sizes;
+  for (Expected& result : results) {
+    outputs.push_back({.dtype = result.dtype,
+                       .shape = result.shape,
+                       .reals = result.reals,
+                       .integers = result.integers,
+                       .bounds = result.bounds});
+    output_sizes.push_back({.dtype = result.dtype, .shape = result.shape});
+  }
+  const std::vector<OpaqueAttribute> options = options_of(node);
+  try {
+    function->reference({.inputs = inputs,
+                         .outputs = outputs,
+                         .sizes = {.function = function_of(node),
+                                   .inputs = input_sizes,
+                                   .outputs = output_sizes,
+                                   .attributes = options}});
+  } catch (const std::exception& error) {
+    throw UserError(fmt::format("opaque {}: its reference fails: {} (recorded at {})",
+                                function_of(node), error.what(), graph.place(&node)));
+  }
+  settle(own);
+  return std::move(own);
+}
+
+}  // namespace sinter

@@ -1,0 +1,119 @@
+// The oracle for scans: sums, products and extremes of everything up to each place, in long double,
+// with the error that the tiles of a device may make in the accumulator.
+#include "ir/oracle/interpret_group.h"
+#include "ir/oracle/interpret_totals.h"
+#include "ir/types/rounding.h"
+#include "ir/types/wide_integer.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sinter {
+
+namespace {
+
+/// Additions on the way of an element to its own place and any behind it: 3 within its chunk of 4,
+/// 8 among the 256 chunks of its tile, one per tile, and one for the prefix of each later chunk.
+std::int64_t steps_at(std::int64_t place) { return std::min(place, 3 + 8 + place / 1024 + 2); }
+
+/// One line of elements, `stride` apart.
+struct Line {
+  const Expected& from;
+  Expected& to;
+  std::int64_t begin;
+  std::int64_t stride;
+  std::int64_t extent;
+
+  std::size_t at(std::int64_t i) const { return static_cast<std::size_t>(begin + i * stride); }
+  double bound(std::int64_t i) const { return from.bound(begin + i * stride); }
+  void store(std::int64_t i, const Interval& interval, DType accumulator) const {
+    const Element element = to_element(rounded(rounded(interval, accumulator), to.dtype));
+    to.reals[at(i)] = element.value;
+    to.bounds[at(i)] = element.bound;
+  }
+};
+
+void scan_reals(Op op, const Line& line, DType accumulator) {
+  Totals totals;
+  Factors factors;
+  const int sign = op == Op::cummin ? -1 : 1;
+  Interval extreme = certain(-std::numeric_limits<long double>::infinity());
+  bool has_nan = false;
+  bool has_undecided = false;
+  for (std::int64_t i = 0; i < line.extent; ++i) {
+    const double x = line.from.reals[line.at(i)];
+    const double bound = line.bound(i);
+    if (op == Op::cumsum) {
+      totals.add(x, bound);
+      line.store(i, sum_interval(totals, accumulator, steps_at(i)), accumulator);
+    } else if (op == Op::cumprod) {
+      // Errors of factors add up whichever way they meet: there are as many as multiplications.
+      factors.multiply(x, bound);
+      line.store(i, product_interval(factors, accumulator, i), accumulator);
+    } else {
+      has_nan |= std::isnan(x) && std::isfinite(bound);
+      has_undecided |= std::isinf(bound);
+      const long double leading = sign * static_cast<long double>(x);
+      if (std::isfinite(bound) && !std::isnan(x))
+        extreme = {.value = std::max(extreme.value, leading),
+                   .low = std::max(extreme.low, leading - bound),
+                   .high = std::max(extreme.high, leading + bound)};
+      Interval result = {.value = sign * extreme.value,
+                         .low = std::min(sign * extreme.low, sign * extreme.high),
+                         .high = std::max(sign * extreme.low, sign * extreme.high)};
+      if (has_undecided) result = undecided(result.value);
+      if (has_nan) result = certain(std::numeric_limits<long double>::quiet_NaN());
+      line.store(i, result, accumulator);
+    }
+  }
+}
+
+void scan_integers(Op op, const Line& line) {
+  const DType dtype = line.to.dtype;
+  Wide value = op == Op::cumprod ? 1 : 0;
+  double bound = 0;
+  for (std::int64_t i = 0; i < line.extent; ++i) {
+    const Wide x = from_stored(line.from.dtype, line.from.integers[line.at(i)]);
+    switch (op) {
+      case Op::cumsum: value = wrap_to(dtype, value + x); break;
+      case Op::cumprod: value = wrap_to(dtype, wrapping_mul(value, x)); break;
+      case Op::cummax: value = i == 0 ? x : std::max(value, x); break;
+      case Op::cummin: value = i == 0 ? x : std::min(value, x); break;
+      default: throw InternalError("interpret: no such scan of integers");
+    }
+    bound = std::max(bound, line.bound(i));
+    line.to.integers[line.at(i)] = to_stored(value);
+    line.to.bounds[line.at(i)] = bound;
+  }
+}
+
+}  // namespace
+
+Expected interpret_scan(const Application& application) {
+  const Node& node = application.node;
+  const Expected& from = *application.operands[0];
+  const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);
+  Expected result = make_expected(node.dtype, application.shape, true);
+  std::int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < from.shape.size(); ++i) inner *= from.shape[i];
+  const std::int64_t extent = from.shape[axis];
+  const std::int64_t lines = extent == 0 ? 0 : result.size() / extent;
+  in_parallel(lines, 100 * extent, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Line line{.from = from,
+                      .to = result,
+                      .begin = i / inner * inner * extent + i % inner,
+                      .stride = inner,
+                      .extent = extent};
+      if (is_floating(node.dtype))
+        scan_reals(node.op, line, info(from.dtype).accumulator);
+      else
+        scan_integers(node.op, line);
+    }
+  });
+  drop_exact_bounds(result);
+  return result;
+}
+
+}  // namespace sinter

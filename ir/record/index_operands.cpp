@@ -1,0 +1,79 @@
+#include "ir/record/index_operands.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+Tensor places(GraphData& data, Extent extent, Location location) {
+  const Attribute attributes[] = {
+      {.extent = extent}, {.integer = 0}, {.integer = 1}, {.dtype = i64}};
+  return tensor(data, data.make({.op = Op::iota,
+                                 .dtype = i64,
+                                 .operands = {},
+                                 .shape = {&extent, 1},
+                                 .attributes = attributes},
+                                location));
+}
+
+Tensor resolved(Tensor indices, Extent extent, Location location) {
+  GraphData& data = *indices.graph();
+  const Tensor size = record_size(data, extent, i64, location);
+  const Tensor wide = cast(indices, i64);
+  const Tensor is_from_end = lt(wide, 0);
+  const Tensor wrapped = where(is_from_end, wide + size, wide);
+  const Tensor last = size - 1;
+  return minimum(maximum(wrapped, 0), last);
+}
+
+bool are_neighbours(const AxesVector& axes, std::int64_t& first) {
+  const auto [low, high] = std::ranges::minmax(axes);
+  first = low;
+  return high - low + 1 == static_cast<std::int64_t>(axes.size());
+}
+
+AxesVector checked_index_axes(std::string_view op, const Operand& x,
+                              std::span<const Operand> indices, Axes axes) {
+  graph_of(op, x);
+  const Node& node = *x.tensor.node();
+  if (indices.empty() || indices.size() != axes.size())
+    fail(
+        op,
+        fmt::format("{} index Tensors for {} axes; give one for each", indices.size(), axes.size()),
+        x.location);
+  AxesVector checked;
+  for (const std::int64_t axis : axes) {
+    checked.push_back(checked_axis(op, axis, node, x.location));
+    if (std::ranges::count(checked, checked.back()) > 1)
+      fail(op, fmt::format("axis {} stands twice in [{}]", axis, fmt::join(axes, ", ")),
+           x.location);
+  }
+  for (const Operand& i : indices)
+    if (i.is_literal() || !is_integer(i.tensor.dtype()))
+      fail(op,
+           i.is_literal() ? std::string("an index is a number; use select")
+                          : fmt::format("the indices are {}; they must be integers",
+                                        type_text(*i.tensor.node())),
+           x.location);
+  return checked;
+}
+
+Tensor merged_position(const Operand& x, std::span<const Operand> indices, const AxesVector& axes) {
+  const Node& node = *x.tensor.node();
+  Tensor position;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Extent extent = node.shape[static_cast<std::size_t>(axes[i])];
+    const Tensor inside = resolved(indices[i].tensor, extent, x.location);
+    if (i == 0) {
+      position = inside;
+      continue;
+    }
+    const Tensor size = record_size(*x.tensor.graph(), extent, i64, x.location);
+    const Tensor scaled = position * size;
+    position = scaled + inside;
+  }
+  return position;
+}
+
+}  // namespace sinter

@@ -1,0 +1,171 @@
+#include "ir/record/opaque.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "ir/record/record.h"
+#include "ir/text/lexer.h"
+#include "ir/text/print.h"
+
+namespace sinter {
+
+namespace {
+
+bool is_legal(std::string_view name) { return legal_name(name) == name; }
+
+void check_attributes(std::string_view called, std::span<const OpaqueAttribute> attributes,
+                      Location location) {
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    const std::string& name = attributes[i].name;
+    if (!is_legal(name))
+      fail(called,
+           fmt::format("\"{}\" is no name of an attribute; take letters, digits and _",
+                       printable(name)),
+           location);
+    if (std::ranges::count(attributes.first(i), name, &OpaqueAttribute::name) > 0)
+      fail(called, fmt::format("attribute {} is given twice", name), location);
+  }
+}
+
+llvm::SmallVector<const Node*, 4> operand_nodes(std::string_view called,
+                                                std::span<const Operand> operands,
+                                                Location location) {
+  llvm::SmallVector<const Node*, 4> nodes;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].is_literal())
+      fail(called,
+           fmt::format("operand {} is a number; make it an attribute, or record it with full",
+                       i + 1),
+           location);
+    nodes.push_back(operands[i].tensor.node());
+  }
+  return nodes;
+}
+
+/// Each result knows the types of all.
+constexpr std::size_t kMostResults = 64;
+
+/// What nodes of one call have in common.
+struct Types {
+  std::vector<std::int64_t> dtypes;
+  std::vector<std::int64_t> ranks;
+  std::vector<Extent> shapes;  ///< one behind the other
+};
+
+Types types_of(std::string_view called, std::span<const OpaqueType> results, Location location) {
+  if (results.empty()) fail(called, "it has no result; give it the type of one at least", location);
+  if (results.size() > kMostResults)
+    fail(called,
+         fmt::format("it has {} results, more than {}; let one array hold several of them",
+                     results.size(), kMostResults),
+         location);
+  Types types;
+  for (const OpaqueType& result : results) {
+    check_shape(called, result.shape, location);
+    types.dtypes.push_back(static_cast<std::int64_t>(result.dtype));
+    types.ranks.push_back(static_cast<std::int64_t>(result.shape.size()));
+    types.shapes.insert(types.shapes.end(), result.shape.begin(), result.shape.end());
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<Tensor> opaque_results(std::string_view function, std::span<const Operand> operands,
+                                   std::span<const OpaqueType> results,
+                                   const std::vector<OpaqueAttribute>& attributes, const char* file,
+                                   int line) {
+  const Location location{file, line};
+  const std::string called = fmt::format("opaque {}", printable(function));
+  if (!is_legal(function))
+    fail(called, "this is no name of a function; take letters, digits and _", location);
+  check_attributes(called, attributes, location);
+  if (operands.empty()) fail(called, "it has no operand; give it one Tensor at least", location);
+  GraphData& graph = graph_of(called, refs_to(operands));
+  const llvm::SmallVector<const Node*, 4> nodes = operand_nodes(called, operands, location);
+  const Types types = types_of(called, results, location);
+  const std::string options = options_text(attributes);
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Attribute values[] = {{.text = function},
+                                {.text = options},
+                                {.integer = static_cast<std::int64_t>(i)},
+                                {.integers = types.dtypes},
+                                {.integers = types.ranks},
+                                {.extents = types.shapes}};
+    tensors.push_back(tensor(graph, graph.make({.op = Op::opaque,
+                                                .dtype = results[i].dtype,
+                                                .operands = nodes,
+                                                .shape = results[i].shape,
+                                                .attributes = values},
+                                               location)));
+  }
+  return tensors;
+}
+
+std::vector<Tensor> opaque_results(std::string_view function,
+                                   std::initializer_list<Operand> operands,
+                                   std::initializer_list<OpaqueType> results,
+                                   const std::vector<OpaqueAttribute>& attributes, const char* file,
+                                   int line) {
+  return opaque_results(function, std::span<const Operand>(operands.begin(), operands.size()),
+                        std::span<const OpaqueType>(results.begin(), results.size()), attributes,
+                        file, line);
+}
+
+Tensor opaque(std::string_view function, std::initializer_list<Operand> operands,
+              const OpaqueType& result, const std::vector<OpaqueAttribute>& attributes,
+              const char* file, int line) {
+  return opaque_results(function, operands, {result}, attributes, file, line)[0];
+}
+
+std::string options_text(std::span<const OpaqueAttribute> attributes) {
+  std::vector<std::string> parts;
+  for (const OpaqueAttribute& attribute : attributes)
+    parts.push_back(fmt::format(
+        "{} = {}", attribute.name,
+        attribute.is_text ? quoted_text(attribute.text) : literal_text(attribute.number, f64)));
+  std::ranges::sort(parts);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+namespace {
+
+/// The number that `tokens` are, a sign and what follows it or that alone.
+Literal number_of(bool is_negative, const Token& token) {
+  if (token.is("true") || token.is("false")) return Literal::of(token.is("true"));
+  const char* const end = token.text.data() + token.text.size();
+  std::uint64_t natural = 0;
+  if (token.kind == TokenKind::integer) {
+    std::from_chars(token.text.data(), end, natural);
+    return is_negative ? Literal::of(static_cast<std::int64_t>(0 - natural)) : Literal::of(natural);
+  }
+  double real = token.is("inf") ? std::numeric_limits<double>::infinity()
+                                : std::numeric_limits<double>::quiet_NaN();
+  if (token.kind == TokenKind::real) std::from_chars(token.text.data(), end, real);
+  return Literal::of(is_negative ? -real : real);
+}
+
+}  // namespace
+
+std::vector<OpaqueAttribute> options_of(const Node& node) {
+  std::vector<OpaqueAttribute> options;
+  Lexer lexer(attribute(node, "options").text);
+  for (Token token = lexer.next(); token.kind != TokenKind::end; token = lexer.next()) {
+    if (token.is(",")) continue;
+    const std::string_view name = token.text;
+    lexer.next();  // the equals sign
+    token = lexer.next();
+    const bool is_negative = token.is("-");
+    if (is_negative) token = lexer.next();
+    if (token.kind == TokenKind::string)
+      options.emplace_back(name, std::string_view(unquoted(token.text)));
+    else
+      options.emplace_back(name, number_of(is_negative, token));
+  }
+  return options;
+}
+
+}  // namespace sinter

@@ -1,0 +1,271 @@
+#include "ir/record/record.h"
+
+#include "ir/types/rounding.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace sinter {
+
+void fail(std::string_view op, std::string_view message, Location location) {
+  throw UserError(fmt::format("{}: {} (recorded at {})", op, message, to_string(location)));
+}
+
+llvm::SmallVector<const Operand*, 4> refs_to(std::span<const Operand> operands) {
+  llvm::SmallVector<const Operand*, 4> refs;
+  for (const Operand& operand : operands) refs.push_back(&operand);
+  return refs;
+}
+
+std::vector<Operand> operands_of(std::span<const Tensor> tensors, Location location) {
+  std::vector<Operand> operands;
+  for (const Tensor tensor : tensors) operands.emplace_back(tensor, location.file, location.line);
+  return operands;
+}
+
+GraphData& graph_of(std::string_view op, OperandRefs operands) {
+  GraphData* graph = nullptr;
+  for (const Operand* ref : operands) {
+    const Operand& operand = *ref;
+    if (operand.is_literal()) continue;
+    if (graph && graph != operand.tensor.graph())
+      fail(op,
+           fmt::format("the operands belong to two graphs, {} and {}; record one program in one "
+                       "Graph",
+                       graph->name, operand.tensor.graph()->name),
+           operand.location);
+    graph = operand.tensor.graph();
+  }
+  if (!graph)
+    fail(op, "every operand is a number; at least one must be a Tensor", operands[0]->location);
+  return *graph;
+}
+
+GraphData& graph_of(std::string_view op, const Operand& x) {
+  const Operand* const ref = &x;
+  return graph_of(op, OperandRefs(&ref, 1));
+}
+
+std::int64_t checked_axis(std::string_view op, std::int64_t axis, const Node& x,
+                          Location location) {
+  const std::int64_t rank = x.rank();
+  if (axis < -rank || axis >= rank)
+    fail(op,
+         fmt::format("axis {} is out of range for {} of rank {}; it must be in [{}, {})", axis,
+                     type_text(x), rank, -rank, rank),
+         location);
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::string places_text(Extent extent) {
+  const Extent first = Extent(0) - extent;
+  return fmt::format("it must be in [{}, {})", to_string(first), to_string(extent));
+}
+
+bool is_too_large(std::span<const Extent> shape) {
+  // Far below 2^63 so that strides and byte offsets cannot overflow either.
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  std::int64_t size = 1;
+  for (const Extent extent : shape) {
+    if (!extent.is_number()) continue;
+    if (extent.is(0)) return false;
+    if (extent.number() > kMost / size) return true;
+    size *= extent.number();
+  }
+  return false;
+}
+
+void check_size(std::string_view op, std::span<const Extent> shape, Location location) {
+  if (is_too_large(shape))
+    fail(op, fmt::format("{} has more than 2^60 elements", to_string(shape)), location);
+}
+
+ShapeVector broadcast_shapes(std::string_view op, std::span<const Node* const> operands,
+                             Location location) {
+  ShapeVector result(operands[0]->shape.begin(), operands[0]->shape.end());
+  for (std::size_t n = 1; n < operands.size(); ++n) {
+    const std::span<const Extent> shape = operands[n]->shape;
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
+    const std::size_t shift = result.size() - shape.size();
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      Extent& so_far = result[shift + axis];
+      if (so_far == shape[axis] || shape[axis].is(1)) continue;
+      if (!so_far.is(1))
+        fail(op,
+             fmt::format("{} and {} do not broadcast: axis {} is {} and {}",
+                         to_string(n == 1 ? operands[0]->shape : std::span<const Extent>(result)),
+                         to_string(shape), shift + axis, to_string(so_far), to_string(shape[axis])),
+             location);
+      so_far = shape[axis];
+    }
+  }
+  return result;
+}
+
+namespace {
+
+/// `literal` as a number of an integer dtype or bool.
+Literal whole_number(std::string_view op, const Literal& literal, DType dtype, Location location) {
+  const bool is_real = literal.kind == Literal::Kind::real;
+  const bool is_whole =
+      !is_real || (std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p64);
+  if (!is_whole)
+    fail(op,
+         fmt::format("the number {} has no value in {}; cast the Tensor or write a whole number",
+                     literal.real, name(dtype)),
+         location);
+  const Wide value = is_real ? static_cast<Wide>(literal.real) : integer_of(literal);
+  if (value < lowest_integer(dtype) || value > highest_integer(dtype))
+    fail(op, fmt::format("the number {} has no value in {}", whole_text(literal), name(dtype)),
+         location);
+  return integer_literal(value, dtype);
+}
+
+}  // namespace
+
+const Node* constant(GraphData& graph, std::string_view op, const Literal& literal, DType dtype,
+                     Location location) {
+  Attribute value;
+  if (is_floating(dtype)) {
+    // One form per value: 1, 1.0 and true are the same constant of a floating dtype.
+    double real = as_real(literal);
+    if (dtype == f32 || dtype == c64) real = static_cast<float>(real);
+    if (std::isnan(real)) real = std::numeric_limits<double>::quiet_NaN();
+    value.literal = {.kind = Literal::Kind::real, .integer = 0, .real = real};
+  } else {
+    value.literal = whole_number(op, literal, dtype, location);
+  }
+  return graph.make(
+      {.op = Op::constant, .dtype = dtype, .operands = {}, .shape = {}, .attributes = {&value, 1}},
+      location);
+}
+
+namespace {
+
+/// The dtype of a number that stands beside no Tensor.
+DType dtype_of(const Literal& literal) {
+  switch (literal.kind) {
+    case Literal::Kind::boolean: return boolean;
+    case Literal::Kind::integer: return i64;
+    case Literal::Kind::natural: return u64;
+    case Literal::Kind::real: break;
+  }
+  return f32;
+}
+
+/// The dtype that `operands` have in common. A number takes that of the Tensors, except that a real
+/// one beside integers makes f32 of them, and an integer beside bool i64.
+DType common_dtype(std::string_view op, OperandRefs operands) {
+  const Node* first = nullptr;
+  DType common = boolean;
+  for (const Operand* ref : operands) {
+    if (ref->is_literal()) continue;
+    const Node* node = ref->tensor.node();
+    const std::optional<DType> both =
+        first ? sinter::common_dtype(common, node->dtype) : node->dtype;
+    if (!both)
+      fail(op,
+           fmt::format("{} and {} have no dtype in common; cast one of them", type_text(*first),
+                       type_text(*node)),
+           ref->location);
+    if (!first) first = node;
+    common = *both;
+  }
+  for (const Operand* ref : operands) {
+    if (!ref->is_literal()) continue;
+    const DType number = dtype_of(ref->literal);
+    const bool is_wider_kind =
+        number != boolean && !is_floating(common) && (common == boolean || is_floating(number));
+    if (is_wider_kind) common = *sinter::common_dtype(common, number);
+  }
+  return common;
+}
+
+/// The dtype in which an op of `rule` takes operands whose common one is `dtype`.
+DType taken_dtype(TypeRule rule, DType dtype) {
+  if (rule == TypeRule::Float && !is_floating(dtype)) return f32;
+  if (rule == TypeRule::Random && is_integer(dtype)) return u64;
+  if (rule == TypeRule::Logical && dtype != c64) return boolean;
+  return dtype;
+}
+
+void check_dtype(std::string_view op, TypeRule rule, DType dtype, Location location) {
+  if (!takes(rule, dtype))
+    fail(op, fmt::format("wants {} operands, not {}; cast them", describe(rule), name(dtype)),
+         location);
+}
+
+/// An operand as a node of `dtype`; a number as one of the compute type.
+const Node* taken(GraphData& graph, std::string_view op, const Operand& operand, DType dtype) {
+  if (operand.is_literal()) {
+    const Literal& literal = operand.literal;
+    const Literal truth = {
+        .kind = Literal::Kind::boolean, .integer = as_real(literal) != 0, .real = 0};
+    return constant(graph, op, dtype == boolean ? truth : literal, info(dtype).compute,
+                    operand.location);
+  }
+  return operand.tensor.dtype() == dtype ? operand.tensor.node() : cast(operand, dtype).node();
+}
+
+/// Ops on the bits of bool are the logical ones.
+Op logical_op(Op op) {
+  switch (op) {
+    case Op::bitwise_not: return Op::logical_not;
+    case Op::bitwise_and: return Op::logical_and;
+    case Op::bitwise_or: return Op::logical_or;
+    case Op::bitwise_xor: return Op::logical_xor;
+    default: return op;
+  }
+}
+
+}  // namespace
+
+Tensor record_elementwise(Op op, OperandRefs operands) {
+  const std::string_view called = info(op).name;
+  GraphData& graph = graph_of(called, operands);
+  const Location location = operands[0]->location;
+
+  OperandRefs values = operands;
+  llvm::SmallVector<const Node*, 3> nodes;
+  if (op == Op::where) {
+    nodes.push_back(taken(graph, called, *operands[0], boolean));
+    values = operands.subspan(1);
+  }
+  const DType common = common_dtype(called, values);
+  if (common == boolean) op = logical_op(op);
+  const OpInfo& row = info(op);
+  const DType dtype = taken_dtype(row.types, common);
+  check_dtype(row.name, row.types, dtype, location);
+  for (const Operand* value : values) nodes.push_back(taken(graph, row.name, *value, dtype));
+
+  const DType result = result_dtype(row.types, dtype);
+  // The usual case, that an operand already has the result's shape, shares it.
+  const Node* widest = nodes[0];
+  for (const Node* node : nodes)
+    if (node->rank() > widest->rank() || (node->rank() == widest->rank() && is_constant(*widest)))
+      widest = node;
+  const bool same = std::ranges::all_of(nodes, [&](const Node* node) {
+    return node->shape.data() == widest->shape.data() || node->rank() == 0 ||
+           std::ranges::equal(node->shape, widest->shape);
+  });
+  if (same)
+    return tensor(graph,
+                  graph.make({.op = op, .dtype = result, .operands = nodes, .shape = widest->shape},
+                             location));
+  const ShapeVector shape = broadcast_shapes(row.name, nodes, location);
+  check_size(row.name, shape, location);
+  return tensor(
+      graph, graph.make({.op = op, .dtype = result, .operands = nodes, .shape = shape}, location));
+}
+
+// clang-format off
+#define UNARY(NAME, ...)   Tensor NAME(Operand a) { const Operand* const operands[] = {&a}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
+#define BINARY(NAME, ...)  Tensor NAME(Operand a, Operand b) { const Operand* const operands[] = {&a, &b}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
+#define TERNARY(NAME, ...) Tensor NAME(Operand a, Operand b, Operand c) { const Operand* const operands[] = {&a, &b, &c}; return record_elementwise(Op::NAME, OperandRefs(operands)); }
+#include "sinter/ops.def"
+// clang-format on
+
+}  // namespace sinter

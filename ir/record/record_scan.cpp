@@ -1,0 +1,84 @@
+// Recording scans.
+#include "ir/record/composite.h"
+#include "ir/record/index_operands.h"
+#include "ir/record/record.h"
+#include "ir/types/rounding.h"
+#include "sinter/views.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace sinter {
+
+namespace {
+
+/// What a scan begins with.
+Literal identity_of(Op op, DType dtype) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const bool is_real = is_floating(dtype);
+  switch (op) {
+    case Op::cumsum: return is_real ? Literal::of(0.0) : integer_literal(0, dtype);
+    case Op::cumprod: return is_real ? Literal::of(1.0) : integer_literal(1, dtype);
+    case Op::cummax:
+      return is_real ? Literal::of(-infinity) : integer_literal(lowest_integer(dtype), dtype);
+    default:
+      return is_real ? Literal::of(infinity) : integer_literal(highest_integer(dtype), dtype);
+  }
+}
+
+Tensor scanned(Op op, const Operand& x, std::int64_t axis) {
+  const OpInfo& row = info(op);
+  GraphData& graph = graph_of(row.name, x);
+  const Node* node = x.tensor.node();
+  if (node->dtype == c64)
+    fail(row.name, fmt::format("{} is for storage only; cast it", type_text(*node)), x.location);
+  const Attribute attribute = {.integer = axis};
+  return tensor(graph, graph.make({.op = op,
+                                   .dtype = reduction_result(op, node->dtype),
+                                   .operands = {&node, 1},
+                                   .shape = node->shape,
+                                   .attributes = {&attribute, 1}},
+                                  x.location));
+}
+
+}  // namespace
+
+Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options) {
+  const CalledAt place(x);
+  GraphData& graph = graph_of(info(op).name, x);
+  const std::int64_t checked = checked_axis(info(op).name, axis, *x.tensor.node(), x.location);
+  const int along = static_cast<int>(checked);
+  const Tensor forward = options.reverse ? flip(x, {checked}) : x.tensor;
+  Tensor result = scanned(op, Operand(forward, x.location.file, x.location.line), checked);
+  const Extent extent = result.shape()[static_cast<std::size_t>(checked)];
+  if (options.exclusive && !extent.is(0)) {
+    ShapeVector first(result.shape().begin(), result.shape().end());
+    first[static_cast<std::size_t>(checked)] = 1;
+    const Node* number =
+        constant(graph, info(op).name, identity_of(op, result.dtype()), result.dtype(), x.location);
+    const Tensor begin = broadcast_to(tensor(graph, number), std::span<const Extent>(first));
+    if (extent.is(1))
+      result = begin;
+    else if (extent.is_number())
+      result = concat({begin, slice(result, along, 0, extent - Extent(1))}, along);
+    else  // a symbol may be 0
+      result = slice(concat({begin, result}, along), along, 0, extent);
+  }
+  return options.reverse ? flip(result, {checked}) : result;
+}
+
+Tensor cumsum(Operand x, int axis, ScanOptions options) {
+  return record_scan(Op::cumsum, x, axis, options);
+}
+Tensor cumprod(Operand x, int axis, ScanOptions options) {
+  return record_scan(Op::cumprod, x, axis, options);
+}
+Tensor cummax(Operand x, int axis, ScanOptions options) {
+  return record_scan(Op::cummax, x, axis, options);
+}
+Tensor cummin(Operand x, int axis, ScanOptions options) {
+  return record_scan(Op::cummin, x, axis, options);
+}
+
+}  // namespace sinter

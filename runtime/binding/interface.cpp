@@ -1,0 +1,200 @@
+#include "runtime/binding/interface.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "ir/graph/node.h"
+#include "ir/graph/output_view.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+void collect_symbols(Extent extent, std::vector<int>& symbols) {
+  for (const ExtentTerm& term : terms_of(extent))
+    for (const ExtentAtom* atom : term.atoms) {
+      if (!atom->name.empty()) {
+        symbols.push_back(atom->id);
+        continue;
+      }
+      collect_symbols(atom->numerator, symbols);
+      collect_symbols(atom->divisor, symbols);
+    }
+}
+
+/// The product of `term`'s coefficient and its atoms but those at [first, first + count).
+Extent without(const ExtentTerm& term, ExtentTable& table, std::size_t first, std::size_t count) {
+  Extent result = term.coefficient;
+  for (std::size_t i = 0; i < term.atoms.size(); ++i)
+    if (i < first || i >= first + count)
+      result = result * table.intern({{.atoms = {term.atoms[i]}, .coefficient = 1}});
+  return result;
+}
+
+/// `equation` solved for its one unknown symbol, where the equation is linear in it.
+std::optional<SolveStep> solve(const SizeEquation& equation,
+                               std::span<const std::int64_t> symbols) {
+  const std::vector<int> unknown = unknown_symbols(equation.extent, symbols);
+  if (unknown.size() != 1) return std::nullopt;
+  ExtentTable& table = *equation.extent.expression()->table;
+  SolveStep step{.equation = equation, .symbol = unknown[0], .factor = 0, .rest = 0};
+  const auto is_unknown = [&](const ExtentAtom* atom) {
+    return !atom->name.empty() && atom->id == unknown[0];
+  };
+  for (const ExtentTerm& term : terms_of(equation.extent)) {
+    const auto found = std::ranges::find_if(term.atoms, is_unknown);
+    if (found == term.atoms.end())
+      step.rest = step.rest + without(term, table, 0, 0);
+    else
+      step.factor = step.factor +
+                    without(term, table, static_cast<std::size_t>(found - term.atoms.begin()), 1);
+  }
+  // What is left of it stands in a power or under a quotient.
+  const bool is_linear = !step.factor.is(0) && unknown_symbols(step.factor, symbols).empty() &&
+                         unknown_symbols(step.rest, symbols).empty();
+  return is_linear ? std::optional(step) : std::nullopt;
+}
+
+Slot output_slot(const OutputInfo& output) {
+  return {.kind = Slot::Kind::output,
+          .name = output.name,
+          .dtype = output.node->dtype,
+          .shape = {output.node->shape.begin(), output.node->shape.end()},
+          .strides = output.strides,
+          .is_written = true};
+}
+
+void add_views(Interface& interface, std::span<const std::optional<OutputView>> views) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (!views[i]) continue;
+    const int base =
+        views[i]->is_of_input ? views[i]->base : interface.input_count + views[i]->base;
+    interface.slots[static_cast<std::size_t>(interface.input_count) + i].view =
+        SlotView{.base = base, .offset = views[i]->offset, .strides = views[i]->strides};
+  }
+}
+
+Slot input_slot(const InputInfo& input, const std::set<const Node*>& updated) {
+  Slot slot{.kind = input.node->op == Op::scalar ? Slot::Kind::scalar : Slot::Kind::input,
+            .name = input.name,
+            .dtype = input.node->dtype};
+  slot.shape.assign(input.node->shape.begin(), input.node->shape.end());
+  if (slot.kind == Slot::Kind::scalar) return slot;
+  const std::span<const Extent> strides = attribute(*input.node, "strides").extents;
+  slot.strides.assign(strides.begin(), strides.end());
+  slot.is_written = updated.contains(input.node);
+  return slot;
+}
+
+std::vector<SizeEquation> equations_of(std::span<const Slot> slots) {
+  std::vector<SizeEquation> equations;
+  const auto add = [&](int slot, bool is_stride, std::span<const Extent> extents) {
+    for (std::size_t axis = 0; axis < extents.size(); ++axis)
+      equations.push_back({.slot = slot,
+                           .axis = static_cast<int>(axis),
+                           .is_stride = is_stride,
+                           .extent = extents[axis]});
+  };
+  // Shapes first: a stride along an axis of extent 1 says nothing.
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), false, slots[i].shape);
+  for (std::size_t i = 0; i < slots.size(); ++i) add(static_cast<int>(i), true, slots[i].strides);
+  return equations;
+}
+
+/// Solves for as many symbols as `equations` of the wanted slots allow: in their order, again and
+/// again, but after the first time only those that have a symbol which is known by then.
+void add_steps(Interface& interface, bool of_outputs, std::vector<std::int64_t>& symbols) {
+  std::vector<std::vector<std::size_t>> equations_with(symbols.size());
+  std::set<std::size_t> now;
+  for (std::size_t i = 0; i < interface.equations.size(); ++i) {
+    const SizeEquation& equation = interface.equations[i];
+    if ((equation.slot >= interface.input_count) != of_outputs) continue;
+    for (const int symbol : unknown_symbols(equation.extent, symbols))
+      equations_with[static_cast<std::size_t>(symbol)].push_back(i);
+    now.insert(i);
+  }
+  for (std::set<std::size_t> next; !now.empty(); now = std::exchange(next, {}))
+    while (!now.empty()) {
+      const std::size_t i = now.extract(now.begin()).value();
+      const std::optional<SolveStep> step = solve(interface.equations[i], symbols);
+      if (!step) continue;
+      const auto symbol = static_cast<std::size_t>(step->symbol);
+      symbols[symbol] = 0;  // any known value
+      interface.steps.push_back(*step);
+      for (const std::size_t other : equations_with[symbol]) (other > i ? now : next).insert(other);
+    }
+}
+
+/// Symbols that the graph uses: others may have any size.
+std::vector<int> used_symbols(const GraphData& graph) {
+  std::vector<int> used;
+  for (const Node* node : graph.nodes) {
+    for (const Extent extent : node->shape) collect_symbols(extent, used);
+    for (const Attribute& attribute : node->attributes) {
+      collect_symbols(attribute.extent, used);
+      for (const Extent extent : attribute.extents) collect_symbols(extent, used);
+    }
+  }
+  for (const OutputInfo& output : graph.outputs)
+    for (const Extent extent : output.strides) collect_symbols(extent, used);
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
+}  // namespace
+
+std::vector<int> unknown_symbols(Extent extent, std::span<const std::int64_t> symbols) {
+  std::vector<int> all;
+  collect_symbols(extent, all);
+  std::erase_if(all, [&](int symbol) { return symbols[static_cast<std::size_t>(symbol)] >= 0; });
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+std::string to_string(const Slot& slot) {
+  constexpr std::string_view kKinds[] = {"input", "scalar", "output"};
+  return fmt::format("{} {}", kKinds[static_cast<std::size_t>(slot.kind)], slot.name);
+}
+
+std::string type_text(const Slot& slot) {
+  return fmt::format("{}{}", name(slot.dtype), to_string(std::span<const Extent>(slot.shape)));
+}
+
+Interface interface_of(const Graph& graph, Location compiled_at) {
+  const GraphData& data = graph.data();
+  Interface interface { .name = data.name, .place = to_string(compiled_at) };
+  if (data.outputs.empty() && data.updates.empty())
+    throw UserError(
+        fmt::format("compile {}: the graph has no output and no update, so there is "
+                    "nothing to compute; record one with graph.output (compiled at {})",
+                    interface.name, interface.place));
+  std::set<const Node*> updated;
+  for (const UpdateInfo& update : data.updates) updated.insert(update.parameter);
+  for (const InputInfo& input : data.inputs) interface.slots.push_back(input_slot(input, updated));
+  interface.input_count = static_cast<int>(interface.slots.size());
+  for (const OutputInfo& output : data.outputs) interface.slots.push_back(output_slot(output));
+  add_views(interface, output_views(data));
+  for (const ExtentAtom* symbol : data.extents->symbols())
+    interface.symbols.push_back(symbol->name);
+  interface.equations = equations_of(interface.slots);
+
+  std::vector<std::int64_t> symbols(interface.symbols.size(), -1);
+  add_steps(interface, /*of_outputs=*/false, symbols);
+  add_steps(interface, /*of_outputs=*/true, symbols);
+  for (const int symbol : used_symbols(data))
+    if (symbols[static_cast<std::size_t>(symbol)] < 0)
+      throw UserError(fmt::format(
+          "compile {}: the size {} follows from the shape of no input or "
+          "output; give an input an axis of that extent (compiled at {})",
+          interface.name, interface.symbols[static_cast<std::size_t>(symbol)], interface.place));
+  return interface;
+}
+
+}  // namespace sinter

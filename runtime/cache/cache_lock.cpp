@@ -1,0 +1,86 @@
+#include "runtime/cache/cache_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include <fcntl.h>
+
+namespace sinter {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kWholePlace = std::numeric_limits<std::int64_t>::max() - 1;
+
+std::int64_t lock_place(const CacheName& name) {
+  std::uint64_t first = 0;
+  std::memcpy(&first, name.hash.data(), sizeof first);
+  return static_cast<std::int64_t>(first >> 2);
+}
+
+}  // namespace
+
+CacheLock::CacheLock(const std::string& path)
+    : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
+
+CacheLock::~CacheLock() {
+  if (!file_) return;
+  struct flock all = {};
+  all.l_type = F_UNLCK;
+  all.l_whence = SEEK_SET;
+  fcntl(file_.descriptor(), F_OFD_SETLK, &all);
+}
+
+CacheLock::Taken CacheLock::take(std::int64_t place) const {
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = place;
+  range.l_len = 1;
+  if (fcntl(file_.descriptor(), F_OFD_SETLK, &range) == 0) return Taken::yes;
+  // Some file systems have no locks.
+  return errno == EAGAIN || errno == EACCES ? Taken::others_have_it : Taken::cannot;
+}
+
+bool CacheLock::take_before(std::int64_t place, Clock::time_point deadline) const {
+  auto pause = std::chrono::microseconds(500);
+  for (Taken taken = take(place); taken != Taken::yes; taken = take(place)) {
+    if (taken == Taken::cannot || Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(10'000));
+  }
+  return true;
+}
+
+CacheLock CacheLock::wait_for(const std::string& path, std::span<const CacheName> names,
+                              std::chrono::milliseconds limit) {
+  CacheLock lock(path);
+  if (!lock.file_) return lock;
+  // All take theirs in the same order, so that no two wait for one another.
+  std::vector<std::int64_t> places;
+  for (const CacheName& name : names) places.push_back(lock_place(name));
+  std::ranges::sort(places);
+  const Clock::time_point deadline = Clock::now() + limit;
+  for (const std::int64_t place : places)
+    if (!lock.take_before(place, deadline)) return lock;
+  lock.is_held_ = true;
+  return lock;
+}
+
+CacheLock CacheLock::try_whole(const std::string& path) {
+  CacheLock lock(path);
+  lock.is_held_ = lock.file_ && lock.take(kWholePlace) == Taken::yes;
+  return lock;
+}
+
+CacheLock CacheLock::wait_for_whole(const std::string& path, std::chrono::milliseconds limit) {
+  CacheLock lock(path);
+  lock.is_held_ = lock.file_ && lock.take_before(kWholePlace, Clock::now() + limit);
+  return lock;
+}
+
+}  // namespace sinter

@@ -1,0 +1,125 @@
+#include "runtime/cache/compiler_identity.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "runtime/compile/nvrtc.h"
+#include "runtime/support/archive.h"
+#include "runtime/support/environment.h"
+
+namespace sinter {
+
+namespace {
+
+/// Changes whenever the file does; "" where there is none.
+std::string stamp_of(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return fmt::format("{} {} {} {}.{}", status.st_dev, status.st_ino, status.st_size,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+/// What a compiler said of itself when its file had this stamp.
+struct Memory {
+  std::string path;
+  std::string stamp;
+  std::string identity;
+};
+
+std::optional<Memory> recall(DiskCache& disk, const CacheName& name) {
+  const auto packed = disk.find(name, DiskCache::Look::uncounted);
+  if (!packed) return std::nullopt;
+  Memory memory;
+  try {
+    Reader reader(*packed);
+    reader(memory.path, memory.stamp, memory.identity);
+    reader.finish();
+  } catch (const Damage&) {
+    return std::nullopt;
+  }
+  const bool is_as_it_was = !memory.stamp.empty() && stamp_of(memory.path) == memory.stamp;
+  return is_as_it_was ? std::optional(memory) : std::nullopt;
+}
+
+void remember(DiskCache& disk, const CacheName& name, const std::string& path,
+              const std::string& identity) {
+  if (!disk.can_store()) return;
+  Writer writer;
+  writer(path, stamp_of(path), identity);
+  disk.store(name, writer.take());
+}
+
+/// Nearly all that decides which library the loader finds.
+CacheName name_of_nvrtc() {
+  return name_of(
+      fmt::format("which nvrtc, way 2\n{}\n{}\n{}\n{}\n{}", environment_variable("SINTER_NVRTC"),
+                  environment_variable("CUDA_HOME"), environment_variable("CUDAToolkit_ROOT"),
+                  environment_variable("LD_LIBRARY_PATH"), stamp_of("/etc/ld.so.cache")));
+}
+
+std::string find_nvrtc_identity(DiskCache& disk) {
+  const CacheName name = name_of_nvrtc();
+  if (const std::optional<Memory> memory = recall(disk, name)) return memory->identity;
+  if (!nvrtc().nvrtc) return {};
+  const Nvrtc& opened = *nvrtc().nvrtc;
+  remember(disk, name, opened.path(), opened.version_text());
+  return opened.version_text();
+}
+
+/// True for programs that run another one: their file does not change with that.
+bool is_wrapper(const std::string& path) {
+  std::error_code failed;
+  const std::string name = std::filesystem::canonical(path, failed).filename().string();
+  constexpr std::string_view kWrappers[] = {"ccache", "sccache", "distcc", "icecc"};
+  return failed || std::ranges::any_of(kWrappers, [&](std::string_view wrapper) {
+           return name.find(wrapper) != std::string::npos;
+         });
+}
+
+HostCompiler find_known_host_compiler(DiskCache& disk) {
+  const std::string path = find_host_compiler();
+  if (is_wrapper(path)) return HostCompiler({.command = path, .name = {}});
+  const CacheName name = name_of("which host compiler, way 2\n" + path);
+  if (const std::optional<Memory> memory = recall(disk, name))
+    return HostCompiler({.command = path, .name = memory->identity});
+  HostCompiler compiler({.command = path, .name = {}});
+  remember(disk, name, path, compiler.name());
+  return compiler;
+}
+
+}  // namespace
+
+// None of what follows is ever destroyed: a thread may still compile while the process ends.
+
+const std::string& nvrtc_identity(DiskCache& disk) {
+  static const auto& identity = *new std::string(find_nvrtc_identity(disk));
+  return identity;
+}
+
+bool is_nvrtc_as_remembered(DiskCache& disk) {
+  if (!nvrtc().nvrtc) return false;
+  const Nvrtc& opened = *nvrtc().nvrtc;
+  if (opened.version_text() == nvrtc_identity(disk)) return true;
+  remember(disk, name_of_nvrtc(), opened.path(), opened.version_text());
+  return false;
+}
+
+const std::string& prelude_hash(Prelude which) {
+  static const auto& hashes = *new std::array{name_of(prelude_text(Prelude::cuda)).hex(),
+                                              name_of(prelude_text(Prelude::host)).hex()};
+  return hashes[which == Prelude::host ? 1 : 0];
+}
+
+const HostCompiler& host_compiler(DiskCache& disk) {
+  static const auto& compiler = *new HostCompiler(find_known_host_compiler(disk));
+  return compiler;
+}
+
+}  // namespace sinter

@@ -1,0 +1,191 @@
+#include "runtime/cache/disk_cache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "runtime/cache/cache_directory.h"
+#include "runtime/cache/cache_sweep.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::string_view kEntry = "entry";
+/// How often a use is noted: to know what goes first, minutes are enough.
+constexpr std::time_t kSecondsBetweenUses = 60;
+
+/// Marks a file as used now, unless that was done lately.
+void mark_used(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return;
+  if (std::time(nullptr) - status.st_mtime >= kSecondsBetweenUses)
+    utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+}
+
+CacheOptions with_directory(CacheOptions options) {
+  if (options.directory.empty()) options.directory = default_cache_directory();
+  return options;
+}
+
+}  // namespace
+
+DiskCache::DiskCache(const CacheOptions& options)
+    : options_(with_directory(options)),
+      entries_(entries_folder_of(options_.directory)),
+      why_off_(options_.mode == CacheMode::off ? "it was turned off" : make_folder()) {}
+
+std::string DiskCache::make_folder() const {
+  const bool writes = options_.mode == CacheMode::read_write;
+  const CacheOwner owner = writes ? CacheOwner::user : CacheOwner::user_or_root;
+  if (std::string why_not = open_cache_directory(options_.directory, owner); !why_not.empty())
+    return why_not;
+  struct stat status = {};
+  const bool is_empty = !writes && stat(entries_.c_str(), &status) != 0 && errno == ENOENT;
+  return is_empty ? std::string() : open_cache_directory(entries_, owner);
+}
+
+std::string DiskCache::path_of(const CacheName& name, std::string_view extension) const {
+  const std::string hex = name.hex();
+  return fmt::format("{}/{}/{}.{}", entries_, std::string_view(hex).substr(0, 2),
+                     std::string_view(hex).substr(2), extension);
+}
+
+std::optional<std::vector<std::byte>> DiskCache::find(const CacheName& name, Look look) {
+  if (!is_on()) return std::nullopt;
+  const std::string path = path_of(name, kEntry);
+  FileContents file = read_whole_file(path);
+  if (file.error == ENOENT) {
+    if (look == Look::first) miss("there is no such entry");
+    return std::nullopt;
+  }
+  if (file.error != 0) {
+    ++misses_;
+    fail("cannot be read", path, file.error);
+    return std::nullopt;
+  }
+  const bool is_ours =
+      file.owner == geteuid() || (file.owner == 0 && options_.mode == CacheMode::read_only);
+  if (!is_ours || file.others_can_write) {
+    miss("the entry could be somebody else's");
+    if (can_store()) unlink(path.c_str());
+    return std::nullopt;
+  }
+  const UnpackedEntry entry = unpack_entry(name, file.bytes);
+  if (!entry.damage.empty()) {
+    miss(fmt::format("the entry is damaged: {}", entry.damage));
+    if (can_store()) unlink(path.c_str());
+    return std::nullopt;
+  }
+  if (look != Look::uncounted) ++hits_;
+  if (can_store()) mark_used(path);
+  file.bytes.erase(file.bytes.begin(),
+                   file.bytes.end() - static_cast<std::ptrdiff_t>(entry.payload.size()));
+  return std::move(file.bytes);
+}
+
+void DiskCache::reject(const CacheName& name, std::string_view why, std::string_view more) {
+  --hits_;
+  miss(why);
+  const std::string path = path_of(name, kEntry);
+  if (can_store()) unlink(path.c_str());
+  const std::lock_guard lock(mutex_);
+  if (!more.empty()) last_failure_ = fmt::format("{}: {}: {}", path, why, more);
+}
+
+void DiskCache::miss(std::string_view why) {
+  ++misses_;
+  count(why);
+}
+
+bool DiskCache::store(const CacheName& name, std::span<const std::byte> payload,
+                      const Companion& companion, Durability durability) {
+  if (!can_store()) return false;
+  const std::string path = path_of(name, kEntry);
+  const std::string folder = path.substr(0, path.rfind('/'));
+  const std::vector<std::byte> file = pack_entry(name, payload);
+  const auto put = [&](const std::string& to, std::span<const std::byte> bytes, Durability how) {
+    int error = write_whole_file(to, bytes, how);
+    if (error == ENOENT) {  // the first of its folder, or somebody has cleared the cache
+      if (!make_folder().empty()) return false;
+      if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+        error = errno;
+      } else {
+        sync_folder(entries_);
+        error = write_whole_file(to, bytes, how);
+      }
+    }
+    if (error != 0) fail("cannot be written", to, error);
+    return error == 0;
+  };
+  // Where the entry is, so is what explains it.
+  if (!companion.text.empty() &&
+      !put(path_of(name, companion.extension), bytes_of(companion.text), Durability::process))
+    return false;
+  if (!put(path, file, durability)) return false;
+  ++stored_;
+  sweep_after(static_cast<std::int64_t>(file.size() + companion.text.size()));
+  return true;
+}
+
+CacheLock DiskCache::lock(std::span<const CacheName> names, std::chrono::milliseconds limit) const {
+  if (!can_store()) return CacheLock::none();
+  return CacheLock::wait_for(entries_ + "/locks", names, limit);
+}
+
+void DiskCache::sweep_after(std::int64_t bytes) {
+  const std::int64_t before = unswept_.fetch_add(bytes);
+  if (before >= 0 && before + bytes < options_.max_bytes / 16) return;
+  const CacheLock lock = CacheLock::try_whole(entries_ + "/locks");
+  if (!lock.is_held()) return;  // another process is at it
+  unswept_ = 0;
+  evicted_ += sweep_cache(entries_, options_.max_bytes).evicted;
+}
+
+void DiskCache::count(std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(reasons_, what, &DiskCounters::Reason::text);
+  if (known != reasons_.end())
+    ++known->count;
+  else
+    reasons_.push_back({.text = std::string(what), .count = 1});
+}
+
+void DiskCache::fail(std::string_view what, const std::string& path, int error) {
+  count(fmt::format("{}: {}", what, std::strerror(error)));
+  const std::lock_guard lock(mutex_);
+  last_failure_ = fmt::format("{} {}: {}", path, what, std::strerror(error));
+}
+
+DiskCounters DiskCache::counters() const {
+  const std::lock_guard lock(mutex_);
+  return {.hits = hits_,
+          .misses = misses_,
+          .stored = stored_,
+          .evicted = evicted_,
+          .reasons = reasons_,
+          .last_failure = last_failure_,
+          .directory = options_.directory,
+          .why_off = why_off_};
+}
+
+DiskCache& disk_cache(const CacheOptions& options) {
+  static std::mutex mutex;
+  // Never destroyed: threads may still compile while a process ends.
+  static auto* const caches =
+      new std::map<std::tuple<CacheMode, std::string, std::int64_t>, std::unique_ptr<DiskCache>>;
+  const CacheOptions chosen = with_directory(options);
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<DiskCache>& cache = (*caches)[{chosen.mode, chosen.directory, chosen.max_bytes}];
+  if (!cache) cache = std::make_unique<DiskCache>(chosen);
+  return *cache;
+}
+
+}  // namespace sinter

@@ -1,0 +1,218 @@
+#include "runtime/compile/host_compiler.h"
+
+#include "codegen/prelude/select_prelude.h"
+#include "ir/ops/op.h"
+#include "runtime/compile/compile_failure.h"
+#include "runtime/support/process.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sinter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFlags[] = {
+    "-std=c++17", "-fPIC", "-shared", "-w",
+    // What makes the host round as recorded, and overflow and alias as CUDA does.
+    "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing",
+    // Kernels are plain loops over plain data.
+    "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
+    "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fvisibility=hidden", "-fno-plt",
+    "-nostdlib"};
+constexpr const char* kLibraries[] = {"-lm", "-lc", "-lgcc"};
+
+/// What a user of CUDA's own words must know.
+constexpr const char* kPortable =
+    "The host device runs the portable subset of custom ops: C++ and the functions of the C "
+    "library "
+    "that ops have; CUDA's own types and functions, such as float4, __expf and sinpif, are for "
+    "GPUs "
+    "only.\n";
+
+/// Compilers compute functions of values that they find to be constant, in a branch say, to other
+/// bits than the library does: those that may be off by an ulp are not theirs to know.
+std::vector<std::string> library_flags() {
+  std::vector<std::string> flags;
+  for (const OpInfo& row : op_table()) {
+    const std::size_t end = row.cuda.find("{f}(");
+    if (row.kind != OpKind::elementwise || row.ulp == 0 || end == row.cuda.npos) continue;
+    for (const std::string_view suffix : {"", "f"})
+      flags.push_back(fmt::format("-fno-builtin-{}{}", row.cuda.substr(0, end), suffix));
+  }
+  return flags;
+}
+
+/// A folder of our own that goes away with its contents.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "sinter-XXXXXX").string()) {
+    if (!mkdtemp(path_.data()))
+      throw CompileError("host compiler: no folder can be made in " +
+                         fs::temp_directory_path().string() +
+                         "; set TMPDIR to one that is "
+                         "writable");
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    try {
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    } catch (...) {  // without memory to walk over it, it stays
+    }
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+#if defined(__x86_64__)
+constexpr std::string_view kOldMachine = "x86-64";
+#endif
+
+/// The instruction set beyond the compiler's default; the same for all machines that have it.
+std::string machine_flag() {
+#if defined(__x86_64__)
+  return fmt::format("-march={}", host_machine());
+#else
+  return "-fPIC";  // nothing to add
+#endif
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  return {bytes, bytes + text.size()};
+}
+
+/// Of a text that HostCompiler::text made.
+int kernels_in(std::string_view unit) {
+  int count = 0;
+  for (std::size_t at = 0; (at = unit.find("\nSINTER_KERNEL(", at)) != unit.npos; ++at) ++count;
+  return count;
+}
+
+}  // namespace
+
+std::string_view host_machine() {
+#if defined(__x86_64__)
+  const bool is_new = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2");
+  return is_new ? "x86-64-v3" : kOldMachine;
+#else
+  return "aarch64";
+#endif
+}
+
+bool runs_host_machine(std::string_view machine) {
+#if defined(__x86_64__)
+  if (machine == kOldMachine) return true;
+#endif
+  return machine == host_machine();
+}
+
+std::string find_host_compiler(const std::string& name) {
+  const char* const chosen = std::getenv("SINTER_HOST_CXX");
+  std::vector<std::string> names = {"c++", "g++", "clang++"};
+  if (chosen && *chosen) names = {chosen};
+  if (!name.empty()) names = {name};
+  for (const std::string& candidate : names)
+    if (std::string path = find_program(candidate); !path.empty()) return path;
+  throw CompileError(
+      fmt::format("host compiler: {} cannot be found; install g++ or set "
+                  "SINTER_HOST_CXX to a C++ compiler",
+                  fmt::join(names, ", ")));
+}
+
+HostCompiler::HostCompiler() : HostCompiler(Options{}) {}
+
+HostCompiler::HostCompiler(const Options& options)
+    : command_(find_host_compiler(options.command)),
+      time_limit_(options.time_limit),
+      name_(options.name) {
+  if (name_.empty()) {
+    const std::vector<std::string> arguments = {command_, "--version"};
+    const ProcessResult result = run_process(arguments, "", time_limit_);
+    if (result.exit_code != 0)
+      throw CompileError(fmt::format("host compiler: {} --version fails: {}", command_,
+                                     first_line(result.output)));
+    name_ = first_line(result.output);
+  }
+  version_ = fmt::format("{} {} {} {}", name_, fmt::join(kFlags, " "),
+                         fmt::join(library_flags(), " "), machine_flag());
+}
+
+std::string HostCompiler::prelude_of(std::span<const HostKernel> kernels) {
+  std::vector<std::string_view> texts;
+  for (const HostKernel& kernel : kernels) texts.push_back(kernel.text);
+  return prelude_for(texts, Prelude::host);
+}
+
+std::string HostCompiler::text(std::string_view prelude, std::span<const HostKernel> kernels) {
+  std::string unit = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
+  for (const HostKernel& kernel : kernels) {
+    unit += fmt::format("#line 1 \"{}\"\n{}\n", kernel.entry, kernel.text);
+    unit += fmt::format("SINTER_KERNEL({}, {}, {})\n", kernel.entry, kernel.threads,
+                        kernel.has_barrier);
+  }
+  return unit;
+}
+
+ProcessResult HostCompiler::run(const std::string& text, const HostBuild& build,
+                                const std::string& folder) const {
+  std::ofstream(folder + "/kernels.cpp") << text;
+  std::vector<std::string> arguments = {command_};
+  arguments.insert(arguments.end(), std::begin(kFlags), std::end(kFlags));
+  const std::vector<std::string> library = library_flags();
+  arguments.insert(arguments.end(), library.begin(), library.end());
+  arguments.push_back(machine_flag());
+  arguments.push_back(build.optimize ? "-O2" : "-O0");
+  if (build.count) arguments.push_back("-DSINTER_COUNT=1");
+  arguments.insert(arguments.end(), {"-o", "kernels.so", "kernels.cpp"});
+  arguments.insert(arguments.end(), std::begin(kLibraries), std::end(kLibraries));
+  return run_process(arguments, folder, time_limit_ * std::max(kernels_in(text), 1));
+}
+
+HostImage HostCompiler::compile(std::string_view prelude, std::span<const HostKernel> kernels,
+                                const HostBuild& build) const {
+  const auto start = std::chrono::steady_clock::now();
+  const TemporaryFolder folder;
+  const ProcessResult result = run(text(prelude, kernels), build, folder.path());
+  if (result.timed_out)
+    throw CompileError(fmt::format(
+        "host compiler: {} kernel{}, beginning with {}, took longer than {} ms each; {}",
+        kernels.size(), kernels.size() == 1 ? "" : "s", kernels.empty() ? "none" : kernels[0].entry,
+        time_limit_.count(), name_));
+  if (result.exit_code != 0) {
+    std::vector<SourcePart> parts = {{"prelude", prelude}};
+    for (const HostKernel& kernel : kernels) parts.push_back({kernel.entry, kernel.text});
+    const std::string foot = (has_custom_op(parts) ? kPortable : "") + name_;
+    throw CompileError(explain_compile_failure("host compiler", "", parts, result.output, foot));
+  }
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  return {.image = read_file(folder.path() + "/kernels.so"), .milliseconds = spent.count()};
+}
+
+HostImage HostCompiler::compile_text(const std::string& text, const HostBuild& build) const {
+  const TemporaryFolder folder;
+  const ProcessResult result = run(text, build, folder.path());
+  if (result.timed_out || result.exit_code != 0)
+    throw CompileError("host compiler: a text that was compiled before is not any more; " + name_ +
+                       "\n" + result.output);
+  return {.image = read_file(folder.path() + "/kernels.so")};
+}
+
+}  // namespace sinter

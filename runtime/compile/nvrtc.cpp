@@ -1,0 +1,239 @@
+#include "runtime/compile/nvrtc.h"
+
+#include "runtime/support/library_file.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sinter {
+namespace {
+
+using namespace cuda;
+
+constexpr int kHasMinimal = 12040;
+constexpr int kHasNoCache = 12090;
+
+template <class Function>
+bool find_symbol(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool fill_table(NvrtcTable& table, void* library) {
+  return find_symbol(library, "nvrtcVersion", table.nvrtcVersion) &&
+         find_symbol(library, "nvrtcGetErrorString", table.nvrtcGetErrorString) &&
+         find_symbol(library, "nvrtcGetNumSupportedArchs", table.nvrtcGetNumSupportedArchs) &&
+         find_symbol(library, "nvrtcGetSupportedArchs", table.nvrtcGetSupportedArchs) &&
+         find_symbol(library, "nvrtcCreateProgram", table.nvrtcCreateProgram) &&
+         find_symbol(library, "nvrtcDestroyProgram", table.nvrtcDestroyProgram) &&
+         find_symbol(library, "nvrtcCompileProgram", table.nvrtcCompileProgram) &&
+         find_symbol(library, "nvrtcGetProgramLogSize", table.nvrtcGetProgramLogSize) &&
+         find_symbol(library, "nvrtcGetProgramLog", table.nvrtcGetProgramLog) &&
+         find_symbol(library, "nvrtcGetCUBINSize", table.nvrtcGetCUBINSize) &&
+         find_symbol(library, "nvrtcGetCUBIN", table.nvrtcGetCUBIN) &&
+         find_symbol(library, "nvrtcGetPTXSize", table.nvrtcGetPTXSize) &&
+         find_symbol(library, "nvrtcGetPTX", table.nvrtcGetPTX);
+}
+
+/// `context` says what was being compiled.
+void check_call(const NvrtcTable& table, nvrtcResult result, std::string_view call,
+                std::string_view context) {
+  if (result == NVRTC_SUCCESS) return;
+  throw DriverError(
+      fmt::format("{} failed for {}: {}", call, context, table.nvrtcGetErrorString(result)),
+      static_cast<int>(result));
+}
+
+/// A program that is destroyed with this.
+class NvrtcProgram {
+ public:
+  NvrtcProgram(const NvrtcTable& table, const std::string& text, std::string context)
+      : table_(table), context_(std::move(context)) {
+    check(table.nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", 0, nullptr, nullptr),
+          "nvrtcCreateProgram");
+  }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+  ~NvrtcProgram() { table_.nvrtcDestroyProgram(&program_); }
+
+  nvrtcResult compile(std::span<const std::string> options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return table_.nvrtcCompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+  std::string log() {
+    return read(table_.nvrtcGetProgramLogSize, table_.nvrtcGetProgramLog, "nvrtcGetProgramLog");
+  }
+  std::string ptx() { return read(table_.nvrtcGetPTXSize, table_.nvrtcGetPTX, "nvrtcGetPTX"); }
+  std::vector<std::byte> cubin() {
+    std::size_t bytes = 0;
+    check(table_.nvrtcGetCUBINSize(program_, &bytes), "nvrtcGetCUBINSize");
+    std::vector<std::byte> result(bytes);
+    if (bytes)
+      check(table_.nvrtcGetCUBIN(program_, reinterpret_cast<char*>(result.data())),
+            "nvrtcGetCUBIN");
+    return result;
+  }
+  void check(nvrtcResult result, std::string_view call) const {
+    check_call(table_, result, call, context_);
+  }
+
+ private:
+  /// Text that the library ends with a zero, which is counted.
+  std::string read(nvrtcResult (*get_size)(nvrtcProgram, std::size_t*),
+                   nvrtcResult (*get)(nvrtcProgram, char*), std::string_view call) {
+    std::size_t bytes = 0;
+    check(get_size(program_, &bytes), call);
+    if (bytes == 0) return {};
+    std::string text(bytes, '\0');
+    check(get(program_, text.data()), call);
+    text.resize(bytes - 1);
+    return text;
+  }
+
+  const NvrtcTable& table_;
+  std::string context_;
+  nvrtcProgram program_ = nullptr;
+};
+
+/// `kernels softmax_0 and 3 more for sm_90`
+std::string describe(std::span<const SourcePart> kernels, std::string_view architecture) {
+  if (kernels.empty()) return fmt::format("no kernel for {}", architecture);
+  const std::string more =
+      kernels.size() == 1 ? "" : fmt::format(" and {} more", kernels.size() - 1);
+  return fmt::format("kernel {}{} for {}", kernels[0].name, more, architecture);
+}
+
+std::string write_program(std::string_view prelude, std::span<const SourcePart> kernels) {
+  std::string text = fmt::format("#line 1 \"prelude\"\n{}\n", prelude);
+  for (const SourcePart& kernel : kernels)
+    text += fmt::format("#line 1 \"{}\"\n{}\n", kernel.name, kernel.text);
+  return text;
+}
+
+std::string version_name(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::vector<std::string> library_names() {
+  if (const char* const chosen = std::getenv("SINTER_NVRTC"); chosen && *chosen) return {chosen};
+  std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  for (const char* variable : {"CUDA_HOME", "CUDAToolkit_ROOT", ""}) {
+    const char* const chosen = *variable ? std::getenv(variable) : "/usr/local/cuda";
+    if (!chosen || !*chosen) continue;
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
+      names.push_back(fmt::format("{}/lib64/{}", chosen, name));
+  }
+  return names;
+}
+
+/// What is opened stays for ever, as its library.
+const Nvrtc* keep_nvrtc(std::unique_ptr<const Nvrtc> nvrtc) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const Nvrtc>>;
+  const std::lock_guard lock(mutex);
+  return kept->emplace_back(std::move(nvrtc)).get();
+}
+
+}  // namespace
+
+NvrtcOutput Nvrtc::compile(std::string_view prelude, std::span<const SourcePart> kernels,
+                           const std::string& architecture) const {
+  check_architecture(architecture);
+  const auto start = std::chrono::steady_clock::now();
+  NvrtcProgram program(table_, write_program(prelude, kernels), describe(kernels, architecture));
+  const nvrtcResult result = program.compile(options(architecture));
+  NvrtcOutput output{.log = program.log()};
+  if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
+    std::vector<SourcePart> parts = {{"prelude", prelude}};
+    parts.insert(parts.end(), kernels.begin(), kernels.end());
+    throw CompileError(
+        explain_compile_failure("nvrtc", " for " + architecture, parts, output.log, version_text_));
+  }
+  if (result != NVRTC_SUCCESS)
+    program.check(result, fmt::format("nvrtcCompileProgram (its log: {})", output.log));
+  output.ptx = program.ptx();
+  if (architecture.starts_with("sm_")) {
+    output.cubin = program.cubin();
+    output.kernels = read_resources(output.cubin, output.log);
+  }
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  output.milliseconds = spent.count();
+  return output;
+}
+
+std::vector<std::string> Nvrtc::options(const std::string& architecture) const {
+  // -v makes ptxas tell of spills; the rest is the numerics contract and speed of compilation.
+  std::vector<std::string> options = {"--gpu-architecture=" + architecture, "--std=c++17",
+                                      "--fmad=false", "--ptxas-options=-v"};
+  if (version_ >= kHasMinimal) options.push_back("--minimal");
+  if (version_ >= kHasNoCache) options.push_back("--no-cache");
+  return options;
+}
+
+void Nvrtc::check_architecture(const std::string& architecture) const {
+  const std::size_t digits = architecture.find('_') + 1;  // 0 if there is none
+  int number = 0;
+  if (digits)
+    std::from_chars(architecture.data() + digits, architecture.data() + architecture.size(),
+                    number);
+  const bool is_kind = architecture.starts_with("sm_") || architecture.starts_with("compute_");
+  if (is_kind && std::ranges::find(architectures_, number) != architectures_.end()) return;
+  throw UserError(fmt::format("architecture {}: nvrtc {} compiles for sm_{}", architecture,
+                              version_name(version_), fmt::join(architectures_, ", sm_")));
+}
+
+OpenedNvrtc open_nvrtc(const std::string& library) {
+  const auto fails = [&](const std::string& why) {
+    return OpenedNvrtc{.why_not = fmt::format("NVRTC {} {}", library, why)};
+  };
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
+
+  auto nvrtc = std::make_unique<Nvrtc>();
+  int major = 0, minor = 0;
+  const bool is_complete = fill_table(nvrtc->table_, handle);
+  if (!nvrtc->table_.nvrtcVersion || nvrtc->table_.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
+    return fails("tells no version");
+  nvrtc->version_ = major * 1000 + minor * 10;
+  if (!is_complete || nvrtc->version_ < kMinimumNvrtc)
+    return fails(fmt::format("is version {}, sinter needs {} or later",
+                             version_name(nvrtc->version_), version_name(kMinimumNvrtc)));
+  int count = 0;
+  if (nvrtc->table_.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
+    return fails("tells no architectures");
+  nvrtc->architectures_.resize(static_cast<std::size_t>(count));
+  if (nvrtc->table_.nvrtcGetSupportedArchs(nvrtc->architectures_.data()) != NVRTC_SUCCESS)
+    return fails("tells no architectures");
+  LibraryFile file = library_file(handle);
+  nvrtc->version_text_ = fmt::format("nvrtc {}, build {}, {}", version_name(nvrtc->version_),
+                                     file.id, fmt::join(nvrtc->options("sm_0"), " "));
+  nvrtc->path_ = std::move(file.path);
+  return {.nvrtc = keep_nvrtc(std::move(nvrtc))};
+}
+
+const OpenedNvrtc& nvrtc() {
+  // Never destroyed: a thread may still compile while the process ends.
+  static const auto& opened = *new OpenedNvrtc([] {
+    OpenedNvrtc first;
+    for (const std::string& name : library_names()) {
+      OpenedNvrtc candidate = open_nvrtc(name);
+      if (candidate.nvrtc) return candidate;
+      if (first.why_not.empty()) first = candidate;
+    }
+    first.why_not += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
+    return first;
+  }());
+  return opened;
+}
+
+}  // namespace sinter

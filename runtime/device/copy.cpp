@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "ir/shape/strided_walk.h"
+#include "runtime/device/device_state.h"
+#include "runtime/device/staging.h"
+#include "runtime/device/stream_capture.h"
+#include "runtime/logging/counting.h"
+#include "runtime/logging/trace.h"
+#include "sinter/array.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+void check_device(std::string_view what, const ArrayData& array, const DeviceState& device,
+                  const Stream& stream) {
+  if (array.device != &device || &stream.state()->device != &device)
+    throw UserError(fmt::format(
+        "{}: the array is on {}, the stream on {}, but the copy was asked of "
+        "{}; use one device",
+        what, in_words(*array.device), in_words(stream.state()->device), in_words(device)));
+}
+
+/// A copy is one run of bytes on the stream's device.
+void check_copyable(std::string_view what, const ArrayData& array, const DeviceState& device,
+                    const Stream& stream) {
+  check_device(what, array, device, stream);
+  if (!array.is_row_major)
+    throw UserError(fmt::format("{}: {} with strides {} is not row-major; copy through one that is",
+                                what, type_text(array), to_string(array.strides)));
+}
+
+void check_writable(std::string_view what, const ArrayData& array) {
+  if (array.is_read_only)
+    throw UserError(fmt::format("{}: {} is read-only; copy to an array that may be written", what,
+                                type_text(array)));
+}
+
+std::int64_t bytes_of_elements(const ArrayData& array) {
+  return array.elements * size_of(array.dtype);
+}
+
+void check_same_bytes(std::string_view what, const ArrayData& array, std::int64_t bytes,
+                      std::string_view other) {
+  if (bytes_of_elements(array) != bytes)
+    throw UserError(fmt::format("{}: {} has {} bytes but {} has {}; they must be the same", what,
+                                type_text(array), bytes_of_elements(array), other, bytes));
+}
+
+/// Counts a copy, and traces the call that asks for it.
+class CopyNote {
+ public:
+  CopyNote(std::string_view what, const ArrayData& array)
+      : span_("copy", [&] { return fmt::format("{} {}", what, type_text(array)); }) {
+    span_.add("bytes", array.bytes);
+    count(Count::copies);
+    count(Count::copied_bytes, array.bytes);
+  }
+
+ private:
+  TraceSpan span_;
+};
+
+/// What a copy touches, in a CUDA Graph of the caller's.
+struct CopiedArrays : ReleasedLater {
+  using ReleasedLater::ReleasedLater;
+
+  std::vector<Array> arrays;
+};
+
+/// While it lives, what is put on `stream` is a copy of `arrays`, whose memory knows: a graph that
+/// this is captured into holds them, and no other thread changes it.
+class Copying {
+ public:
+  Copying(std::string_view what, const Stream& stream, std::initializer_list<const Array*> arrays)
+      : stream_(*stream.state()) {
+    std::ranges::copy(arrays, arrays_.begin());
+    if (!sinter::is_captured(what, stream_)) [[likely]] {
+      for (const Array* array : arrays)
+        if (const DeviceMemory* memory = array->data().memory.get())
+          memory->begin_use(stream.state());
+      return;
+    }
+    auto kept = std::make_unique<CopiedArrays>(stream_.device.driver);
+    for (const Array* array : arrays) {
+      if (const DeviceMemory* memory = array->data().memory.get()) memory->await_former();
+      kept->arrays.push_back(*array);
+    }
+    graph_.emplace(what, stream_);
+    graph_->keep(std::move(kept));
+  }
+  ~Copying() {
+    if (graph_) return;
+    for (const Array* array : arrays_)
+      if (const DeviceMemory* memory = array ? array->data().memory.get() : nullptr)
+        memory->end_use(stream_);
+  }
+  bool is_captured() const { return graph_.has_value(); }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  const StreamState& stream_;
+  std::array<const Array*, 2> arrays_{};
+  std::optional<CapturedGraph> graph_;
+};
+
+void copy_to_host(const Array& from, void* to, const Stream& stream) {
+  const ArrayData& array = from.data();
+  const Driver& driver = array.device->driver;
+  const CurrentContext current(*array.device);
+  const RelaxedCapture relaxed(driver);
+  const Copying copying("Device::download", stream, {&from});
+  const CopyNote note("download", array);
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  const auto what = [&] { return "download of " + type_text(array); };
+  const std::size_t done =
+      copying.is_captured()
+          ? 0
+          : array.device->staging->download(to, array.pointer, bytes, *stream.state(), what);
+  if (done == bytes) return;
+  check(driver,
+        driver.cuMemcpyDtoHAsync(static_cast<std::byte*>(to) + done, array.pointer + done,
+                                 bytes - done, stream.state()->handle),
+        "cuMemcpyDtoHAsync", what);
+}
+
+/// The elements of `array`, whose memory is in `from`, in row-major order.
+void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
+  const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
+  Walk walk(array.shape, {array.strides});
+  for (std::int64_t i = 0; i < array.elements; ++i) {
+    std::memcpy(to, from + static_cast<std::size_t>(walk.offset(0)) * element_bytes, element_bytes);
+    to += element_bytes;
+    walk.next();
+  }
+}
+
+}  // namespace
+
+void Device::upload(const Array& to, const void* from, const Stream& stream) const {
+  const ArrayData& array = to.data();
+  check_copyable("Device::upload", array, *state_, stream);
+  check_writable("Device::upload", array);
+  if (array.bytes == 0) return;
+  const CurrentContext current(*state_);
+  const RelaxedCapture relaxed(state_->driver);
+  const Copying copying("Device::upload", stream, {&to});
+  const CopyNote note("upload", array);
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  const auto what = [&] { return "upload to " + type_text(array); };
+  const std::size_t done =
+      copying.is_captured()
+          ? 0
+          : state_->staging->upload(array.pointer, from, bytes, *stream.state(), what);
+  if (done == bytes) return;
+  check(state_->driver,
+        state_->driver.cuMemcpyHtoDAsync(array.pointer + done,
+                                         static_cast<const std::byte*>(from) + done, bytes - done,
+                                         stream.state()->handle),
+        "cuMemcpyHtoDAsync", what);
+}
+
+void Device::upload(const Array& to, const PinnedArray& from, const Stream& stream) const {
+  check_same_bytes("Device::upload", to.data(), from.bytes(), "the pinned array");
+  upload(to, static_cast<const void*>(from.pointer()), stream);
+}
+
+void Device::download(const Array& from, void* to, const Stream& stream) const {
+  const ArrayData& array = from.data();
+  check_device("Device::download", array, *state_, stream);
+  if (array.bytes == 0) return;
+  if (array.is_row_major) return copy_to_host(from, to, stream);
+  check_can_download(stream);
+  std::vector<std::byte> memory(static_cast<std::size_t>(array.bytes));
+  copy_to_host(from, memory.data(), stream);
+  stream.synchronize();
+  gather(array, memory.data(), static_cast<std::byte*>(to));
+}
+
+void Device::download(const Array& from, PinnedArray& to, const Stream& stream) const {
+  check_same_bytes("Device::download", from.data(), to.bytes(), "the pinned array");
+  download(from, to.pointer(), stream);
+}
+
+void Device::copy(const Array& from, const Array& to, const Stream& stream) const {
+  check_copyable("Device::copy", from.data(), *state_, stream);
+  check_copyable("Device::copy", to.data(), *state_, stream);
+  check_writable("Device::copy", to.data());
+  check_same_bytes("Device::copy", to.data(), from.bytes(), "the source");
+  if (from.bytes() == 0) return;
+  const CurrentContext current(*state_);
+  const Copying copying("Device::copy", stream, {&from, &to});
+  const CopyNote note("copy", from.data());
+  const auto bytes = static_cast<std::size_t>(from.bytes());
+  check(state_->driver,
+        state_->driver.cuMemcpyDtoDAsync(to.data().pointer, from.data().pointer, bytes,
+                                         stream.state()->handle),
+        "cuMemcpyDtoDAsync", [&] { return "copy of " + type_text(from.data()); });
+}
+
+void Device::check_host_range(const Array& array, std::size_t count, std::size_t element_bytes) {
+  const ArrayData& data = array.data();
+  if (element_bytes != static_cast<std::size_t>(size_of(data.dtype)) ||
+      count != static_cast<std::size_t>(data.elements))
+    throw UserError(
+        fmt::format("copy: {} has {} elements of {} bytes but the host range has {} of {}",
+                    type_text(data), data.elements, size_of(data.dtype), count, element_bytes));
+}
+
+void Device::check_can_download(const Stream& stream) {
+  check_can_wait("Device::download", *stream.state());
+}
+
+std::size_t Device::element_count(const Array& array) {
+  return static_cast<std::size_t>(array.elements());
+}
+
+PinnedMemory::PinnedMemory(DeviceState& device, DType dtype, std::vector<std::int64_t> sizes)
+    : device(device), dtype(dtype), shape(std::move(sizes)) {
+  elements = checked_elements("Device::pinned", dtype, shape);
+  bytes = elements * size_of(dtype);
+  if (bytes == 0) return;
+  const CurrentContext current(device);
+  const RelaxedCapture relaxed(device.driver);
+  check(device.driver,
+        device.driver.cuMemHostAlloc(&pointer, static_cast<std::size_t>(bytes),
+                                     kMemHostAllocPortable),
+        "cuMemHostAlloc",
+        [&] { return fmt::format("{}{} ({} bytes)", name(dtype), to_string(shape), bytes); });
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (!pointer) return;
+  const ReleaseContext current(device);
+  log_failed_release(device.driver, device.driver.cuMemFreeHost(pointer), "cuMemFreeHost");
+}
+
+PinnedArray Device::pinned(DType dtype, Sizes shape) const {
+  return PinnedArray(std::make_shared<PinnedMemory>(
+      *state_, dtype, std::vector<std::int64_t>(shape.begin(), shape.end())));
+}
+
+DType PinnedArray::dtype() const { return memory_->dtype; }
+std::span<const std::int64_t> PinnedArray::shape() const { return memory_->shape; }
+std::int64_t PinnedArray::elements() const { return memory_->elements; }
+std::int64_t PinnedArray::bytes() const { return memory_->bytes; }
+void* PinnedArray::pointer() const { return memory_->pointer; }
+
+void PinnedArray::check_element_bytes(std::size_t bytes) const {
+  if (bytes != static_cast<std::size_t>(size_of(dtype())))
+    throw UserError(fmt::format("PinnedArray::elements_as: an element of {} has {} bytes, not {}",
+                                name(dtype()), size_of(dtype()), bytes));
+}
+
+}  // namespace sinter

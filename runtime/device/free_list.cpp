@@ -1,0 +1,54 @@
+#include "runtime/device/free_list.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "ir/support/round_up.h"
+
+namespace sinter {
+
+std::int64_t block_bytes(std::int64_t bytes) {
+  constexpr std::int64_t kLeastStep = 512;     // what drivers align memory to
+  constexpr std::int64_t kMostStep = 2 << 20;  // what they give large memory in
+  constexpr std::int64_t kLargest = std::int64_t{1} << 60;
+  if (bytes > kLargest) return bytes;  // no driver has so much, and a multiple could overflow
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
+  return round_up(bytes, std::clamp(power / 8, kLeastStep, kMostStep));
+}
+
+IdleBlocks::Node IdleBlocks::make_node() {
+  IdleBlocks one;
+  const auto block = one.blocks_.try_emplace({0, 0}).first;
+  one.ages_.emplace(0, block);
+  return one.extract(block);
+}
+
+void IdleBlocks::add(Node block) noexcept {
+  block.block_.mapped().age = next_turn_;
+  insert(std::move(block));
+}
+
+void IdleBlocks::put_back(Node block) noexcept { insert(std::move(block)); }
+
+void IdleBlocks::insert(Node block) noexcept {
+  bytes_ += block.mapped().bytes;
+  block.block_.key() = {block.mapped().bytes, next_turn_++};
+  block.age_.key() = block.block_.mapped().age;
+  block.age_.mapped() = blocks_.insert(std::move(block.block_)).position;
+  ages_.insert(std::move(block.age_));
+}
+
+IdleBlocks::Node IdleBlocks::take_oldest() noexcept {
+  return ages_.empty() ? Node() : extract(ages_.begin()->second);
+}
+
+IdleBlocks::Node IdleBlocks::extract(BySize::iterator at) noexcept {
+  bytes_ -= at->second.block.bytes;
+  Node node;
+  node.age_ = ages_.extract(at->second.age);
+  node.block_ = blocks_.extract(at);
+  return node;
+}
+
+}  // namespace sinter

@@ -1,0 +1,107 @@
+#include "runtime/device/launch_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/target/gpu_constants.h"
+#include "ir/shape/extent.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function) {
+  const CurrentContext current(device);
+  const Driver& driver = device.driver;
+  const RelaxedCapture relaxed(driver);
+  const auto context = [&] { return "the blocks of kernel " + source.entry; };
+  int blocks_per_sm = 0;
+  check(
+      driver,
+      driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+          &blocks_per_sm, function, source.threads, static_cast<std::size_t>(source.shared_bytes)),
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor", context);
+  int sm_count = 0;
+  check(driver,
+        driver.cuDeviceGetAttribute(&sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                    device.handle),
+        "cuDeviceGetAttribute", context);
+  return std::int64_t{blocks_per_sm} * sm_count;
+}
+
+std::int64_t resident_blocks(const DeviceState& device, const Source& source, CUfunction function) {
+  if (!source.is_cooperative) return 0;
+  const std::int64_t blocks = blocks_at_once(device, source, function);
+  ensure(blocks > 0,
+         fmt::format("kernel {}: a block of {} threads and {} bytes of shared memory does not fit "
+                     "on {}",
+                     source.entry, source.threads, source.shared_bytes, device.name));
+  return blocks;
+}
+
+std::int64_t launched_blocks(const Source& source, std::int64_t resident,
+                             std::span<const std::int64_t> symbols) {
+  const std::int64_t blocks = evaluate(source.grid, symbols);
+  return resident > 0 ? std::min(blocks, resident) : blocks;
+}
+
+bool has_large_cluster(const Source& source) { return source.cluster > kPortableCluster; }
+
+std::string why_no_cluster(const DeviceState& device, const Source& source, CUfunction function) {
+  if (!has_large_cluster(source)) return {};
+  const Driver& driver = device.driver;
+  if (!driver.cuOccupancyMaxActiveClusters)
+    return fmt::format("the driver does not say whether clusters of {} blocks fit", source.cluster);
+  const CurrentContext current(device);
+  const RelaxedCapture relaxed(driver);
+  LaunchAttributes attributes = node_attributes(source);
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(source.cluster);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(source.threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(source.shared_bytes);
+  config.attrs = attributes.list.data();
+  config.numAttrs = attributes.count;
+  int clusters = 0;
+  const CUresult result = driver.cuOccupancyMaxActiveClusters(&clusters, function, &config);
+  // What has room for none of this size may also say that the size is invalid.
+  if (result != CUDA_ERROR_INVALID_CLUSTER_SIZE)
+    check(driver, result, "cuOccupancyMaxActiveClusters",
+          [&] { return "the clusters of kernel " + source.entry; });
+  if (result == CUDA_SUCCESS && clusters > 0) return {};
+  return fmt::format("{} has no room for a cluster of {} blocks of {} threads", device.name,
+                     source.cluster, source.threads);
+}
+
+namespace {
+
+CUlaunchAttribute& add(LaunchAttributes& attributes, CUlaunchAttributeID id) {
+  CUlaunchAttribute& attribute = attributes.list[attributes.count++];
+  attribute = {};
+  attribute.id = id;
+  return attribute;
+}
+
+}  // namespace
+
+LaunchAttributes node_attributes(const Source& source) {
+  LaunchAttributes attributes;
+  ensure(source.cluster == 1 || !source.is_cooperative,
+         "kernel " + source.entry + " has clusters, but waits for all blocks");
+  if (source.is_cooperative) add(attributes, CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+  if (source.cluster > 1)
+    add(attributes, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {
+        .x = static_cast<unsigned>(source.cluster), .y = 1, .z = 1};
+  return attributes;
+}
+
+LaunchAttributes stream_attributes(const Source& source) {
+  LaunchAttributes attributes = node_attributes(source);
+  if (source.may_start_early)
+    add(attributes, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        .value.programmaticStreamSerializationAllowed = 1;
+  return attributes;
+}
+
+}  // namespace sinter

@@ -1,0 +1,93 @@
+#include "runtime/driver/cuda_driver.h"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace sinter {
+namespace {
+
+using GetProcAddress = CUresult (*)(const char* symbol, void** address, int version,
+                                    unsigned long long flags,
+                                    CUdriverProcAddressQueryResult* found);
+
+template <class Function>
+Function find_function(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// Fills the table; returns what is missing, or nothing.
+std::string fill_driver(Driver& driver, GetProcAddress get_proc_address) {
+  for (const DriverSymbol& symbol : kDriverSymbols) {
+    void* address = nullptr;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
+    const CUresult result =
+        get_proc_address(symbol.name, &address, symbol.version, /*flags=*/0, &found);
+    if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS) address = nullptr;
+    if (!address && symbol.need == Need::Required)
+      return fmt::format("has no {} of CUDA {}; reinstall the NVIDIA driver", symbol.name,
+                         version_text(symbol.version));
+    std::memcpy(reinterpret_cast<char*>(&driver) + symbol.offset, &address, sizeof(address));
+  }
+  return {};
+}
+
+/// Whether there is anything to run on.
+std::string start_driver(const Driver& driver) {
+  if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
+    return "does not start: cuInit says " + describe(driver, result);
+  int count = 0;
+  if (const CUresult result = driver.cuDeviceGetCount(&count); result != CUDA_SUCCESS)
+    return "does not list its devices: cuDeviceGetCount says " + describe(driver, result);
+  return count == 0 ? "has no CUDA device to offer" : "";
+}
+
+/// Tables live as long as their libraries: for ever.
+const Driver* keep_driver(std::unique_ptr<const Driver> driver) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<const Driver>>;
+  const std::lock_guard lock(mutex);
+  return kept->emplace_back(std::move(driver)).get();
+}
+
+}  // namespace
+
+CudaDriver open_cuda_driver(const std::string& library) {
+  const auto fails = [&](const std::string& why) {
+    return CudaDriver{.why_not = fmt::format("the CUDA driver {} {}", library, why)};
+  };
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
+
+  const auto get_version = find_function<CUresult (*)(int*)>(handle, "cuDriverGetVersion");
+  int version = 0;
+  if (!get_version || get_version(&version) != CUDA_SUCCESS) return fails("tells no version");
+  const auto get_proc_address = find_function<GetProcAddress>(handle, "cuGetProcAddress_v2");
+  if (version < kMinimumCudaDriver || !get_proc_address)
+    return fails(fmt::format("is for CUDA {}, sinter needs {} or later; update the NVIDIA driver",
+                             version_text(version), version_text(kMinimumCudaDriver)));
+
+  auto driver = std::make_unique<Driver>();
+  driver->name = "cuda";
+  driver->version = version;
+  if (const std::string why = fill_driver(*driver, get_proc_address); !why.empty())
+    return fails(why);
+  if (const std::string why = start_driver(*driver); !why.empty()) return fails(why);
+  return {.driver = keep_driver(std::move(driver))};
+}
+
+const CudaDriver& cuda_driver() {
+  // Never destroyed: a thread may still ask while the process ends.
+  static const auto& driver = *new CudaDriver(open_cuda_driver("libcuda.so.1"));
+  return driver;
+}
+
+}  // namespace sinter

@@ -1,0 +1,25 @@
+// Opens the CUDA driver at run time and fills the Driver table from it.
+#pragma once
+
+#include "runtime/driver/driver.h"
+
+#include <string>
+
+namespace sinter {
+
+inline constexpr int kMinimumCudaDriver = 12000;
+
+/// The table, or why there is none.
+struct CudaDriver {
+  const Driver* driver = nullptr;  // lives until the process ends
+  std::string why_not;             // one sentence; empty if there is a driver
+};
+
+/// Opens the driver library `library`, checks its version, initialises it and looks for a device.
+/// Never throws for what a machine lacks.
+CudaDriver open_cuda_driver(const std::string& library);
+
+/// The system's driver, opened at the first call.
+const CudaDriver& cuda_driver();
+
+}  // namespace sinter

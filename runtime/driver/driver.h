@@ -1,0 +1,74 @@
+// Driver: the table of CUDA Driver API entry points through which everything above speaks to a
+// device, be it a GPU (cuda_driver.h) or the host (driver/host/host_driver.h).
+#pragma once
+
+#include "runtime/driver/cuda_abi.h"
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sinter {
+
+using namespace cuda;  // NVIDIA's names, for everything that includes this internal header
+
+/// Entry points with the driver's own signatures and names, without version suffixes. The versions
+/// are pinned in driver_symbols.def; an Optional one may be null.
+struct Driver {
+#define SYMBOL(NAME, VERSION, NEED, PARAMETERS) CUresult(*NAME) PARAMETERS = nullptr;
+#include "runtime/driver/driver_symbols.def"
+
+  std::string_view name;  // "cuda" or "host"
+  int version = 0;        // as cuDriverGetVersion tells it: 12040 is CUDA 12.4
+  /// More than a result code tells about the last failure; null if the driver has no such thing.
+  std::string (*last_error)() = nullptr;
+};
+
+enum class Need { Required, Optional };
+
+/// One row of driver_symbols.def as data.
+struct DriverSymbol {
+  const char* name;
+  int version;  // of CUDA, whose signature is meant
+  Need need;
+  std::size_t offset;  // of the function pointer in Driver
+};
+
+inline constexpr DriverSymbol kDriverSymbols[] = {
+#define SYMBOL(NAME, VERSION, NEED, PARAMETERS) \
+  {#NAME, VERSION, Need::NEED, offsetof(Driver, NAME)},
+#include "runtime/driver/driver_symbols.def"
+};
+
+/// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", also for codes newer than this code.
+std::string describe(const Driver& driver, CUresult result);
+
+/// True of what a driver says where a stream that is being captured stands in the way.
+inline bool is_of_captures(CUresult result) {
+  return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+/// Throws DriverError: the call, the code's name and text, the context, and what else is known.
+[[noreturn]] void throw_driver_error(const Driver& driver, CUresult result, std::string_view call,
+                                     std::string_view context);
+
+/// Returns if `result` is success; else throws DriverError. `context` says what the call was for:
+/// `check(driver, result, "cuLaunchKernelEx", "kernel softmax_1")`.
+inline void check(const Driver& driver, CUresult result, std::string_view call,
+                  std::string_view context) {
+  if (result == CUDA_SUCCESS) [[likely]]
+    return;
+  throw_driver_error(driver, result, call, context);
+}
+
+/// The same with a context that costs nothing unless the call failed.
+inline void check(const Driver& driver, CUresult result, std::string_view call,
+                  std::invocable auto context) {
+  if (result == CUDA_SUCCESS) [[likely]]
+    return;
+  throw_driver_error(driver, result, call, context());
+}
+
+}  // namespace sinter

@@ -1,0 +1,286 @@
+#include "runtime/driver/host/capture.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace sinter::host {
+namespace {
+
+/// Of all captures. They are short, and of a thread's own mostly.
+std::mutex& mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+std::vector<std::weak_ptr<CaptureState>>& captures() {
+  static auto* const captures = new std::vector<std::weak_ptr<CaptureState>>;
+  return *captures;
+}
+
+CUresult invalidate(CaptureState& capture, const char* call) {
+  if (capture.why_invalid.empty())
+    capture.why_invalid = fmt::format("{} was called while a stream was captured", call);
+  return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, capture.why_invalid);
+}
+
+CUresult check_valid(const CaptureState& capture) {
+  if (capture.why_invalid.empty()) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, capture.why_invalid);
+}
+
+/// Whether what other streams recorded last comes before what `stream` would record next.
+bool is_joined(const CaptureState& capture, const StreamState& stream) {
+  const Nodes& nodes = capture.graph->nodes;
+  std::vector<bool> is_before(nodes.size());
+  std::vector<std::vector<std::size_t>> waits_for(nodes.size());
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (const std::size_t user : nodes[node].users) waits_for[user].push_back(node);
+  for (std::vector<std::size_t> open = stream.captured; !open.empty();) {
+    const std::size_t node = open.back();
+    open.pop_back();
+    if (is_before[node]) continue;
+    is_before[node] = true;
+    open.insert(open.end(), waits_for[node].begin(), waits_for[node].end());
+  }
+  const auto is_missing = [&](std::size_t node) { return !is_before[node]; };
+  return std::ranges::none_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
+    const auto other = weak.lock();
+    return other && std::ranges::any_of(other->captured, is_missing);
+  });
+}
+
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+std::atomic<int> ongoing = 0;  // captures, so that calls outside of any take no lock
+
+/// Whether `capture` forbids this thread what is potentially unsafe.
+bool forbids(const CaptureState& capture) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (capture.thread == std::this_thread::get_id())
+    return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+  return thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+         capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+/// Makes errors of those that `is_meant` says.
+CUresult refuse(const char* call, auto is_meant) {
+  if (ongoing == 0) return CUDA_SUCCESS;
+  const std::lock_guard lock(mutex());
+  CUresult result = CUDA_SUCCESS;
+  for (const std::weak_ptr<CaptureState>& weak : captures())
+    if (const auto capture = weak.lock(); capture && is_meant(*capture))
+      result = invalidate(*capture, call);
+  return result;
+}
+
+bool captures_blocking_stream(int device) {
+  return std::ranges::any_of(captures(), [&](const std::weak_ptr<CaptureState>& weak) {
+    const auto capture = weak.lock();
+    return capture && std::ranges::any_of(capture->streams, [&](const auto& stream) {
+             const auto state = stream.lock();
+             return state && state->is_blocking && state->device == device;
+           });
+  });
+}
+
+/// The streams go on without it, and nothing finds it any more.
+void finish(const CaptureState& capture) {
+  for (const std::weak_ptr<StreamState>& weak : capture.streams)
+    if (const auto other = weak.lock()) {
+      other->capture = nullptr;
+      other->captured.clear();
+      other->told.clear();
+    }
+  std::erase_if(captures(), [&](const std::weak_ptr<CaptureState>& weak) {
+    const auto one = weak.lock();
+    return !one || one.get() == &capture;
+  });
+  ongoing = static_cast<int>(captures().size());
+}
+
+}  // namespace
+
+bool is_capturing(const std::shared_ptr<StreamState>& stream) {
+  const std::lock_guard lock(mutex());
+  return stream->capture != nullptr;
+}
+
+CUresult capture_work(const std::shared_ptr<StreamState>& stream, Work work) {
+  const std::lock_guard lock(mutex());
+  CaptureState& capture = *stream->capture;
+  if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
+  stream->captured = {append_node(*capture.graph, std::move(work), stream->captured)};
+  return CUDA_SUCCESS;
+}
+
+CUresult refuse_in_capture(const std::shared_ptr<StreamState>& stream, const char* call) {
+  const std::lock_guard lock(mutex());
+  return stream->capture ? invalidate(*stream->capture, call) : CUDA_SUCCESS;
+}
+
+CUresult refuse_captured(const CapturedPoint& point, const char* call) {
+  if (!point.capture) return CUDA_SUCCESS;
+  const std::lock_guard lock(mutex());
+  if (point.capture->graph) invalidate(*point.capture, call);
+  return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture, which does not run");
+}
+
+CUresult refuse_in_captures_of(int device, const char* call) {
+  return refuse(call, [&](const CaptureState& capture) {
+    return std::ranges::any_of(capture.streams, [&](const std::weak_ptr<StreamState>& weak) {
+      const auto stream = weak.lock();
+      return stream && stream->device == device;
+    });
+  });
+}
+
+CUresult refuse_unsafe(const char* call) { return refuse(call, forbids); }
+
+CapturedPoint captured_end(const std::shared_ptr<StreamState>& stream) {
+  const std::lock_guard lock(mutex());
+  return {.capture = stream->capture, .nodes = stream->captured};
+}
+
+CUresult follow_captured(const std::shared_ptr<StreamState>& stream, const CapturedPoint& point) {
+  const std::lock_guard lock(mutex());
+  CaptureState& capture = *point.capture;
+  if (!capture.graph)
+    return fail(CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
+  if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
+  if (stream->capture && stream->capture != point.capture)
+    return fail(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event belongs to another capture");
+  if (!stream->capture) {
+    stream->capture = point.capture;
+    capture.streams.push_back(stream);
+  }
+  for (const std::size_t node : point.nodes)
+    if (std::ranges::find(stream->captured, node) == stream->captured.end())
+      stream->captured.push_back(node);
+  return CUDA_SUCCESS;
+}
+
+namespace entry {
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  if (state->is_legacy)
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot be captured");
+  if (mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "that capture mode is not known");
+  static unsigned long long captures_begun = 0;
+  const std::lock_guard lock(mutex());
+  if (state->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already");
+  auto capture = std::make_shared<CaptureState>();
+  capture->id = ++captures_begun;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = state;
+  capture->streams.push_back(state);
+  capture->graph->is_captured_into = true;
+  capture->handle = publish(capture->graph);
+  captures().push_back(capture);
+  ongoing = static_cast<int>(captures().size());
+  state->capture = std::move(capture);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  const auto state = find_stream(stream);
+  if (!state || !graph) return invalid_stream();
+  const std::lock_guard lock(mutex());
+  *graph = nullptr;
+  const std::shared_ptr<CaptureState> capture = state->capture;
+  if (!capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
+  if (capture->origin.lock() != state) {
+    invalidate(*capture, "cuStreamEndCapture of another stream");
+    return fail(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
+  }
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+      capture->thread != std::this_thread::get_id())
+    return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+                "another thread began the capture, which is not a relaxed one");
+  const bool is_whole = is_joined(*capture, *state);
+  finish(*capture);
+  const std::shared_ptr<GraphState> made = std::exchange(capture->graph, nullptr);
+  CUresult result = check_valid(*capture);
+  if (result == CUDA_SUCCESS && !is_whole)
+    result = fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+                  "work on another stream was captured that the first one does not wait for");
+  if (result != CUDA_SUCCESS) {
+    withdraw(capture->handle);
+    return result;
+  }
+  const std::lock_guard graph_lock(made->mutex);
+  made->is_captured_into = false;
+  *graph = capture->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  const std::lock_guard lock(mutex());
+  if (state->is_legacy && captures_blocking_stream(state->device))
+    return fail(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                "a stream is being captured that the legacy stream waits for");
+  *status = !state->capture                       ? CU_STREAM_CAPTURE_STATUS_NONE
+            : state->capture->why_invalid.empty() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                  : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
+                                unsigned long long* id, CUgraph* graph,
+                                const CUgraphNode** dependencies, std::size_t* count) {
+  if (!status) return fail(CUDA_ERROR_INVALID_VALUE, "nowhere to put the status");
+  if (const CUresult result = cuStreamIsCapturing(stream, status); result != CUDA_SUCCESS)
+    return result;
+  if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+  const auto state = find_stream(stream);
+  const std::lock_guard lock(mutex());
+  const CaptureState& capture = *state->capture;
+  if (id) *id = capture.id;
+  if (graph) *graph = capture.handle;
+  state->told.clear();
+  const std::lock_guard graph_lock(capture.graph->mutex);
+  for (const std::size_t node : state->captured)
+    state->told.push_back(capture.graph->nodes[node].handle);
+  if (dependencies) *dependencies = state->told.data();
+  if (count) *count = state->told.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* dependencies,
+                                           std::size_t count, unsigned flags) {
+  const auto state = find_stream(stream);
+  if (!state) return invalid_stream();
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("update flags {}", flags));
+  const std::lock_guard lock(mutex());
+  if (!state->capture) return fail(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
+  CaptureState& capture = *state->capture;
+  if (const CUresult result = check_valid(capture); result != CUDA_SUCCESS) return result;
+  std::vector<std::size_t> places;
+  if (!find_nodes(*capture.graph, {dependencies, count}, places))
+    return fail(CUDA_ERROR_INVALID_VALUE, "a dependency is no node of the graph of the capture");
+  if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES)
+    places.insert(places.end(), state->captured.begin(), state->captured.end());
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  state->captured = std::move(places);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return fail(CUDA_ERROR_INVALID_VALUE, "that capture mode is not known");
+  *mode = std::exchange(thread_mode, *mode);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace sinter::host

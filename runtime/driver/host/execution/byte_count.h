@@ -1,0 +1,91 @@
+// Counts the distinct bytes that a launch touches, per line of its source and by allocation.
+#pragma once
+
+#include "runtime/driver/host/execution/memory.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace sinter::host {
+
+/// One load or store.
+struct Access {
+  std::uintptr_t address;
+  unsigned bytes;
+  int site;  // line of the source
+  bool is_store;
+};
+
+enum class AccessFault { none, outside, misaligned };
+
+/// One bit per byte of one allocation: touched at one site, or not.
+class SiteMap {
+ public:
+  SiteMap(const Allocation& allocation, int site, bool is_store);
+  ~SiteMap();
+  SiteMap(const SiteMap&) = delete;
+  SiteMap& operator=(const SiteMap&) = delete;
+
+  /// Any number of threads at a time.
+  void mark(std::uintptr_t address, unsigned bytes);
+  /// Once no thread marks any more.
+  std::uint64_t count() const;
+
+  const Allocation& allocation;
+  const int site;
+  const bool is_store;
+
+ private:
+  // Many launches touch a small part of a large allocation, so only parts that are touched exist.
+  static constexpr std::size_t kPartBytes = 32 << 10;  // of the allocation
+  using Part = std::array<std::atomic<std::uint64_t>, kPartBytes / 64>;
+
+  std::size_t part_count() const { return (allocation.bytes + kPartBytes - 1) / kPartBytes; }
+  Part& part(std::size_t number);
+
+  std::unique_ptr<std::atomic<Part*>[]> parts_;
+};
+
+/// The counts of one launch, shared by the OS threads that run it.
+class AccessCounter {
+ public:
+  /// Accesses are legal within `allocations`, which are sorted by address.
+  explicit AccessCounter(std::vector<Allocation> allocations);
+
+  /// The map of the site and the allocation that holds the access; null if none does.
+  SiteMap* find(const Access& access);
+  std::uint64_t bytes_read() const { return count(false); }
+  std::uint64_t bytes_written() const { return count(true); }
+
+ private:
+  std::uint64_t count(bool stores) const;
+
+  struct Key {
+    std::size_t allocation;
+    int site;
+    bool is_store;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  const std::vector<Allocation> allocations_;
+  mutable std::mutex mutex_;
+  std::map<Key, std::unique_ptr<SiteMap>> maps_;
+};
+
+/// The maps that one OS thread used last; forgotten between launches.
+struct SiteCache {
+  static constexpr unsigned kEntries = 64;
+  SiteMap* maps[kEntries] = {};
+
+  void clear() { *this = {}; }
+};
+
+/// Notes one access. Alignment is checked up to 16 bytes, as hardware asks it of vectors.
+AccessFault count_access(AccessCounter& counter, SiteCache& cache, const Access& access);
+
+}  // namespace sinter::host

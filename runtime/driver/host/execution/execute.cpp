@@ -1,0 +1,247 @@
+#include "runtime/driver/host/execution/execute.h"
+
+#include "ir/support/round_up.h"
+#include "runtime/driver/host/execution/byte_count.h"
+#include "runtime/driver/host/execution/cluster_rendezvous.h"
+#include "runtime/driver/host/execution/fault_signal.h"
+#include "runtime/driver/host/execution/grid_barrier.h"
+#include "runtime/driver/host/execution/memory.h"
+#include "runtime/driver/host/execution/shared_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace sinter::host {
+namespace {
+
+constexpr std::size_t kParameterAlignment = 16;
+
+struct Worker {
+  BlockRunner runner;
+  SharedMemory shared;
+  ClusterRunner clusters;  // with shared memory of their own
+  SiteCache sites;
+};
+
+/// What the workers share of one launch.
+struct SharedWork {
+  BlockWork blocks;
+  std::uint64_t count = 0;  // of blocks
+  std::uint64_t chunk = 1;  // blocks that a worker takes at a time
+  bool reversed = false;    // last block first
+  std::atomic<std::uint64_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  Failure failure;  // the first
+};
+
+Failure run_blocks(Worker& worker, const BlockWork& blocks, std::uint64_t first,
+                   std::uint64_t last) {
+  try {
+    return blocks.cluster > 1 && blocks.kernel->has_barrier
+               ? worker.clusters.run(blocks, first, last)
+               : worker.runner.run(blocks, first, last);
+  } catch (const std::bad_alloc&) {
+    return {cuda::CUDA_ERROR_OUT_OF_MEMORY, "out of memory"};  // short enough to take none
+  }
+}
+
+void run_share(Worker& worker, SharedWork& work) {
+  BlockWork blocks = work.blocks;
+  blocks.shared = worker.shared.part(blocks.shared_bytes);
+  blocks.sites = &worker.sites;
+  worker.sites.clear();
+  const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
+  while (!work.failed.load(std::memory_order_relaxed)) {
+    const std::uint64_t taken = work.next.fetch_add(1, std::memory_order_relaxed);
+    if (taken >= chunks) return;
+    const std::uint64_t first = work.chunk * (work.reversed ? chunks - 1 - taken : taken);
+    const std::uint64_t last = std::min(first + work.chunk, work.count);
+    Failure failure = run_blocks(worker, blocks, first, last);
+    const bool has_failed = failure.code != cuda::CUDA_SUCCESS;
+    if (has_failed) {
+      const std::lock_guard lock(work.mutex);
+      if (!work.failed.exchange(true)) work.failure = std::move(failure);
+    }
+    // Only now: what the others say when they give up comes after the cause.
+    if (blocks.meeting) blocks.meeting->leave(first, has_failed);
+  }
+}
+
+std::uint64_t block_count(const KernelLaunch& launch) {
+  return std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+}
+
+/// How many OS threads may run clusters at once: each thread of a block has a stack with a guard
+/// page, and before 6.13 Linux splits mappings for these, of which a process has some 65,000.
+std::uint64_t most_clusters(const BlockWork& work) {
+  constexpr std::uint64_t kMostFibers = 8192;
+  if (work.cluster == 1 || !work.kernel->has_barrier) return UINT64_MAX;
+  const std::uint64_t threads = std::uint64_t{work.block.x} * work.block.y * work.block.z;
+  return std::max<std::uint64_t>(kMostFibers / (threads * work.cluster), 1);
+}
+
+/// OS threads that wait for launches. Never destroyed: kernels may run until the process ends.
+class Pool {
+ public:
+  void set_workers(int count) {
+    const std::lock_guard launching(launch_mutex_);
+    wanted_ = count > 0 ? std::min(count, kMaxWorkers) : default_workers();
+  }
+
+  /// Fails without running anything if the launch is cooperative and too large. Throws
+  /// std::bad_alloc, or std::system_error, where there is no memory for the threads that it takes.
+  void run(SharedWork& work, const KernelLaunch& launch) {
+    const std::lock_guard launching(launch_mutex_);
+    work.failure = find_excess(launch);
+    if (work.failure.code != cuda::CUDA_SUCCESS) return;
+    install_fault_handlers();
+    const std::uint64_t chunks = (work.count + work.chunk - 1) / work.chunk;
+    std::unique_lock lock(mutex_);
+    start_workers(launch.is_cooperative ? wanted_.load() : 1);
+    work_ = &work;
+    const std::uint64_t at_once =
+        std::min<std::uint64_t>(std::min(wanted(), started_), most_clusters(work.blocks));
+    helpers_ = static_cast<int>(std::min(at_once, chunks));
+    busy_ = helpers_;
+    ++generation_;
+    for (int i = 0; i < helpers_; ++i) wake_[i].notify_one();
+    done_.wait(lock, [&] { return busy_ == 0; });
+    work_ = nullptr;
+  }
+
+  int wanted() const { return wanted_; }
+
+ private:
+  static constexpr int kMaxWorkers = 256;
+
+  static int default_workers() {
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
+  }
+
+  /// Starts those that are wanted, or as many as there is memory for, if that is `least`.
+  void start_workers(int least) {
+    try {
+      while (started_ < wanted_) {
+        std::thread(&Pool::serve, this, started_, std::make_unique<Worker>()).detach();
+        ++started_;
+      }
+    } catch (const std::exception&) {
+      if (started_ < least) throw;
+    }
+  }
+
+  void serve(int index, const std::unique_ptr<Worker>& worker) {
+    const FaultStacks stacks;
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_[index].wait(lock, [&] { return generation_ != seen && index < helpers_; });
+      seen = generation_;
+      SharedWork& work = *work_;
+      lock.unlock();
+      run_share(*worker, work);
+      lock.lock();
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex launch_mutex_;  // one launch at a time
+  std::mutex mutex_;
+  std::condition_variable wake_[kMaxWorkers];
+  std::condition_variable done_;
+  SharedWork* work_ = nullptr;
+  std::uint64_t generation_ = 0;
+  std::atomic<int> wanted_ = default_workers();
+  int started_ = 0;
+  int helpers_ = 0;  // workers that take part in the current launch
+  int busy_ = 0;     // those of them not yet done
+};
+
+Pool& pool() {
+  static auto* const pool = new Pool;
+  return *pool;
+}
+
+std::vector<void*> point_to(const KernelLaunch& launch) {
+  std::vector<void*> pointers;
+  std::size_t offset = 0;
+  for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
+    // Kernels take parameters by value: they read what is here and never write it.
+    pointers.push_back(const_cast<std::byte*>(launch.parameters.data()) + offset);
+    offset += round_up<std::size_t>(launch.kernel->parameter_bytes[i], kParameterAlignment);
+  }
+  return pointers;
+}
+
+}  // namespace
+
+std::vector<std::byte> pack_parameters(const device_abi::KernelInfo& kernel, void** parameters) {
+  std::vector<std::byte> packed;
+  for (unsigned i = 0; i < kernel.parameter_count; ++i) {
+    const std::size_t offset = packed.size();
+    const std::size_t bytes = kernel.parameter_bytes[i];
+    packed.resize(offset + round_up(bytes, kParameterAlignment));
+    std::memcpy(packed.data() + offset, parameters[i], bytes);
+  }
+  return packed;
+}
+
+Failure find_excess(const KernelLaunch& launch) {
+  const std::uint64_t blocks = block_count(launch);
+  const int most = workers();
+  if (!launch.is_cooperative || blocks <= static_cast<std::uint64_t>(most)) return {};
+  return {cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+          fmt::format("kernel {}: a cooperative launch of {} blocks, the device runs {} at once",
+                      launch.kernel->entry, blocks, most)};
+}
+
+LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
+  std::vector<void*> parameters = point_to(launch);
+  std::unique_ptr<AccessCounter> counter;
+  if (launch.kernel->counts) counter = std::make_unique<AccessCounter>(accessible_allocations());
+
+  SharedWork work;
+  const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
+  work.count = block_count(launch);
+  std::optional<GridMeeting> meeting;
+  if (launch.is_cooperative) meeting.emplace(work.count);
+  work.reversed = order & 1;
+  work.blocks = {.kernel = launch.kernel,
+                 .parameters = parameters.data(),
+                 .grid = launch.grid,
+                 .block = launch.block,
+                 .shared_bytes = launch.shared_bytes,
+                 .cluster = launch.cluster,
+                 .may_start_early = launch.may_start_early,
+                 .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
+                 .meeting = meeting ? &*meeting : nullptr,
+                 .counter = counter.get()};
+  // Small enough that all workers end together, large enough that taking one costs little.
+  constexpr std::uint64_t kThreadsPerChunk = 4096;
+  const std::uint64_t share = work.count / (8 * static_cast<std::uint64_t>(pool().wanted()));
+  if (!launch.is_cooperative)
+    work.chunk = std::max<std::uint64_t>(1, std::min(kThreadsPerChunk / threads, share));
+  work.chunk = (work.chunk + launch.cluster - 1) / launch.cluster * launch.cluster;
+  pool().run(work, launch);
+
+  LaunchResult result{.failure = std::move(work.failure)};
+  if (counter) {
+    result.bytes_read = counter->bytes_read();
+    result.bytes_written = counter->bytes_written();
+  }
+  return result;
+}
+
+void set_workers(int count) { pool().set_workers(count); }
+int workers() { return pool().wanted(); }
+
+}  // namespace sinter::host

@@ -1,0 +1,112 @@
+#include "runtime/driver/host/execution/fault_signal.h"
+
+#include "runtime/driver/host/execution/fiber.h"
+#include "runtime/driver/host/execution/rendezvous.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+namespace sinter::host {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
+constexpr std::size_t kSignalStackBytes = 64 << 10;
+constexpr std::size_t kLandingStackBytes = 64 << 10;
+
+struct sigaction previous_actions[std::size(kSignals)];
+
+struct CaughtFault {
+  int signal;
+  const void* address;
+};
+thread_local CaughtFault fault;
+thread_local std::byte* landing_stack_top = nullptr;
+
+// Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:
+// its own stack may be what ran out.
+[[noreturn, gnu::no_sanitize_address]] void land() {
+  BlockRunner::running()->give_up(fault.signal, fault.address);
+}
+
+bool redirect(void* context) {
+  forget_frames(landing_stack_top - kLandingStackBytes, kLandingStackBytes);
+  const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(landing_stack_top);
+  auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  machine.gregs[REG_RSP] = static_cast<greg_t>(top - 8);  // as if land() had been called
+  machine.gregs[REG_RIP] = reinterpret_cast<greg_t>(&land);
+  return true;
+#elif defined(__aarch64__)
+  machine.sp = top;
+  machine.pc = reinterpret_cast<std::uintptr_t>(&land);
+  return true;
+#else
+  return false;
+#endif
+}
+
+const struct sigaction& previous_action(int signal) {
+  std::size_t i = 0;
+  while (kSignals[i] != signal) ++i;
+  return previous_actions[i];
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  if (BlockRunner::running() && landing_stack_top) {
+    fault = {signal, info->si_addr};
+    if (redirect(context)) return;
+  }
+  const struct sigaction& previous = previous_action(signal);
+  if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(signal, info, context);
+  if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
+    return previous.sa_handler(signal);
+  // Back to the default: the instruction runs again and ends the process as it should.
+  sigaction(signal, &previous, nullptr);
+}
+
+}  // namespace
+
+void install_fault_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+      struct sigaction action {};
+      action.sa_sigaction = handle;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+      sigemptyset(&action.sa_mask);
+      sigaction(kSignals[i], &action, &previous_actions[i]);
+    }
+  });
+}
+
+FaultStacks::FaultStacks() {
+  memory_ = mmap(nullptr, kSignalStackBytes + kLandingStackBytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory_ == MAP_FAILED) {
+    memory_ = nullptr;  // kernels still run; a fault ends the process
+    return;
+  }
+  stack_t previous{};
+  const stack_t ours{.ss_sp = memory_, .ss_flags = 0, .ss_size = kSignalStackBytes};
+  sigaltstack(&ours, &previous);
+  previous_stack_ = previous.ss_sp;
+  previous_bytes_ = previous.ss_size;
+  previous_flags_ = previous.ss_flags;
+  landing_stack_top = static_cast<std::byte*>(memory_) + kSignalStackBytes + kLandingStackBytes;
+}
+
+FaultStacks::~FaultStacks() {
+  if (!memory_) return;
+  landing_stack_top = nullptr;
+  const stack_t previous{
+      .ss_sp = previous_stack_, .ss_flags = previous_flags_, .ss_size = previous_bytes_};
+  sigaltstack(&previous, nullptr);
+  munmap(memory_, kSignalStackBytes + kLandingStackBytes);
+}
+
+}  // namespace sinter::host

@@ -1,0 +1,71 @@
+// Built without the thread sanitizer, which cannot follow a thread from stack to stack.
+#include "runtime/driver/host/execution/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+namespace sinter::host {
+namespace {
+
+/// Whoever touches these pages gets a fault. Since Linux 6.13 without a mapping of their own, of
+/// which a process has some 65,000.
+bool forbid(std::byte* pages, std::size_t bytes) {
+  return madvise(pages, bytes, MADV_GUARD_INSTALL) == 0 || mprotect(pages, bytes, PROT_NONE) == 0;
+}
+
+}  // namespace
+
+void Fiber::prepare(std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument) {
+  entry_ = entry;
+  argument_ = argument;
+  stack_bottom_ = bottom;
+  stack_bytes_ = static_cast<std::size_t>(top - bottom);
+  fake_stack_ = nullptr;
+  forget_frames(bottom, stack_bytes_);
+  context_ = boost::context::detail::make_fcontext(top, stack_bytes_, start);
+}
+
+void Fiber::start(boost::context::detail::transfer_t transfer) {
+  Fiber& self = *static_cast<Leaving*>(transfer.data)->to;
+  arrive(transfer);
+  self.entry_(self.argument_);
+  __builtin_unreachable();
+}
+
+StackPool::~StackPool() {
+  for (const Mapping& mapping : mappings_) munmap(mapping.start, mapping.bytes);
+}
+
+bool StackPool::reserve(std::size_t count) {
+  if (count <= stacks_.size()) return true;
+  mappings_.reserve(mappings_.size() + 1);
+  stacks_.reserve(count);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t stride = page + kStackBytes;
+  const std::size_t bytes = stride * (count - stacks_.size());
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  mappings_.push_back({static_cast<std::byte*>(memory), bytes});
+  for (std::size_t offset = 0; offset < bytes; offset += stride) {
+    std::byte* const guard = static_cast<std::byte*>(memory) + offset;
+    if (!forbid(guard, page)) return false;
+    // The hot ends of all stacks would fall on the same cache sets; shifted, they spread out.
+    const std::size_t shift = stacks_.size() % 16 * 320;
+    stacks_.push_back({guard + page, guard + stride - shift});
+  }
+  return true;
+}
+
+bool StackPool::is_guard(const void* address) const {
+  const auto page = sysconf(_SC_PAGESIZE);
+  for (const Stack& stack : stacks_)
+    if (address >= stack.bottom - page && address < stack.bottom) return true;
+  return false;
+}
+
+}  // namespace sinter::host

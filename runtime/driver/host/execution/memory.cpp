@@ -1,0 +1,338 @@
+#include "runtime/driver/host/execution/memory.h"
+
+#include "ir/support/round_up.h"
+#include "sinter/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sinter::host {
+namespace {
+
+constexpr std::size_t kAlignment = 256;      // that of the CUDA driver
+constexpr std::size_t kHugePages = 4 << 20;  // allocations from here on want huge pages
+// Address space costs nothing: guards are wide, so that indices that are far off still hit them.
+constexpr std::size_t kGuardBytes = 16 << 20;
+constexpr std::size_t kMaxQuarantine = 1024;  // freed allocations that stay mapped, closed
+constexpr std::size_t kMaxQuarantineBytes = std::size_t{256} << 30;
+
+// A mapping is: guard, slack, allocation, tail up to a multiple of 256, guard. Slack and tail hold
+// poison, which free() checks.
+struct Mapping {
+  std::byte* pages;
+  std::size_t page_bytes;  // guards included
+};
+
+struct TableEntry {
+  Allocation allocation;
+  Mapping mapping{};  // none for registered memory
+};
+
+struct Freed {
+  Allocation allocation;
+  Mapping mapping;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::uintptr_t, TableEntry> entries;  // by start
+  // What is lent, by start; `entries` has what they make up together.
+  std::multimap<std::uintptr_t, std::size_t> lent;
+  // A ring with room for all, so that freeing takes no memory.
+  std::array<Freed, kMaxQuarantine> quarantine;
+  std::size_t oldest = 0, quarantined = 0;
+  std::size_t quarantine_bytes = 0;
+  MemoryUse use;
+};
+
+Table& table() {
+  static auto* const table = new Table;  // outlives every static object that frees memory
+  return *table;
+}
+
+std::byte* first_byte(const Mapping& mapping) { return mapping.pages + kGuardBytes; }
+std::size_t inner_bytes(const Mapping& mapping) { return mapping.page_bytes - 2 * kGuardBytes; }
+
+void open(const Mapping& mapping) {
+  mprotect(first_byte(mapping), inner_bytes(mapping), PROT_READ | PROT_WRITE);
+  poison(first_byte(mapping), inner_bytes(mapping));
+}
+
+bool is_poisoned(const std::byte* from, const std::byte* to) {
+  for (; from < to; ++from) {
+    const bool is_high = reinterpret_cast<std::uintptr_t>(from) & 1;
+    if (*from != static_cast<std::byte>(is_high ? kPoison >> 8 : kPoison & 0xff)) return false;
+  }
+  return true;
+}
+
+bool is_intact(const TableEntry& entry) {
+  const std::byte* const start = reinterpret_cast<const std::byte*>(entry.allocation.start);
+  const std::byte* const inner = first_byte(entry.mapping);
+  return is_poisoned(inner, start) &&
+         is_poisoned(start + entry.allocation.bytes, inner + inner_bytes(entry.mapping));
+}
+
+/// The entry whose allocation holds `address` or ends there.
+const TableEntry* find_entry(const Table& table, std::uintptr_t address) {
+  auto after = table.entries.upper_bound(address);
+  if (after == table.entries.begin()) return nullptr;
+  const TableEntry& entry = std::prev(after)->second;
+  return address < entry.allocation.end() ? &entry : nullptr;
+}
+
+/// The allocations that have bytes in the range.
+std::vector<Allocation> touching(const Table& table, std::uintptr_t start, std::size_t bytes) {
+  std::vector<Allocation> result;
+  auto entry = table.entries.upper_bound(start);
+  if (entry != table.entries.begin()) --entry;
+  for (; entry != table.entries.end() && entry->first < start + bytes; ++entry)
+    if (start < entry->second.allocation.end()) result.push_back(entry->second.allocation);
+  return result;
+}
+
+/// Makes one entry of the range and of what is lent and overlaps it.
+void join_lent(Table& table, std::uintptr_t start, std::size_t bytes) {
+  std::uintptr_t end = start + bytes;
+  for (const Allocation& part : touching(table, start, bytes)) {
+    if (part.kind != MemoryKind::lent) continue;
+    start = std::min(start, part.start);
+    end = std::max(end, part.end());
+    table.entries.erase(part.start);
+  }
+  table.entries[start].allocation = {
+      .start = start, .bytes = end - start, .kind = MemoryKind::lent};
+}
+
+void release_oldest(Table& table) {
+  const Mapping mapping = table.quarantine[table.oldest].mapping;
+  table.oldest = (table.oldest + 1) % kMaxQuarantine;
+  --table.quarantined;
+  table.quarantine_bytes -= mapping.page_bytes;
+  munmap(mapping.pages, mapping.page_bytes);
+}
+
+void quarantine(Table& table, const TableEntry& entry) {
+  // Mapping it anew drops the pages but keeps the addresses from being used again.
+  mmap(entry.mapping.pages, entry.mapping.page_bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (table.quarantined == kMaxQuarantine) release_oldest(table);
+  table.quarantine[(table.oldest + table.quarantined++) % kMaxQuarantine] = {entry.allocation,
+                                                                             entry.mapping};
+  table.quarantine_bytes += entry.mapping.page_bytes;
+  while (table.quarantine_bytes > kMaxQuarantineBytes) release_oldest(table);
+}
+
+const char* kind_name(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::device: return "device";
+    case MemoryKind::lent: return "lent";
+    case MemoryKind::pinned:
+    case MemoryKind::registered: break;
+  }
+  return "pinned";
+}
+
+std::string describe_near(const Allocation& allocation, std::uintptr_t address) {
+  const std::string what =
+      fmt::format("a {}-byte {} allocation", allocation.bytes, kind_name(allocation.kind));
+  if (address < allocation.start)
+    return fmt::format("{} bytes before {}", allocation.start - address, what);
+  if (address >= allocation.end())
+    return fmt::format("{} bytes past the end of {}", address - allocation.end(), what);
+  return fmt::format("byte {} of {}", address - allocation.start, what);
+}
+
+}  // namespace
+
+void poison(void* memory, std::size_t bytes) {
+  auto* const start = static_cast<std::uint16_t*>(memory);
+  std::fill(start, start + bytes / 2, kPoison);
+  if (bytes & 1) std::memset(static_cast<std::byte*>(memory) + bytes - 1, kPoison & 0xff, 1);
+}
+
+std::uintptr_t allocate(std::size_t bytes, MemoryKind kind, bool is_ready, int device) {
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t padded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  const std::size_t inner = round_up(padded, page);
+  void* const pages = mmap(nullptr, inner + 2 * kGuardBytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) return 0;
+  const Mapping mapping{static_cast<std::byte*>(pages), inner + 2 * kGuardBytes};
+  if (inner >= kHugePages) madvise(first_byte(mapping), inner, MADV_HUGEPAGE);
+  if (is_ready) open(mapping);
+
+  const auto start = reinterpret_cast<std::uintptr_t>(first_byte(mapping) + inner - padded);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  try {
+    all.entries[start] = {
+        {.start = start, .bytes = bytes, .kind = kind, .device = device, .is_ready = is_ready},
+        mapping};
+  } catch (...) {
+    munmap(mapping.pages, mapping.page_bytes);
+    throw;
+  }
+  ++all.use.allocations;
+  if (kind == MemoryKind::device) {
+    all.use.live_bytes += bytes;
+    all.use.peak_bytes = std::max(all.use.peak_bytes, all.use.live_bytes);
+  }
+  return start;
+}
+
+void make_ready(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end()) return;
+  open(found->second.mapping);
+  found->second.allocation.is_ready = true;
+}
+
+bool mark_freeing(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || found->second.allocation.is_freeing) return false;
+  return found->second.allocation.is_freeing = true;
+}
+
+FreeResult free_memory(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || !found->second.mapping.pages) return FreeResult::unknown;
+  const TableEntry entry = found->second;
+  const bool is_sound = !entry.allocation.is_ready || is_intact(entry);
+  all.entries.erase(found);
+  quarantine(all, entry);
+  --all.use.allocations;
+  if (entry.allocation.kind == MemoryKind::device) all.use.live_bytes -= entry.allocation.bytes;
+  return is_sound ? FreeResult::freed : FreeResult::overrun;
+}
+
+bool register_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto next = all.entries.lower_bound(start);
+  if (next != all.entries.end() && next->first < start + bytes) return false;
+  if (find_entry(all, start)) return false;
+  all.entries[start].allocation = {.start = start, .bytes = bytes, .kind = MemoryKind::registered};
+  return true;
+}
+
+bool unregister_memory(std::uintptr_t start) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(start);
+  if (found == all.entries.end() || found->second.allocation.kind != MemoryKind::registered)
+    return false;
+  all.entries.erase(found);
+  return true;
+}
+
+bool lend_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  if (const TableEntry* entry = find_entry(all, start);
+      entry && entry->allocation.kind != MemoryKind::lent &&
+      bytes <= entry->allocation.end() - start)
+    return false;
+  for (const Allocation& touched : touching(all, start, bytes))
+    if (touched.kind != MemoryKind::lent)
+      throw UserError(fmt::format(
+          "{} bytes at {:#x} reach into a {}-byte {} allocation of the host device at {:#x}; lend "
+          "memory that is either all its own or none",
+          bytes, start, touched.bytes, kind_name(touched.kind), touched.start));
+  all.lent.emplace(start, bytes);
+  join_lent(all, start, bytes);
+  return true;
+}
+
+void take_back_memory(std::uintptr_t start, std::size_t bytes) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto [first, last] = all.lent.equal_range(start);
+  const auto found = std::find_if(first, last, [&](const auto& at) { return at.second == bytes; });
+  if (found == last) return;  // the device was reset meanwhile
+  all.lent.erase(found);
+  const TableEntry* const joined = find_entry(all, start);
+  const std::uintptr_t from = joined->allocation.start, to = joined->allocation.end();
+  all.entries.erase(from);
+  for (auto rest = all.lent.lower_bound(from); rest != all.lent.end() && rest->first < to; ++rest)
+    join_lent(all, rest->first, rest->second);
+}
+
+std::optional<Allocation> find_allocation(std::uintptr_t address) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const TableEntry* const entry = find_entry(all, address);
+  return entry ? std::optional(entry->allocation) : std::nullopt;
+}
+
+bool is_accessible(std::uintptr_t address, std::size_t bytes) {
+  const std::optional<Allocation> allocation = find_allocation(address);
+  return allocation && allocation->is_ready && bytes <= allocation->end() - address;
+}
+
+std::vector<Allocation> accessible_allocations() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  std::vector<Allocation> result;
+  for (const auto& [start, entry] : all.entries)
+    if (entry.allocation.is_ready) result.push_back(entry.allocation);
+  return result;
+}
+
+std::string describe_address(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (std::size_t i = 0; i < all.quarantined; ++i) {
+    const Allocation& freed = all.quarantine[(all.oldest + i) % kMaxQuarantine].allocation;
+    if (address >= freed.start && address < freed.end())
+      return describe_near(freed, address) + " that was freed";
+  }
+  // Else the allocation in whose guards it is.
+  const TableEntry* nearest = nullptr;
+  for (const auto& [start, entry] : all.entries) {
+    const Mapping& mapping = entry.mapping;
+    const auto pages = reinterpret_cast<std::uintptr_t>(mapping.pages);
+    if (mapping.pages && address >= pages && address < pages + mapping.page_bytes) nearest = &entry;
+  }
+  if (!nearest) return "in no allocation";
+  const char* const state = nearest->allocation.is_ready ? "" : " whose turn has not come";
+  return describe_near(nearest->allocation, address) + state;
+}
+
+MemoryUse memory_use() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  return all.use;
+}
+
+void reset_peak() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  all.use.peak_bytes = all.use.live_bytes;
+}
+
+void free_all_memory() {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [start, entry] : all.entries)
+    if (entry.mapping.pages) quarantine(all, entry);
+  all.entries.clear();
+  all.lent.clear();
+  all.use = {};
+}
+
+}  // namespace sinter::host

@@ -1,0 +1,347 @@
+// The entry points of CUDA Graphs.
+#include "runtime/driver/host/capture.h"
+#include "runtime/driver/host/graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sinter::host {
+namespace {
+
+Handles<CUgraph, GraphState>& graphs() {
+  static auto* const handles = new Handles<CUgraph, GraphState>;
+  return *handles;
+}
+Handles<CUgraphNode, NodeState>& nodes() {
+  static auto* const handles = new Handles<CUgraphNode, NodeState>;
+  return *handles;
+}
+Handles<CUgraphExec, ExecState>& execs() {
+  static auto* const handles = new Handles<CUgraphExec, ExecState>;
+  return *handles;
+}
+
+CUresult invalid(const char* what) {
+  return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("that {} does not exist (any more)", what));
+}
+
+bool add_edge(GraphState& graph, CUgraphNode from, std::size_t to) {
+  const auto node = nodes().find(from);
+  if (!node || node->graph != &graph || node->index == to) return false;
+  auto& users = graph.nodes[node->index].users;
+  if (std::ranges::find(users, to) != users.end()) return false;
+  users.push_back(to);
+  ++graph.nodes[to].waits;
+  return true;
+}
+
+CUresult add_node(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
+                  std::size_t count, Work work) {
+  const auto state = graphs().find(graph);
+  if (!state || !handle) return invalid("graph");
+  const std::lock_guard lock(state->mutex);
+  const std::size_t index = state->nodes.size();
+  state->nodes.push_back({});
+  for (std::size_t i = 0; i < count; ++i) {
+    if (add_edge(*state, dependencies[i], index)) continue;
+    for (Node& node : state->nodes) std::erase(node.users, index);
+    state->nodes.pop_back();
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                fmt::format("dependency {} is no node of this graph, or named twice", i));
+  }
+  state->works.push_back(std::make_shared<const Work>(std::move(work)));
+  *handle = state->nodes[index].handle =
+      nodes().add(std::make_shared<NodeState>(NodeState{state.get(), index}));
+  return CUDA_SUCCESS;
+}
+
+CUresult make_kernel_work(const CUDA_KERNEL_NODE_PARAMS* parameters, KernelWork& work) {
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  work.function = parameters->func;
+  return make_launch(parameters->func,
+                     {{parameters->gridDimX, parameters->gridDimY, parameters->gridDimZ},
+                      {parameters->blockDimX, parameters->blockDimY, parameters->blockDimZ},
+                      parameters->sharedMemBytes},
+                     parameters->kernelParams, parameters->extra, work.launch);
+}
+
+/// `graph` as it is now, for a node of another one.
+CUresult child_of(CUgraph graph, ChildWork& work) {
+  const auto state = graphs().find(graph);
+  if (!state) return invalid("child graph");
+  const std::lock_guard lock(state->mutex);
+  work.graph = std::make_shared<const ChildGraph>(
+      ChildGraph{state->nodes, state->works, state->user_objects});
+  return CUDA_SUCCESS;
+}
+
+/// Whether one graph may take the place of the other in what is instantiated.
+bool has_same_form(const ChildGraph& a, const ChildGraph& b) {
+  const auto is_alike = [](const Node& x, const Node& y) { return x.users == y.users; };
+  const auto is_of_kind = [](const std::shared_ptr<const Work>& x,
+                             const std::shared_ptr<const Work>& y) {
+    return x->index() == y->index();
+  };
+  return std::ranges::equal(a.nodes, b.nodes, is_alike) &&
+         std::ranges::equal(a.works, b.works, is_of_kind);
+}
+
+/// Gives a node of an instantiated graph other work of the same kind.
+CUresult replace_work(CUgraphExec exec, CUgraphNode node, Work work) {
+  const auto state = execs().find(exec);
+  if (!state) return invalid("executable graph");
+  const auto node_state = nodes().find(node);
+  const std::lock_guard lock(state->mutex);
+  if (!node_state || node_state->graph != state->graph.get() ||
+      node_state->index >= state->works.size())
+    return invalid("node of the graph that it was made from");
+  std::shared_ptr<const Work>& old = state->works[node_state->index];
+  if (old->index() != work.index())
+    return fail(CUDA_ERROR_INVALID_VALUE, "the node is of another kind");
+  if (const auto* const child = std::get_if<ChildWork>(&work);
+      child && !has_same_form(*std::get<ChildWork>(*old).graph, *child->graph))
+    return fail(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+                "the child graph has other nodes or dependencies than the one before");
+  if (auto* const kernel = std::get_if<KernelWork>(&work)) {  // attributes stay
+    const KernelLaunch& before = std::get<KernelWork>(*old).launch;
+    kernel->launch.is_cooperative = before.is_cooperative;
+    kernel->launch.cluster = before.cluster;
+    if (const CUresult result = check_clusters(kernel->launch); result != CUDA_SUCCESS)
+      return result;
+  }
+  old = std::make_shared<const Work>(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+/// Why the kernels of `works` cannot be launched, if they cannot.
+CUresult check_kernels(const Works& works) {
+  for (const auto& work : works) {
+    if (const auto* const child = std::get_if<ChildWork>(work.get())) {
+      if (const CUresult result = check_kernels(child->graph->works); result != CUDA_SUCCESS)
+        return result;
+    }
+    const auto* const kernel = std::get_if<KernelWork>(work.get());
+    if (!kernel) continue;
+    if (!find_function(kernel->function))
+      return fail(CUDA_ERROR_INVALID_HANDLE, fmt::format("the module of kernel {} was unloaded",
+                                                         kernel->launch.kernel->entry));
+    if (const CUresult result = check_residence(kernel->launch); result != CUDA_SUCCESS)
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+std::size_t append_node(GraphState& graph, Work work, std::span<const std::size_t> waits_for) {
+  const std::lock_guard lock(graph.mutex);
+  const std::size_t index = graph.nodes.size();
+  graph.nodes.push_back({.handle = nullptr, .users = {}, .waits = waits_for.size()});
+  for (const std::size_t before : waits_for) graph.nodes[before].users.push_back(index);
+  graph.works.push_back(std::make_shared<const Work>(std::move(work)));
+  graph.nodes[index].handle = nodes().add(std::make_shared<NodeState>(NodeState{&graph, index}));
+  return index;
+}
+
+void forget_nodes(const GraphState& graph) {
+  for (const Node& node : graph.nodes) nodes().remove(node.handle);
+}
+
+CUgraph publish(std::shared_ptr<GraphState> graph) { return graphs().add(std::move(graph)); }
+
+void withdraw(CUgraph graph) {
+  if (const auto state = graphs().remove(graph)) forget_nodes(*state);
+}
+
+std::shared_ptr<GraphState> find_graph(CUgraph graph) { return graphs().find(graph); }
+
+bool find_nodes(const GraphState& graph, std::span<const CUgraphNode> handles,
+                std::vector<std::size_t>& places) {
+  for (const CUgraphNode handle : handles) {
+    const auto node = nodes().find(handle);
+    if (!node || node->graph != &graph) return false;
+    places.push_back(node->index);
+  }
+  return true;
+}
+
+void drop_graphs() {
+  execs().clear();
+  nodes().clear();
+  graphs().clear();
+  drop_user_objects();
+}
+
+namespace entry {
+
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
+  if (!graph || flags != 0) return fail(CUDA_ERROR_INVALID_VALUE, "the flags must be 0");
+  *graph = graphs().add(std::make_shared<GraphState>());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  const auto state = graphs().find(graph);
+  if (!state) return invalid("graph");
+  if (const std::lock_guard lock(state->mutex); state->is_captured_into)
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
+  withdraw(graph);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                              std::size_t count, const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  KernelWork work;
+  if (const CUresult result = make_kernel_work(parameters, work); result != CUDA_SUCCESS)
+    return result;
+  return add_node(node, graph, dependencies, count, std::move(work));
+}
+
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID attribute,
+                                       const CUlaunchAttributeValue* value) {
+  const auto node_state = nodes().find(node);
+  if (!node_state || !value) return invalid("node");
+  GraphState& graph = *node_state->graph;
+  const std::lock_guard lock(graph.mutex);
+  std::shared_ptr<const Work>& work = graph.works[node_state->index];
+  const auto* const kernel = std::get_if<KernelWork>(work.get());
+  if (!kernel) return fail(CUDA_ERROR_INVALID_VALUE, "the node is no kernel");
+  KernelWork changed = *kernel;
+  if (const CUresult result = apply_attribute(attribute, *value, changed.launch);
+      result != CUDA_SUCCESS)
+    return result;
+  if (const CUresult result = check_clusters(changed.launch); result != CUDA_SUCCESS) return result;
+  work = std::make_shared<const Work>(std::move(changed));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                              std::size_t count, const CUDA_MEMCPY3D* parameters, CUcontext) {
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
+  return add_node(node, graph, dependencies, count, *parameters);
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                              std::size_t count, const CUDA_MEMSET_NODE_PARAMS* parameters,
+                              CUcontext) {
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
+  return add_node(node, graph, dependencies, count, *parameters);
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                             std::size_t count) {
+  return add_node(node, graph, dependencies, count, std::monostate());
+}
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                  std::size_t count, CUgraph child) {
+  if (graph == child) return fail(CUDA_ERROR_INVALID_VALUE, "a graph is no node of itself");
+  ChildWork work;
+  if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
+  return add_node(node, graph, dependencies, count, std::move(work));
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
+  const auto state = graphs().find(graph);
+  if (!state || !count) return invalid("graph");
+  const std::lock_guard lock(state->mutex);
+  for (std::size_t i = 0; list && i < *count; ++i)
+    list[i] = i < state->nodes.size() ? state->nodes[i].handle : nullptr;
+  *count = list ? std::min(*count, state->nodes.size()) : state->nodes.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                std::size_t count) {
+  const auto state = graphs().find(graph);
+  if (!state) return invalid("graph");
+  const std::lock_guard lock(state->mutex);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto target = nodes().find(to[i]);
+    if (!target || target->graph != state.get() || !add_edge(*state, from[i], target->index))
+      return fail(
+          CUDA_ERROR_INVALID_VALUE,
+          fmt::format("dependency {} joins no two nodes of this graph, or is there already", i));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
+  const auto state = graphs().find(graph);
+  if (!state || !exec) return invalid("graph");
+  auto exec_state = std::make_shared<ExecState>();
+  const std::lock_guard lock(state->mutex);
+  if (state->is_captured_into)
+    return fail(CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured into");
+  if (has_cycle(state->nodes)) return fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
+  exec_state->graph = state;
+  exec_state->nodes = std::make_shared<const Nodes>(state->nodes);
+  exec_state->works = state->works;
+  exec_state->user_objects = std::make_shared<const UserObjects>(state->user_objects);
+  *exec = execs().add(std::move(exec_state));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_KERNEL_NODE_PARAMS* parameters) {
+  KernelWork work;
+  if (const CUresult result = make_kernel_work(parameters, work); result != CUDA_SUCCESS)
+    return result;
+  return replace_work(exec, node, std::move(work));
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* parameters, CUcontext) {
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_copy(*parameters); result != CUDA_SUCCESS) return result;
+  return replace_work(exec, node, *parameters);
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext) {
+  if (!parameters) return fail(CUDA_ERROR_INVALID_VALUE, "null parameters");
+  if (const CUresult result = check_memset(*parameters); result != CUDA_SUCCESS) return result;
+  return replace_work(exec, node, *parameters);
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  ChildWork work;
+  if (const CUresult result = child_of(child, work); result != CUDA_SUCCESS) return result;
+  return replace_work(exec, node, std::move(work));
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  return execs().remove(exec) ? CUDA_SUCCESS : invalid("executable graph");
+}
+
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  if (!find_stream(stream)) return invalid_stream();
+  return execs().find(exec) ? CUDA_SUCCESS : invalid("executable graph");
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  const auto stream_state = find_stream(stream);
+  if (!stream_state) return invalid_stream();
+  const auto state = execs().find(exec);
+  if (!state) return invalid("executable graph");
+  const std::lock_guard lock(state->mutex);
+  if (const CUresult result = check_kernels(state->works); result != CUDA_SUCCESS) return result;
+  if (is_capturing(stream_state)) {
+    ChildWork child{std::make_shared<const ChildGraph>(
+        ChildGraph{*state->nodes, state->works, *state->user_objects})};
+    return capture_work(stream_state, std::move(child));
+  }
+  // Later changes to the executable graph do not reach this launch: it has the work as it is now.
+  Operation operation{.run = [nodes = state->nodes, works = state->works,
+                              kept = state->user_objects] { return run_nodes(*nodes, works); }};
+  if (state->last.stream) operation.waits.push_back(state->last);
+  state->last = schedule().submit(stream_state, std::move(operation));
+  update_counters([](Counters& counters) { ++counters.graph_launches; });
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace sinter::host

@@ -1,0 +1,93 @@
+// User objects: what graphs, what is made from them, and launches of that keep alive.
+#include "runtime/driver/host/graph.h"
+
+#include <climits>
+
+#include <fmt/format.h>
+
+namespace sinter::host {
+namespace {
+
+struct UserObjectState {
+  std::mutex mutex;
+  UserObjects held;  // the caller's own references; with the last of them the handle goes
+};
+
+Handles<CUuserObject, UserObjectState>& user_objects() {
+  static auto* const handles = new Handles<CUuserObject, UserObjectState>;
+  return *handles;
+}
+
+CUresult check_count(unsigned count) {
+  if (count > 0 && count <= INT_MAX) return CUDA_SUCCESS;
+  return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("{} references", count));
+}
+
+CUresult no_such_object() {
+  return fail(CUDA_ERROR_INVALID_VALUE, "that user object does not exist (any more)");
+}
+
+/// Takes `count` of the caller's references; none if there are not so many.
+UserObjects take(CUuserObject object, UserObjectState& state, unsigned count) {
+  UserObjects taken;
+  const std::lock_guard lock(state.mutex);
+  if (state.held.size() < count) return taken;
+  taken.assign(state.held.end() - count, state.held.end());
+  state.held.resize(state.held.size() - count);
+  if (state.held.empty()) user_objects().remove(object);
+  return taken;
+}
+
+CUresult fewer_references() {
+  return fail(CUDA_ERROR_INVALID_VALUE, "fewer references to the user object are the caller's");
+}
+
+}  // namespace
+
+void drop_user_objects() { user_objects().clear(); }
+
+namespace entry {
+
+CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy,
+                            unsigned references, unsigned flags) {
+  if (!object || !destroy || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+    return fail(CUDA_ERROR_INVALID_VALUE, "a user object needs a destructor, and the one flag");
+  if (const CUresult result = check_count(references); result != CUDA_SUCCESS) return result;
+  auto state = std::make_shared<UserObjectState>();
+  state->held.reserve(references);
+  const auto made = std::make_shared<const UserObject>(pointer, destroy);
+  state->held.assign(references, made);
+  *object = user_objects().add(std::move(state));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  const auto state = user_objects().find(object);
+  if (!state) return no_such_object();
+  if (const CUresult result = check_count(count); result != CUDA_SUCCESS) return result;
+  return take(object, *state, count).empty() ? fewer_references() : CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
+                                 unsigned flags) {
+  const auto state = user_objects().find(object);
+  if (!state) return no_such_object();
+  const auto graph_state = find_graph(graph);
+  if (!graph_state) return fail(CUDA_ERROR_INVALID_VALUE, "that graph does not exist (any more)");
+  if (const CUresult result = check_count(count); result != CUDA_SUCCESS) return result;
+  if ((flags & ~CU_GRAPH_USER_OBJECT_MOVE) != 0)
+    return fail(CUDA_ERROR_INVALID_VALUE, fmt::format("retain flags {}", flags));
+  UserObjects kept;
+  if (flags == CU_GRAPH_USER_OBJECT_MOVE) {
+    kept = take(object, *state, count);
+  } else if (const std::lock_guard lock(state->mutex); !state->held.empty()) {
+    kept.assign(count, state->held.front());
+  }
+  if (kept.empty()) return fewer_references();
+  const std::lock_guard lock(graph_state->mutex);
+  graph_state->user_objects.insert(graph_state->user_objects.end(), kept.begin(), kept.end());
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace sinter::host

@@ -1,0 +1,65 @@
+#include "runtime/execution/kernel_report.h"
+
+#include "ir/shape/extent.h"
+
+#include <algorithm>
+
+namespace sinter {
+
+KernelReporter::KernelReporter(const Program& program, std::span<const std::int64_t> symbols)
+    : program_(program), symbols_(symbols), names_(program.names()) {}
+
+KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedule,
+                                    const Source& source) const {
+  const std::int64_t grid = evaluate(source.grid, symbols_);
+  KernelReport report{.name = source.entry,
+                      .kind = std::string(name(kernel.kind)),
+                      .schedule = to_string(schedule),
+                      .source = source.text,
+                      .launches = grid > 0 ? 1 : 0,
+                      .bytes_read = evaluate(source.traffic.bytes_read, symbols_),
+                      .bytes_written = evaluate(source.traffic.bytes_written, symbols_),
+                      .threads = source.threads,
+                      .grid = grid,
+                      .cluster = source.cluster,
+                      .vector_bytes = source.vector_bytes,
+                      .shared_bytes = source.shared_bytes,
+                      .notes = kernel.notes};
+  for (const Kernel& member : kernel.members)
+    report.members.push_back({.name = member.name,
+                              .phase = member.phase,
+                              .kind = std::string(name(member.kind)),
+                              .list = member.list});
+  report.minimal_bytes =
+      std::min(bytes_of_buffers(kernel, source), report.bytes_read + report.bytes_written);
+  report.bytes_are_bounds = source.traffic.is_bound;
+  report.writes_are_bounds = source.traffic.writes_are_bound;
+  if (kernel.kind == KernelKind::opaque) {
+    report.schedule.clear();
+    report.grid = 0;
+    report.nodes.push_back(opaque_text(kernel.nodes, names_));
+    report.places.push_back(program_.graph->data().place(kernel.nodes.front()));
+    return report;
+  }
+  for (const Node* node : kernel.nodes) {
+    report.nodes.push_back(statement_text(*node, names_));
+    report.places.push_back(program_.graph->data().place(node));
+  }
+  return report;
+}
+
+/// Everything that the kernel takes, once; what it updates in place is read and written.
+std::int64_t KernelReporter::bytes_of_buffers(const Kernel& kernel, const Source& source) const {
+  DenseSet<int> written;
+  for (const Store& store : kernel.stores) written.insert(store.buffer);
+  const auto bytes_of_buffer = [&](int buffer) {
+    return bytes_of(program_.buffers[static_cast<std::size_t>(buffer)], symbols_);
+  };
+  std::int64_t bytes = 0;
+  for (const int buffer : buffers_of(source)) bytes += bytes_of_buffer(buffer);
+  for (const int buffer : kernel.reads)
+    if (written.contains(buffer)) bytes += bytes_of_buffer(buffer);
+  return bytes;
+}
+
+}  // namespace sinter

@@ -1,0 +1,323 @@
+#include "runtime/execution/opaque_call.h"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/opaque_calls.h"
+#include "ir/graph/opaque_node.h"
+#include "ir/shape/extent.h"
+#include "ir/support/checked_arithmetic.h"
+#include "ir/types/element.h"
+#include "runtime/driver/context_guard.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+constexpr std::string_view kUnknown = "it threw what is no std::exception";
+
+Extent result_bytes(const ResultType& type) {
+  return product(type.shape) * Extent(size_of(type.dtype));
+}
+
+/// The buffer that result `number` is stored in; -1 where nobody needs it.
+int buffer_of_result(const Kernel& kernel, std::size_t number) {
+  const auto store = std::ranges::find_if(
+      kernel.stores, [&](const Store& one) { return result_number(*one.node) == number; });
+  return store == kernel.stores.end() ? -1 : store->buffer;
+}
+
+Literal number_from_bits(DType dtype, std::uint64_t bits) {
+  const auto* const place = reinterpret_cast<const std::byte*>(&bits);
+  if (is_floating(dtype)) return Literal::of(read_real(dtype, place));
+  return integer_literal(from_stored(dtype, read_integer(dtype, place)), dtype);
+}
+
+}  // namespace
+
+OpaqueFunctions functions_of(const GraphData& graph) {
+  OpaqueFunctions functions;
+  for (const Node* node : graph.nodes)
+    if (is_opaque(*node))
+      functions.try_emplace(std::string(function_of(*node)), registered_function(graph, *node));
+  return functions;
+}
+
+Source source_of_call(const Program& program, const Kernel& kernel) {
+  using Kind = Argument::Kind;
+  const Node& call = *kernel.nodes.front();
+  Source source{.entry = fmt::format("{}_{}", kernel.name, function_of(call)),
+                .text = fmt::format("// {} calls {}: a function of the user's, not written here\n",
+                                    kernel.name, function_of(call))};
+  for (const Node* operand : call.operands) {
+    if (operand->op == Op::scalar) {
+      source.arguments.push_back(
+          {.kind = Kind::scalar, .index = static_cast<int>(attribute(*operand, "index").integer)});
+      continue;
+    }
+    const int buffer = program.buffer_of.lookup(operand);
+    const Extent bytes = result_bytes({.dtype = operand->dtype, .shape = operand->shape});
+    if (source.read_of.try_emplace(buffer, bytes).second)
+      source.traffic.bytes_read = source.traffic.bytes_read + bytes;
+    source.arguments.push_back({.kind = Kind::buffer, .index = buffer});
+  }
+  const std::vector<ResultType> types = result_types(call);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Extent bytes = result_bytes(types[i]);
+    source.traffic.bytes_written = source.traffic.bytes_written + bytes;
+    if (const int buffer = buffer_of_result(kernel, i); buffer >= 0) {
+      source.arguments.push_back({.kind = Kind::buffer, .index = buffer});
+      continue;
+    }
+    source.arguments.push_back({.kind = Kind::workspace, .extent = source.workspace_bytes});
+    source.workspace_bytes = source.workspace_bytes + ceil_div(bytes, kAlignment) * kAlignment;
+  }
+  source.arguments.push_back({.kind = Kind::workspace, .extent = source.workspace_bytes});
+  return source;
+}
+
+CallDescription describe_call(const Program& program, const Kernel& kernel) {
+  const Node& node = *kernel.nodes.front();
+  CallDescription call{.function = std::string(function_of(node)),
+                       .place = program.graph->data().place(&node),
+                       .attributes = options_of(node)};
+  for (const Node* operand : node.operands)
+    call.inputs.push_back({.dtype = operand->dtype,
+                           .shape = {operand->shape.begin(), operand->shape.end()},
+                           .is_number = operand->op == Op::scalar});
+  for (const ResultType& type : result_types(node))
+    call.outputs.push_back({.dtype = type.dtype, .shape = {type.shape.begin(), type.shape.end()}});
+  return call;
+}
+
+OpaqueBinding::OpaqueBinding(CallDescription call, const OpaqueFunctions& functions,
+                             const Driver& driver)
+    : driver_(driver),
+      call_(std::move(call)),
+      function_(functions.at(call_.function)),
+      called_(fmt::format("opaque {}", call_.function)),
+      may_be_captured_(function_->can_capture) {
+  if (!function_->can_capture)
+    why_not_captured_ = "it is registered as one that cannot be captured";
+}
+
+std::string OpaqueBinding::message(std::string_view what) const {
+  return fmt::format("{}: {} (recorded at {})", called_, what, call_.place);
+}
+
+void OpaqueBinding::fail(std::string_view what) const { throw UserError(message(what)); }
+
+OpaqueArrays OpaqueBinding::arrays(std::span<const std::int64_t> symbols) const {
+  OpaqueArrays arrays;
+  for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
+    for (const CallType& type : *types) {
+      std::vector<std::int64_t>& shape = arrays.shapes.emplace_back();
+      for (const Extent extent : type.shape) shape.push_back(evaluate(extent, symbols));
+    }
+  std::size_t next = 0;
+  for (const CallType& type : call_.inputs)
+    arrays.inputs.push_back(
+        {.dtype = type.dtype, .shape = arrays.shapes[next++], .is_number = type.is_number});
+  for (const CallType& type : call_.outputs)
+    arrays.outputs.push_back({.dtype = type.dtype, .shape = arrays.shapes[next++]});
+  return arrays;
+}
+
+OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
+  return {.function = call_.function,
+          .inputs = arrays.inputs,
+          .outputs = arrays.outputs,
+          .attributes = call_.attributes};
+}
+
+template <class Ask>
+auto OpaqueBinding::asked(std::string_view what, Ask ask) const {
+  const KeptContext kept(driver_);
+  try {
+    return ask();
+  } catch (const std::exception& error) {
+    fail(fmt::format("{}: {}", what, error.what()));
+  } catch (...) {
+    fail(fmt::format("{}: {}", what, kUnknown));
+  }
+}
+
+void OpaqueBinding::check(std::span<const std::int64_t> symbols) const {
+  if (!function_->check) return;
+  const OpaqueArrays known = arrays(symbols);
+  asked("its function makes no such call", [&] { function_->check(sizes(known)); });
+}
+
+void OpaqueBinding::check_memory(const Source& source, const Program& program,
+                                 std::span<const std::int64_t> symbols) const {
+  const std::int64_t workspace = evaluate(source.workspace_bytes, symbols);
+  auto argument = source.arguments.begin();
+  std::int64_t end = 0;  // of what lies there already
+  for (const std::vector<CallType>* types : {&call_.inputs, &call_.outputs})
+    for (const CallType& type : *types) {
+      const Argument& place = *argument++;
+      if (type.is_number) continue;
+      std::int64_t bytes = size_of(type.dtype);
+      for (const Extent extent : type.shape) {
+        const std::int64_t size = evaluate(extent, symbols);
+        if (size < 0) fail(fmt::format("an array has {} = {} elements", to_string(extent), size));
+        bytes = checked_product(bytes, size);
+      }
+      if (bytes == 0) continue;
+      const bool is_buffer = place.kind == Argument::Kind::buffer;
+      const std::int64_t begin = is_buffer ? 0 : evaluate(place.extent, symbols);
+      const std::int64_t all =
+          is_buffer ? bytes_of(program.buffers[static_cast<std::size_t>(place.index)], symbols)
+                    : workspace;
+      if (begin < 0 || checked_sum(begin, bytes) > all)
+        fail(fmt::format("an array of {} bytes, {} bytes into {}, does not lie there", bytes, begin,
+                         all));
+      if (is_buffer) {
+        const Buffer& buffer = program.buffers[static_cast<std::size_t>(place.index)];
+        if (buffer.dtype != type.dtype)
+          fail(fmt::format("an array of {} lies in one of {}; save the program anew",
+                           name(type.dtype), name(buffer.dtype)));
+        continue;
+      }
+      if (begin < end || begin % kAlignment != 0)
+        fail(
+            fmt::format("an array lies {} bytes into what it works in, which must be a multiple of "
+                        "{} behind the {} of others; save the program anew",
+                        begin, kAlignment, end));
+      end = begin + bytes;
+    }
+  // What the function works in lies behind these.
+  if (const std::int64_t begin = evaluate(argument->extent, symbols);
+      begin < end || begin > workspace || begin % kAlignment != 0)
+    fail(fmt::format("what it works in, {} bytes into {}, does not lie there", begin, workspace));
+}
+
+std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbols) const {
+  if (!function_->workspace) return 0;
+  const OpaqueArrays known = arrays(symbols);
+  const std::int64_t bytes =
+      asked("its workspace function failed", [&] { return function_->workspace(sizes(known)); });
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // so that sums of few do not wrap
+  if (bytes < 0 || bytes > kMost)
+    fail(fmt::format("its workspace function asks for {} bytes", bytes));
+  return bytes;
+}
+
+std::string OpaqueBinding::why_not_captured() const {
+  const std::lock_guard lock(mutex_);
+  return why_not_captured_;
+}
+
+void OpaqueBinding::set_why_not_captured(std::string why) const {
+  const std::lock_guard lock(mutex_);
+  why_not_captured_ = std::move(why);
+  may_be_captured_.store(false, std::memory_order_release);
+}
+
+void HostWorks::carry_out(void* given) {
+  auto& work = *static_cast<Work*>(given);
+  const auto note = [&](std::string_view what) noexcept {
+    const std::lock_guard lock(work.works->mutex_);
+    if (!work.works->failure_.empty()) return;
+    try {
+      work.works->failure_ = work.call->message(
+          fmt::format("what it had the host do in an earlier run failed: {}", what));
+    } catch (...) {
+      work.works->failure_ = "no memory";  // so short that it takes none
+    }
+  };
+  try {
+    work.function();
+  } catch (const std::exception& error) {
+    note(error.what());
+  } catch (...) {
+    note(kUnknown);
+  }
+  work.runs.fetch_add(1, std::memory_order_release);
+}
+
+void HostWorks::enqueue(const DeviceState& device, CUstream stream, const OpaqueBinding& call,
+                        std::function<void()> function, Pieces& pieces) {
+  auto work = std::make_unique<Work>();
+  work->function = std::move(function);
+  work->call = &call;
+  work->works = this;
+  // Before it is on the stream: from then on nothing may fail that would let it go.
+  pieces.push_back(std::move(work));
+  const CUresult result = device.driver.cuLaunchHostFunc(stream, &carry_out, pieces.back().get());
+  if (result == CUDA_SUCCESS) return;
+  pieces.pop_back();
+  check(device.driver, result, "cuLaunchHostFunc", call.called());
+}
+
+void HostWorks::throw_if_failed() {
+  std::string failure;
+  {
+    const std::lock_guard lock(mutex_);
+    failure.swap(failure_);
+  }
+  if (!failure.empty()) throw UserError(failure);
+}
+
+void HostWorks::keep_until_run(std::list<Pieces> pieces) noexcept {
+  const auto has_run = [](const std::unique_ptr<Work>& work) {
+    return work->runs.load(std::memory_order_acquire) > 0;
+  };
+  std::erase_if(pending_, [&](const Pieces& one) { return std::ranges::all_of(one, has_run); });
+  pending_.splice(pending_.end(), pieces);
+}
+
+bool OpaqueLaunch::set_symbols(std::span<const std::int64_t> symbols,
+                               std::int64_t workspace_bytes) {
+  OpaqueArrays arrays = binding_.arrays(symbols);
+  const bool is_same = arrays.shapes == arrays_.shapes && workspace_bytes == workspace_bytes_;
+  arrays_ = std::move(arrays);
+  workspace_bytes_ = workspace_bytes;
+  return !is_same;
+}
+
+bool OpaqueLaunch::is_empty() const {
+  return std::ranges::all_of(arrays_.outputs,
+                             [](const OpaqueArray& array) { return array.elements() == 0; });
+}
+
+void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CUstream stream,
+                           HostWorks& works, HostWorks::Pieces& pieces) {
+  const auto next = [&] { return *static_cast<const std::uint64_t*>(*arguments++); };
+  for (OpaqueArray& input : arrays_.inputs) {
+    const std::uint64_t bits = next();
+    if (input.is_number)
+      input.number = number_from_bits(input.dtype, bits);
+    else
+      input.data = reinterpret_cast<void*>(bits);
+  }
+  for (OpaqueArray& output : arrays_.outputs) output.data = reinterpret_cast<void*>(next());
+  OpaqueCall call;
+  static_cast<OpaqueSizes&>(call) = binding_.sizes(arrays_);
+  call.stream = stream;
+  call.is_host_device = device.is_host;
+  call.device = device.ordinal;
+  const std::uint64_t workspace = next();
+  if (workspace_bytes_ > 0) call.workspace = reinterpret_cast<void*>(workspace);
+  call.workspace_bytes = workspace_bytes_;
+  call.add_host_work = [&](std::function<void()> work) {
+    works.enqueue(device, stream, binding_, std::move(work), pieces);
+  };
+  int result = 0;
+  const KeptContext kept(device.driver);
+  try {
+    result = binding_.function().enqueue(call);
+  } catch (const std::exception& error) {
+    binding_.fail(fmt::format("its function failed: {}", error.what()));
+  } catch (...) {
+    binding_.fail(fmt::format("its function failed: {}", kUnknown));
+  }
+  if (result != 0) binding_.fail(fmt::format("its function failed with the code {}", result));
+}
+
+}  // namespace sinter

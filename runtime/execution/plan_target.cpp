@@ -1,0 +1,31 @@
+#include "runtime/execution/plan_target.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <vector>
+
+#include "sinter/error.h"
+
+namespace sinter {
+
+const Target& target_named(const std::string& name) {
+  if (name.empty()) return known_targets().front();
+  if (const Target* target = find_target(name)) return *target;
+  std::vector<std::string_view> names;
+  for (const Target& target : known_targets()) names.push_back(target.name);
+  throw UserError(fmt::format("options.target: there is no GPU {}; known are {}", name,
+                              fmt::join(names, ", ")));
+}
+
+Target plan_target(const DeviceState& device, const std::string& name) {
+  if (name.empty()) return device.target;
+  if (!device.is_host)
+    throw UserError(
+        fmt::format("options.target is {}, but {} is planned for as itself; leave it empty", name,
+                    device.name));
+  return target_named(name);
+}
+
+}  // namespace sinter

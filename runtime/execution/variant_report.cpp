@@ -1,0 +1,70 @@
+#include "runtime/execution/variant_report.h"
+
+#include <fmt/format.h>
+
+#include "compiler/program/guards.h"
+#include "ir/shape/extent.h"
+#include "runtime/device/launch_grid.h"
+#include "runtime/execution/kernel_report.h"
+#include "runtime/execution/launch_set.h"
+
+namespace sinter {
+
+namespace {
+
+KernelReport report_of(const Variant& variant, std::size_t index, const KernelReporter& reporter,
+                       const CompileResult& compiled, const TuneResult& tuned) {
+  const VariantKernel& kernel = variant.kernels[index];
+  const auto chosen = static_cast<std::size_t>(tuned.chosen);
+  KernelReport report =
+      reporter.report(variant.program.kernels[index], kernel.schedule, kernel.source);
+  report.tuning = tuned.summary;
+  if (!compiled.unit) return report;  // an opaque call
+  report.registers = compiled.unit->functions[chosen].registers;
+  report.spill_bytes = compiled.unit->functions[chosen].spill_bytes;
+  report.compile_ms = compiled.was_cached ? 0 : compiled.unit->milliseconds;
+  report.candidates = tuned.candidates;
+  if (chosen < compiled.unit->cubins.size()) {
+    report.cubin = compiled.unit->cubins[chosen];
+    if (report.cubin.registers > 0) {  // else the driver has compiled it
+      report.registers = report.cubin.registers;
+      report.spill_bytes = report.cubin.spill_bytes;
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+VariantReport report_of(const Variant& variant, const VariantRequest& request,
+                        std::span<const CompileResult> compiled,
+                        std::span<const TuneResult> tuned) {
+  const Program& program = variant.program;
+  VariantReport report{
+      .reason = request.reason,
+      .is_stand_in = variant.is_stand_in,
+      .alignment = variant.alignment,
+      .arena_bytes = lay_out(variant, MemoryPlanner(variant.program), request.symbols).arena_bytes};
+  for (const ExtentAtom* symbol : program.graph->data().extents->symbols())
+    report.sizes.push_back(fmt::format("{} = {}", symbol->name,
+                                       request.symbols[static_cast<std::size_t>(symbol->id)]));
+  for (const Guard& guard : program.guards)
+    report.guards.push_back(to_string(guard) + ": " + guard.reason);
+  for (const Boundary& boundary : program.boundaries)
+    report.boundaries.push_back({.producer = boundary.producer,
+                                 .consumer = boundary.consumer,
+                                 .reason = boundary.reason,
+                                 .is_inside = boundary.is_inside,
+                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
+  const KernelReporter reporter(program, request.symbols);
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    const VariantKernel& kernel = variant.kernels[i];
+    report.kernels.push_back(report_of(variant, i, reporter, compiled[i], tuned[i]));
+    if (kernel.opaque) continue;
+    report.kernels.back().grid =
+        launched_blocks(kernel.source, kernel.resident_blocks, request.symbols);
+  }
+  return report;
+}
+
+}  // namespace sinter

@@ -1,0 +1,16 @@
+// Filling in the report of a variant.
+#pragma once
+
+#include <span>
+
+#include "runtime/execution/executable_state.h"
+#include "runtime/service/compile_service.h"
+#include "runtime/tuning/autotune.h"
+
+namespace sinter {
+
+/// All but the durations. `compiled` and `tuned` have an element for each kernel.
+VariantReport report_of(const Variant& variant, const VariantRequest& request,
+                        std::span<const CompileResult> compiled, std::span<const TuneResult> tuned);
+
+}  // namespace sinter

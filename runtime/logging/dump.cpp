@@ -1,0 +1,64 @@
+#include "runtime/logging/dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 12> kStages = {"all",      "graph", "lower",    "fold",
+                                                      "simplify", "fuse",  "schedule", "join",
+                                                      "source",   "ptx",   "cubin",    "launch"};
+
+/// One more than the highest number that a file of the folder starts with.
+int next_number(const fs::path& directory) {
+  int highest = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory))
+    highest = std::max(highest, std::atoi(entry.path().filename().c_str()));
+  return highest + 1;
+}
+
+}  // namespace
+
+Dump::Dump(const Options& options) : stages_(options.dump), directory_(options.dump_directory) {
+  for (const std::string& stage : stages_)
+    if (std::ranges::find(kStages, stage) == kStages.end())
+      throw UserError(fmt::format("dump: there is no stage {}; the stages are {}", stage,
+                                  fmt::join(kStages, ", ")));
+}
+
+std::string_view extension_of(std::string_view text) {
+  return text.starts_with("graph ") ? "sinter" : "txt";
+}
+
+bool Dump::wants(std::string_view stage) const {
+  return std::ranges::find(stages_, stage) != stages_.end() ||
+         std::ranges::find(stages_, "all") != stages_.end();
+}
+
+void Dump::write(std::string_view stage, std::string_view extension, std::string_view text) {
+  if (!wants(stage)) return;
+  const std::lock_guard lock(mutex_);
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (next_ == 0 && !error) next_ = next_number(directory_);
+  const fs::path path =
+      fs::path(directory_) / fmt::format("{:04}_{}.{}", next_++, stage, extension);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (error || !file.flush())
+    throw UserError(fmt::format(
+        "dump: {} cannot be written; set dump_directory to a folder that can", path.string()));
+}
+
+}  // namespace sinter

@@ -1,0 +1,25 @@
+#include "runtime/observe/emitted.h"
+
+#include "ir/graph/output_view.h"
+#include "runtime/execution/make_variant.h"
+
+namespace sinter {
+
+PlanOptions without_views(const Graph& graph, PlanOptions options) {
+  options.left_out.clear();
+  for (const std::optional<OutputView>& view : output_views(graph.data()))
+    options.left_out.push_back(view.has_value());
+  return options;
+}
+
+EmittedProgram::EmittedProgram(const Graph& graph, const Target& target,
+                               std::span<const std::int64_t> symbols, const PlanOptions& options)
+    : program_(plan(graph, target, {.symbols = {symbols.begin(), symbols.end()}},
+                    without_views(graph, options))) {
+  for (const Kernel& kernel : program_.kernels) {
+    EmittedKernel emitted = emit_candidates(program_, kernel, 1);
+    kernels_.push_back({.kernel = &kernel, .source = std::move(emitted.sources.front())});
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,162 @@
+#include "sinter/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+
+#include "compiler/body/minimal_bytes.h"
+#include "compiler/cost/cost.h"
+#include "compiler/cost/kernel_cost.h"
+#include "compiler/program/guards.h"
+#include "ir/shape/extent.h"
+#include "ir/verify/bind_symbols.h"
+#include "runtime/compile/nvrtc_units.h"
+#include "runtime/execution/kernel_report.h"
+#include "runtime/execution/plan_target.h"
+#include "runtime/observe/emitted.h"
+#include "runtime/observe/explain_graph.h"
+#include "runtime/observe/kernel_proof.h"
+#include "runtime/support/parallel.h"
+
+namespace sinter {
+
+namespace {
+
+PlanOptions plan_options(const Options& options, bool fuse) {
+  return {.fuse = fuse,
+          .numerics = {.rounding = options.rounding, .math = options.math},
+          .skip = options.skip};
+}
+
+/// The schedules that tuning would try, of which nothing is known yet.
+void add_candidates(const Kernel& kernel, KernelReport& report) {
+  if (kernel.kind == KernelKind::opaque) return;
+  std::vector<std::string> seen;
+  for (const Schedule& schedule : kernel.candidates) {
+    std::string text = to_string(schedule);
+    if (std::ranges::find(seen, text) != seen.end()) continue;
+    report.candidates.push_back({.schedule = text, .chosen = seen.empty()});
+    seen.push_back(std::move(text));
+  }
+  report.tuning = "nothing was measured: this is what the default schedule would be held against";
+}
+
+void add_totals(const KernelReport& kernel, std::int64_t& launches, std::int64_t& bytes) {
+  launches += kernel.launches;
+  bytes += kernel.launches * (kernel.bytes_read + kernel.bytes_written);
+}
+
+/// Compiles each kernel as a program of its own, so that its time is its own.
+void compile_each(const EmittedProgram& emitted, const Target& target, Explanation& result) {
+  std::vector<std::exception_ptr> failures(result.kernels.size());
+  std::vector<std::function<void()>> jobs;
+  for (std::size_t i = 0; i < result.kernels.size(); ++i)
+    if (!emitted.kernels()[i].is_call())
+      jobs.push_back([&, i] {
+        try {
+          const Source& source = emitted.kernels()[i].source;
+          KernelExplanation& kernel = result.kernels[i];
+          NvrtcUnit unit = compile_unit({&source, 1}, std::string(target.arch));
+          kernel.report.cubin = std::move(unit.reports.front());
+          kernel.report.registers = kernel.report.cubin.registers;
+          kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
+          kernel.report.compile_ms = unit.milliseconds;
+          add_proof(kernel, emitted.program(), source, unit.ptx, target);
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+      });
+  run_parallel(jobs);
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void add_kernels(const EmittedProgram& emitted, const Target& target,
+                 std::span<const std::int64_t> symbols, Explanation& result) {
+  const KernelReporter reporter(emitted.program(), symbols);
+  for (const EmittedProgram::Item& item : emitted.kernels()) {
+    KernelExplanation kernel{
+        .name = item.kernel->name,
+        .report = reporter.report(*item.kernel, item.kernel->schedule, item.source)};
+    if (kernel.report.launches > 0) {
+      const Cost cost = cost_of(emitted.program(), *item.kernel, target);
+      kernel.predicted_us = cost.seconds * 1e6;
+      kernel.instructions = cost.instructions;
+    }
+    add_candidates(*item.kernel, kernel.report);
+    add_totals(kernel.report, result.launches, result.bytes);
+    result.predicted_us += kernel.predicted_us;
+    result.kernels.push_back(std::move(kernel));
+  }
+}
+
+/// `rows = 2048`
+std::vector<std::string> sizes_in_words(const Graph& graph, std::span<const std::int64_t> symbols) {
+  std::vector<std::string> words;
+  for (const ExtentAtom* symbol : graph.data().extents->symbols())
+    words.push_back(
+        fmt::format("{} = {}", symbol->name, symbols[static_cast<std::size_t>(symbol->id)]));
+  return words;
+}
+
+void add_reasons(const Program& program, Explanation& result) {
+  for (const Boundary& boundary : program.boundaries)
+    result.boundaries.push_back({.producer = boundary.producer,
+                                 .consumer = boundary.consumer,
+                                 .reason = boundary.reason,
+                                 .is_inside = boundary.is_inside,
+                                 .bytes = static_cast<std::int64_t>(boundary.bytes)});
+  for (const Guard& guard : program.guards)
+    result.guards.push_back(to_string(guard) + ": " + guard.reason);
+}
+
+Explanation explain_for(const Target& target, const Graph& graph, std::span<const Size> sizes,
+                        const Options& options) {
+  std::vector<NamedSize> named;
+  for (const Size& size : sizes) named.push_back({size.symbol, size.value});
+  const std::vector<std::int64_t> symbols = symbols_from_sizes(graph, named);
+  const EmittedProgram emitted(graph, target, symbols, plan_options(options, options.fuse));
+  const Program& program = emitted.program();
+  Explanation result{.graph = std::string(graph.name()),
+                     .target = std::string(target.name),
+                     .arch = std::string(target.arch),
+                     .roofs = {.bytes_per_second = target.bandwidth,
+                               .instructions_per_second = issue_rate(target),
+                               .launch_us = target.launch_seconds * 1e6,
+                               .bytes_in_flight = target.bytes_in_flight},
+                     .sizes = sizes_in_words(graph, symbols),
+                     .recorded_ops = program.recorded_ops,
+                     .why_not_compiled = why_no_nvrtc(),
+                     .minimal_bytes = minimal_bytes(program.graph->data(), symbols)};
+  add_kernels(emitted, target, symbols, result);
+  add_reasons(program, result);
+  add_graph(result, graph, program, target, symbols, plan_options(options, options.fuse));
+
+  const EmittedProgram unfused(graph, target, symbols, plan_options(options, false));
+  const KernelReporter reporter(unfused.program(), symbols);
+  for (const EmittedProgram::Item& item : unfused.kernels())
+    add_totals(reporter.report(*item.kernel, item.kernel->schedule, item.source),
+               result.unfused_launches, result.unfused_bytes);
+
+  if (result.why_not_compiled.empty()) compile_each(emitted, target, result);
+  return result;
+}
+
+}  // namespace
+
+Explanation explain(const Graph& graph, std::span<const Size> sizes, const Options& options) {
+  return explain_for(target_named(options.target), graph, sizes, options);
+}
+
+Explanation explain(const Graph& graph, std::initializer_list<Size> sizes, const Options& options) {
+  return explain(graph, std::span(sizes.begin(), sizes.size()), options);
+}
+
+Explanation explain(const Graph& graph, std::span<const Size> sizes, Device device,
+                    const Options& options) {
+  return explain_for(plan_target(*device.state(), options.target), graph, sizes, options);
+}
+
+}  // namespace sinter

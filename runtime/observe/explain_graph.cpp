@@ -1,0 +1,189 @@
+#include "runtime/observe/explain_graph.h"
+
+#include <algorithm>
+
+#include "compiler/body/sub_buffer.h"
+#include "compiler/simplify/rewrite.h"
+#include "ir/graph/opaque_node.h"
+#include "ir/graph/operand_index.h"
+#include "ir/record/opaque.h"
+#include "ir/text/print.h"
+#include "runtime/observe/emitted.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+bool is_bound_value(const Node& node) { return node.op == Op::input || node.op == Op::scalar; }
+
+/// A copy of `graph` in which the line of each node is its number, from 1 on: passes hand places
+/// on, so that whatever becomes of a node still says which one it was.
+Graph with_numbers_for_places(const Graph& graph) {
+  const std::vector<const Node*> needed = reachable(graph.data());
+  std::size_t next = 0;
+  return clone_rewritten(graph, needed, [&](GraphData& copy, const Node* node) {
+    while (is_bound_value(*needed[next])) ++next;
+    copy.set_locations(node->id, {.file = "", .line = static_cast<int>(needed[next++]->id) + 1});
+    return node;
+  });
+}
+
+/// The members of joined kernels, and the kernels that are not.
+template <class Visit>
+void for_each_group(const Program& program, Visit visit) {
+  for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+    const Kernel& kernel = program.kernels[i];
+    if (kernel.members.empty()) visit(static_cast<int>(i), kernel);
+    for (const Kernel& member : kernel.members) visit(static_cast<int>(i), member);
+  }
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+/// What became of a recorded node.
+struct Fate {
+  std::vector<std::string> groups;  ///< that compute something of it
+  std::vector<std::string> values;  ///< as they call it
+};
+
+/// By the number of the recorded node.
+std::vector<Fate> fates(const Graph& graph, const Program& program, const Target& target,
+                        const PlanOptions& options) {
+  const Program numbered =
+      plan(with_numbers_for_places(graph), target, {.symbols = program.facts.symbols}, options);
+  ensure(numbered.kernels.size() == program.kernels.size(),
+         "a graph is planned differently when its nodes have other places");
+  std::vector<Fate> result(graph.data().nodes.size());
+  for_each_group(numbered, [&](int, const Kernel& group) {
+    for (const Node* node : group.nodes) {
+      const int number = numbered.graph->data().location(node).line;
+      if (number == 0) continue;
+      Fate& fate = result[static_cast<std::size_t>(number) - 1];
+      add_once(fate.groups, group.name);
+      if (const std::string value = numbered.names().of(node); !value.empty())
+        add_once(fate.values, value);
+    }
+  });
+  return result;
+}
+
+std::string role_of(const Node& node, bool is_computed) {
+  if (node.op == Op::input) return "input";
+  if (node.op == Op::scalar) return "scalar";
+  if (is_computed) return "computed";
+  if (node.op == Op::constant) return "number";
+  return is_view(node) ? "view" : "simplified";
+}
+
+std::string text_of(const Node& node, const ValueNames& names) {
+  if (!is_opaque(node)) return statement_text(node, names);
+  const Node* const results[] = {&node};
+  return opaque_text(results, names);
+}
+
+/// What is not computed is where its users are.
+void place_uncomputed(std::vector<RecordedNode>& nodes) {
+  for (std::size_t i = nodes.size(); i-- > 0;)
+    for (const int operand : nodes[i].operands) {
+      RecordedNode& used = nodes[static_cast<std::size_t>(operand)];
+      if (used.role == "view" || used.role == "simplified")
+        for (const std::string& group : nodes[i].groups) add_once(used.groups, group);
+    }
+}
+
+void add_nodes(Explanation& result, const Graph& graph, std::vector<Fate> fates) {
+  const GraphData& data = graph.data();
+  const ValueNames names(data);
+  std::vector<int> place_of(data.nodes.size(), -1);
+  for (const Node* node : data.nodes) {
+    const std::string name = names.is_live(node) ? names.of(node) : "";
+    if (name.empty()) continue;
+    place_of[node->id] = static_cast<int>(result.nodes.size());
+    Fate& fate = fates[node->id];
+    RecordedNode recorded{.name = name,
+                          .op = std::string(info(node->op).name),
+                          .text = is_bound_value(*node) ? "" : text_of(*node, names),
+                          .dtype = std::string(sinter::name(node->dtype)),
+                          .shape = to_string(node->shape),
+                          .label = std::string(data.label(node)),
+                          .place = data.place(node),
+                          .role = role_of(*node, !fate.groups.empty()),
+                          .groups = std::move(fate.groups),
+                          .emitted_as = std::move(fate.values)};
+    for (const Node* operand : node->operands)
+      if (const int place = place_of[operand->id]; place >= 0) recorded.operands.push_back(place);
+    result.nodes.push_back(std::move(recorded));
+  }
+  const auto recorded = [&](const Node* node) -> RecordedNode& {
+    return result.nodes[static_cast<std::size_t>(place_of[node->id])];
+  };
+  for (const InputInfo& input : data.inputs) recorded(input.node).text = input_text(input, names);
+  for (const OutputInfo& output : data.outputs)
+    recorded(output.node).outputs.push_back(output.name);
+  for (const UpdateInfo& update : data.updates)
+    recorded(update.value).updates = names.of(update.parameter);
+  place_uncomputed(result.nodes);
+}
+
+/// The groups of a program, and who wrote what they read.
+class GroupReporter {
+ public:
+  GroupReporter(const Program& program, std::span<const std::int64_t> symbols)
+      : program_(program), symbols_(symbols), writers_(program.buffers.size()) {}
+
+  GroupExplanation report(int kernel, const Kernel& group) {
+    GroupExplanation result{.name = group.name,
+                            .kernel = kernel,
+                            .kind = std::string(name(group.kind)),
+                            .phase = group.phase,
+                            .list = group.list};
+    for (const int buffer : group.reads) {
+      result.reads.push_back(use_of(buffer));
+      result.reads.back().from = writers_[whole_of(buffer)];
+    }
+    for (const Store& store : group.stores) {
+      result.writes.push_back(use_of(store.buffer));
+      add_once(writers_[whole_of(store.buffer)], group.name);
+    }
+    return result;
+  }
+
+ private:
+  const Buffer& buffer(int number) const {
+    return program_.buffers[static_cast<std::size_t>(number)];
+  }
+  /// Parts of an array are read as the whole, and the other way round.
+  std::size_t whole_of(int number) const {
+    const int whole = buffer(number).whole;
+    return static_cast<std::size_t>(whole < 0 ? number : whole);
+  }
+  ArrayUse use_of(int number) const {
+    static constexpr const char* kKinds[] = {"input", "output", "temporary"};
+    const Buffer& used = buffer(number);
+    return {
+        .array = program_.name_of(used),
+        .kind = kKinds[static_cast<std::size_t>(buffer(static_cast<int>(whole_of(number))).kind)],
+        .bytes = bytes_of(used, symbols_)};
+  }
+
+  const Program& program_;
+  std::span<const std::int64_t> symbols_;
+  std::vector<std::vector<std::string>> writers_;  ///< so far, by buffer
+};
+
+}  // namespace
+
+void add_graph(Explanation& result, const Graph& graph, const Program& program,
+               const Target& target, std::span<const std::int64_t> symbols,
+               const PlanOptions& options) {
+  GroupReporter reporter(program, symbols);
+  for_each_group(program, [&](int kernel, const Kernel& group) {
+    result.groups.push_back(reporter.report(kernel, group));
+  });
+  add_nodes(result, graph, fates(graph, program, target, without_views(graph, options)));
+}
+
+}  // namespace sinter

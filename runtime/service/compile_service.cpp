@@ -1,0 +1,254 @@
+#include "runtime/service/compile_service.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <unordered_set>
+
+#include "codegen/prelude/prelude.h"
+#include "runtime/cache/compiler_identity.h"
+#include "runtime/compile/kernels_per_run.h"
+#include "runtime/logging/counting.h"
+#include "runtime/logging/trace.h"
+#include "runtime/service/compile_job.h"
+#include "runtime/service/load_function.h"
+#include "runtime/support/parallel.h"
+#include "sinter/error.h"
+
+namespace sinter {
+
+namespace {
+
+constexpr std::size_t kUnoptimizedKernelsPerRun = 48;
+
+// Whoever holds the lock of an entry longer than this is no reason to wait.
+constexpr std::chrono::seconds kLongestWait{60};
+// To be counted up when the same code is compiled or stored in another way.
+constexpr int kCompileWay = 2;
+
+/// What decides, beside the code of its kernels, what the host compiler makes of a unit.
+std::string host_head(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("host kernels, way {}, prelude {}\n{}\ncount {}, optimize {}\n", kCompileWay,
+                     prelude_hash(Prelude::host), host_compiler(disk).version(),
+                     settings.host.count, settings.host.optimize);
+}
+
+/// The same of NVRTC.
+std::string cubin_head(const CompileSettings& settings, DiskCache& disk) {
+  return fmt::format("cubin, way {}, prelude {}\n{}\n{}\n", kCompileWay,
+                     prelude_hash(Prelude::cuda), nvrtc_identity(disk), settings.arch);
+}
+
+std::string code_of(std::span<const Source> sources) {
+  std::string code;
+  for (const Source& source : sources)
+    code +=
+        fmt::format("{} {} {} {}\n{}\n", source.threads, source.shared_bytes, source.has_barrier,
+                    source.cluster, source.code.empty() ? source.text : source.code);
+  return code;
+}
+
+}  // namespace
+
+CompileUnit::CompileUnit(std::vector<Source> sources)
+    : sources_(std::move(sources)), code_hash_(hash_of(code_of(sources_))) {}
+
+CompileService::CompileService(const DeviceState& device) : device_(device) {}
+CompileService::~CompileService() = default;
+
+std::vector<CompileResult> CompileService::compile(std::span<const CompileUnit> units,
+                                                   const CompileSettings& settings,
+                                                   const std::stop_token& process_ends) {
+  std::vector<KernelCache::Claim> claims;
+  std::vector<Job> missing;
+  std::vector<std::size_t> places;  // of those that are missing
+  const std::shared_ptr<const Heads> heads = heads_of(settings);
+  claims.reserve(units.size());
+  std::vector<CompileResult> results(units.size(), {.unit = nullptr, .was_cached = true});
+  try {
+    for (const CompileUnit& unit : units) {
+      const UnitKey key{.settings = heads->hash, .code = unit.code_hash()};
+      claims.push_back(cache_.claim(key));
+      if (!claims.back().duty) continue;
+      places.push_back(claims.size() - 1);
+      missing.push_back({.unit = &unit, .key = key, .claim = claims.back()});
+      const std::string code = code_of(unit.sources());
+      if (!heads->host.empty()) missing.back().host = name_of(heads->host + code);
+      if (!heads->cubin.empty()) missing.back().cubin = name_of(heads->cubin + code);
+    }
+  } catch (...) {  // nobody waits for what does not come
+    for (std::size_t i = 0; i < claims.size(); ++i)
+      if (claims[i].duty)
+        cache_.fail({.settings = heads->hash, .code = units[i].code_hash()}, claims[i],
+                    std::current_exception());
+    throw;
+  }
+  // What others wait for first, then what we wait for: so no two calls wait for one another.
+  if (!missing.empty()) make(missing, settings, {.process_ends = process_ends});
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    results[places[i]].was_cached = !missing[i].is_host_compiled && !missing[i].is_cubin_compiled;
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].unit = claims[i].unit.get();
+  return results;
+}
+
+std::shared_ptr<const CompileService::Heads> CompileService::heads_of(
+    const CompileSettings& settings) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (heads_ && heads_->settings == settings) return heads_;
+  }
+  DiskCache& disk = disk_cache(settings.cache);
+  const bool by_nvrtc = !device_.is_host || (settings.also_nvrtc && !nvrtc_identity(disk).empty());
+  auto heads = std::make_shared<Heads>();
+  heads->settings = settings;
+  if (device_.is_host) heads->host = host_head(settings, disk);
+  if (by_nvrtc) heads->cubin = cubin_head(settings, disk);
+  heads->hash = hash_of(heads->host + heads->cubin);
+  const std::lock_guard lock(mutex_);
+  return heads_ = std::move(heads);
+}
+
+CompileCounters CompileService::counters() const {
+  return {.hits = cache_.hits(),
+          .misses = cache_.misses(),
+          .compiles = compiles_,
+          .evicted = cache_.evicted()};
+}
+
+/// Whatever happens, nobody waits for what does not come.
+void CompileService::make(std::span<Job> missing, const CompileSettings& settings,
+                          const GiveUp& give_up) {
+  std::exception_ptr error;
+  try {
+    fetch(missing, settings, DiskCache::Look::first);
+    std::vector<CacheName> names;
+    for (const Job& job : missing)
+      for (const std::optional<CacheName>& name : {job.host, job.cubin})
+        if (name) names.push_back(*name);
+    // Who is asked for what NVRTC says has no reason to fail without it.
+    if (settings.also_nvrtc && nvrtc_identity(disk_cache(settings.cache)).empty())
+      for (Job& job : missing)
+        job.made->cubins.assign(job.unit->sources().size(), {.why_not = why_no_nvrtc()});
+    if (!names.empty()) {
+      // Another process may have been making them, and be done when the lock is ours.
+      const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
+      fetch(missing, settings, DiskCache::Look::again);
+      compile_missing(missing, settings, give_up);
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  for (Job& job : missing) {
+    if (error || job.error || job.cubin_error)
+      cache_.fail(job.key, job.claim, error ? error : job.error ? job.error : job.cubin_error);
+    else
+      cache_.fulfil(job.claim, job.made);
+  }
+}
+
+void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings,
+                                     const GiveUp& give_up) {
+  std::vector<std::function<void()>> runs;
+  // The slowest runs first.
+  const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
+  std::vector<Job*> part;
+  const auto add_host_run = [&] {
+    if (part.empty()) return;
+    runs.push_back([this, &settings, &give_up, part] {
+      try {
+        give_up.check();
+        compile_host(part, settings);
+      } catch (...) {
+        for (Job* job : part) job->error = std::current_exception();
+      }
+    });
+    part.clear();
+  };
+  std::size_t kernels = 0;
+  for (Job& job : missing) {
+    if (!job.host) continue;
+    part.push_back(&job);
+    kernels += job.unit->sources().size();
+    if (kernels < most) continue;
+    add_host_run();
+    kernels = 0;
+  }
+  add_host_run();
+  for (Job& job : missing)
+    if (job.cubin)
+      runs.push_back([this, &settings, &give_up, &job] {
+        try {
+          give_up.check();
+          compile_cubin(job, settings);
+        } catch (...) {
+          job.cubin_error = std::current_exception();
+        }
+      });
+  run_parallel(runs);
+}
+
+void CompileService::compile_host(std::span<Job* const> jobs, const CompileSettings& settings) {
+  std::vector<HostKernel> kernels;
+  std::unordered_set<std::string> entries;  // equal kernels have equal names
+  for (const Job* job : jobs)
+    for (const Source& source : job->unit->sources())
+      if (entries.insert(source.entry).second)
+        kernels.push_back({.entry = source.entry,
+                           .text = source.text,
+                           .threads = source.threads,
+                           .has_barrier = source.has_barrier});
+  ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("C++ compiler: {} and {} more functions", kernels[0].entry,
+                       kernels.size() - 1);
+  });
+  const std::string prelude = HostCompiler::prelude_of(kernels);
+  const HostImage image =
+      host_compiler(disk_cache(settings.cache)).compile(prelude, kernels, settings.host);
+  const auto module = std::make_shared<const Module>(device_, image.image.data(), kernels[0].entry);
+  for (Job* job : jobs) {
+    std::vector<std::string> names;
+    for (const Source& source : job->unit->sources()) names.push_back(source.entry);
+    job->is_host_compiled = true;
+    job->made->module = module;
+    job->made->milliseconds = image.milliseconds;
+    load_functions(*job->made, *job->unit, names);
+  }
+  store_host(jobs, HostCompiler::text(prelude, kernels), image, module, settings);
+}
+
+void CompileService::compile_cubin(Job& job, const CompileSettings& settings) {
+  ++compiles_;
+  count(Count::compiles);
+  const TraceSpan span("compile", [&] {
+    return fmt::format("NVRTC: {} and {} more functions", job.unit->sources()[0].entry,
+                       job.unit->sources().size() - 1);
+  });
+  NvrtcUnit unit = compile_unit(job.unit->sources(), settings.arch);
+  job.is_cubin_compiled = true;
+  if (!device_.is_host) job.made->milliseconds = unit.milliseconds;
+  store_cubin(job, unit, settings);
+  take(job, std::move(unit));
+}
+
+void CompileService::take(Job& job, NvrtcUnit unit) const {
+  CompiledUnit& made = *job.made;
+  made.cubins = std::move(unit.reports);
+  if (!device_.is_host) {
+    made.module =
+        std::make_shared<const Module>(device_, unit.image.data(), job.unit->sources()[0].entry);
+    load_functions(made, *job.unit, unit.entries);
+  }
+  made.ptx = std::move(unit.ptx);
+  made.image = std::move(unit.image);
+}
+
+void CompileService::load_functions(CompiledUnit& made, const CompileUnit& unit,
+                                    std::span<const std::string> entries) const {
+  made.functions.clear();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    made.functions.push_back(load_function(device_, *made.module, unit.sources()[i], entries[i]));
+}
+
+}  // namespace sinter

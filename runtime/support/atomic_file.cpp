@@ -1,0 +1,134 @@
+#include "runtime/support/atomic_file.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace sinter {
+
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  return end == std::string::npos ? "." : path.substr(0, end + 1);
+}
+
+/// A new file beside `path`, whose name ends up in `name`.
+int make_unfinished(const std::string& path, Readers readers, std::string& name) {
+  if (readers == Readers::user) {
+    name = fmt::format("{}.XXXXXX{}", path, kUnfinished);
+    return mkostemps(name.data(), static_cast<int>(kUnfinished.size()), O_CLOEXEC);
+  }
+  // mkostemps leaves no say in the mode, and only open heeds the umask.
+  static std::atomic<unsigned> count = 0;
+  constexpr mode_t kMode = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+  for (;;) {
+    name = fmt::format("{}.{}-{}{}", path, getpid(), count.fetch_add(1), kUnfinished);
+    const int descriptor = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
+
+/// Returns errno, 0 where it is done.
+int write_all(const File& file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file.descriptor(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+/// Where a chain of links ends, even if nothing is there; of a circle, some link.
+std::string without_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = std::filesystem::path(path).parent_path() / target;
+  }
+  return path;
+}
+
+}  // namespace
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = other.release();
+  }
+  return *this;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+int File::release() { return std::exchange(descriptor_, -1); }
+
+FileContents read_whole_file(const std::string& path) {
+  // Whatever else stands there is not waited for.
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return {.error = errno};
+  struct stat status = {};
+  if (fstat(file.descriptor(), &status) != 0) return {.error = errno};
+  if (!S_ISREG(status.st_mode)) return {.error = EINVAL};
+  if (static_cast<std::size_t>(status.st_size) > kLargestFile) return {.error = EFBIG};
+  FileContents result{.owner = status.st_uid,
+                      .others_can_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0};
+  result.bytes.resize(static_cast<std::size_t>(status.st_size));
+  std::size_t done = 0;
+  while (done < result.bytes.size()) {
+    const ssize_t got =
+        read(file.descriptor(), result.bytes.data() + done, result.bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {.error = errno};
+    if (got == 0) break;  // it was cut while we read
+    done += static_cast<std::size_t>(got);
+  }
+  result.bytes.resize(done);
+  return result;
+}
+
+int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
+                     Durability durability, Readers readers) {
+  if (bytes.size() > kLargestFile) return EFBIG;
+  std::string unfinished;
+  const File file(make_unfinished(path, readers, unfinished));
+  if (!file) return errno;
+  const auto give_up = [&](int error) {
+    unlink(unfinished.c_str());
+    return error;
+  };
+  if (const int error = write_all(file, bytes); error != 0) return give_up(error);
+  if (durability == Durability::power && fsync(file.descriptor()) != 0) return give_up(errno);
+  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (durability == Durability::power) sync_folder(folder_of(path));
+  return 0;
+}
+
+int write_named_file(const std::string& path, std::span<const std::byte> bytes) {
+  std::error_code error;
+  const std::string real = without_links(path);
+  if (std::filesystem::is_symlink(real, error)) return ELOOP;
+  if (!std::filesystem::exists(real, error) || std::filesystem::is_regular_file(real, error))
+    return write_whole_file(real, bytes, Durability::power, Readers::everybody);
+  const File file(open(real.c_str(), O_WRONLY | O_CLOEXEC));
+  return file ? write_all(file, bytes) : errno;
+}
+
+void sync_folder(const std::string& path) {
+  const File folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) fsync(folder.descriptor());
+}
+
+}  // namespace sinter

@@ -1,0 +1,88 @@
+#include "runtime/support/json_tree.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sinter {
+
+namespace {
+
+using nlohmann::json;
+
+/// What the parser tells of, one after the other.
+class Builder : public nlohmann::json_sax<json> {
+ public:
+  Builder(JsonTree& root, std::size_t deepest) : root_(root), deepest_(deepest) {}
+
+  bool null() override { return add({}); }
+  bool boolean(bool value) override { return add({.kind = Kind::truth, .truth = value}); }
+  bool number_integer(number_integer_t value) override {
+    return add({.kind = Kind::whole, .whole = value, .real = static_cast<double>(value)});
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > INT64_MAX) return add({.kind = Kind::real, .real = static_cast<double>(value)});
+    return number_integer(static_cast<number_integer_t>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override {
+    return add({.kind = Kind::real, .real = value});
+  }
+  bool string(string_t& value) override {
+    return add({.kind = Kind::text, .text = std::move(value)});
+  }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open({.kind = Kind::object}); }
+  bool key(string_t& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open({.kind = Kind::list}); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  using Kind = JsonTree::Kind;
+
+  JsonTree& place() {
+    if (open_.empty()) return root_;
+    JsonTree& inside = *open_.back();
+    return inside.is(Kind::list) ? inside.list.emplace_back() : inside.members[key_];
+  }
+  bool add(JsonTree value) {
+    place() = std::move(value);
+    return true;
+  }
+  bool open(JsonTree value) {
+    if (open_.size() == deepest_) return false;
+    open_.reserve(deepest_);
+    JsonTree& opened = place();
+    opened = std::move(value);
+    open_.push_back(&opened);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  JsonTree& root_;
+  const std::size_t deepest_;
+  std::vector<JsonTree*> open_;  ///< what lies in one another; none of them grows but the last
+  std::string key_;
+};
+
+}  // namespace
+
+std::optional<JsonTree> parse_json(std::string_view text, std::size_t deepest) {
+  JsonTree root;
+  Builder builder(root, deepest);
+  if (!json::sax_parse(text, &builder)) return std::nullopt;
+  return root;
+}
+
+std::string json_quoted(std::string_view text) {
+  return json(text).dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+}
+
+}  // namespace sinter

@@ -1,0 +1,172 @@
+#include "runtime/tuning/tuning_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace sinter {
+
+namespace {
+
+/// What was measured further away says too little.
+constexpr double kFarthest = 4;
+
+bool is_enough(const TuningFact& fact, const TuningQuestion& question) {
+  if (fact.was_disturbed && !question.is_in_background) return false;
+  return question.effort != Tune::wide || fact.effort == Tune::wide;
+}
+
+/// It takes part in every measurement, in which it is its own measure. So whoever says that it was
+/// dropped is wrong.
+bool is_of_default(const TuningFact& fact) {
+  return fact.median_us > 0 && fact.median_us == fact.reference_us;
+}
+
+/// Whether `fact` is to take the place of `old`.
+bool is_better(const TuningFact& fact, const TuningFact& old) {
+  if (fact.effort != old.effort) return fact.effort == Tune::wide;
+  // Launched in another way, it is another thing.
+  if (fact.blocks != old.blocks) return true;
+  if (fact.was_disturbed != old.was_disturbed) return old.was_disturbed;
+  return old.median_us == 0 && is_of_default(fact);
+}
+
+/// Null if nothing is known of candidate `i` that answers the question.
+const TuningFact* fact_of(const TuningQuestion& question, const TunedSize& known, std::size_t i) {
+  const auto found = known.facts.find(question.candidates[i]);
+  if (found == known.facts.end() || !is_enough(found->second, question)) return nullptr;
+  return &found->second;
+}
+
+bool is_dropped(const TuningQuestion& question, std::size_t i) {
+  return !question.reports[i].problem.empty();
+}
+
+/// How far apart two sizes are; nothing if they cannot be compared, or are too far apart.
+std::optional<double> distance(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (a[i] <= 0 || b[i] <= 0) return std::nullopt;
+    const double ratio = static_cast<double>(a[i]) / static_cast<double>(b[i]);
+    const double factor = std::max(ratio, 1 / ratio);
+    if (factor > kFarthest) return std::nullopt;
+    sum += std::log(factor);
+  }
+  return sum;
+}
+
+std::string cut(const std::string& text) { return text.substr(0, kLongestTuningText); }
+
+}  // namespace
+
+const TunedSize* KernelTunings::at(std::span<const std::int64_t> numbers) const {
+  const auto found = std::ranges::find_if(
+      sizes, [&](const TunedSize& size) { return std::ranges::equal(size.numbers, numbers); });
+  return found == sizes.end() ? nullptr : &*found;
+}
+
+void merge(KernelTunings& into, const KernelTunings& from) {
+  for (const TunedSize& size : from.sizes) {
+    const auto known = std::ranges::find(into.sizes, size.numbers, &TunedSize::numbers);
+    if (known == into.sizes.end()) {
+      into.sizes.push_back(size);
+      continue;
+    }
+    for (const auto& [candidate, fact] : size.facts) {
+      const auto [place, is_new] = known->facts.emplace(candidate, fact);
+      if (!is_new && is_better(fact, place->second)) place->second = fact;
+    }
+  }
+  if (into.sizes.size() > kMostTunedSizes)
+    into.sizes.erase(into.sizes.begin(),
+                     into.sizes.end() - static_cast<std::ptrdiff_t>(kMostTunedSizes));
+}
+
+std::vector<bool> unknown(const TuningQuestion& question, const TunedSize* known) {
+  const std::size_t count = question.candidates.size();
+  const auto is_known = [&](std::size_t i) {
+    const TuningFact* const fact = known ? fact_of(question, *known, i) : nullptr;
+    return fact && fact->blocks == question.blocks[i];
+  };
+  // All that is known of the others is known by way of the default.
+  const bool from_scratch = !is_known(0) || fact_of(question, *known, 0)->median_us == 0;
+  std::vector<bool> result(count, false);
+  for (std::size_t i = 0; i < count; ++i)
+    result[i] = !is_dropped(question, i) && (from_scratch || !is_known(i));
+  if (std::ranges::count(result, true) > 0) result[0] = true;
+  return result;
+}
+
+TuneResult decide(const TuningQuestion& question, const TunedSize& known) {
+  TuneResult result{.candidates = question.reports};
+  const auto standard = known.facts.find(question.candidates[0]);
+  const double standard_us = standard == known.facts.end() ? 0 : standard->second.median_us;
+  CountRange rounds;
+  CountRange launches;
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const TuningFact* const fact = fact_of(question, known, i);
+    CandidateReport& candidate = result.candidates[i];
+    if (!fact || is_dropped(question, i)) continue;
+    candidate.problem = fact->problem;
+    candidate.differs = fact->differs;
+    if (fact->median_us == 0) continue;
+    // What it would have taken in turns with the default as that is known.
+    const double scale = standard_us / fact->reference_us;
+    candidate.median_us = scale * fact->median_us;
+    candidate.lower_quartile_us = scale * fact->lower_quartile_us;
+    candidate.upper_quartile_us = scale * fact->upper_quartile_us;
+    candidate.gigabytes_per_second = fact->gigabytes_per_second / scale;
+    rounds.add(fact->rounds);
+    launches.add(fact->launches);
+  }
+  result.chosen = choose(result.candidates);
+  result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;
+  result.summary = tuning_summary(result.candidates.size(), rounds, launches);
+  return result;
+}
+
+const TunedSize* nearest(const TuningQuestion& question, const KernelTunings& known) {
+  const TunedSize* best = nullptr;
+  double least = 0;
+  for (const TunedSize& size : known.sizes) {
+    const std::optional<double> far = distance(question.numbers, size.numbers);
+    if (!far || (best && *far >= least)) continue;
+    bool has_all = true;
+    for (std::size_t i = 0; i < question.candidates.size() && has_all; ++i)
+      has_all = is_dropped(question, i) || fact_of(question, size, i);
+    const TuningFact* const standard = fact_of(question, size, 0);
+    if (!has_all || !standard || standard->median_us == 0) continue;
+    best = &size;
+    least = *far;
+  }
+  return best;
+}
+
+TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
+                   const std::vector<bool>& measured, bool was_disturbed) {
+  TunedSize size{.numbers = question.numbers, .sizes = cut(question.sizes), .facts = {}};
+  if (result.candidates[0].median_us == 0) return size;  // nothing was measured
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const CandidateReport& candidate = result.candidates[i];
+    const bool is_told = candidate.median_us > 0 || !candidate.problem.empty();
+    if (!measured[i] || !is_told) continue;
+    size.facts[question.candidates[i]] = {.median_us = candidate.median_us,
+                                          .lower_quartile_us = candidate.lower_quartile_us,
+                                          .upper_quartile_us = candidate.upper_quartile_us,
+                                          .gigabytes_per_second = candidate.gigabytes_per_second,
+                                          .reference_us = result.candidates[0].median_us,
+                                          .blocks = question.blocks[i],
+                                          .rounds = result.rounds,
+                                          .launches = result.launches,
+                                          .effort = question.effort,
+                                          .schedule = cut(candidate.schedule),
+                                          .problem = cut(candidate.problem),
+                                          .differs = candidate.differs,
+                                          .was_disturbed = was_disturbed};
+  }
+  return size;
+}
+
+}  // namespace sinter

@@ -1,0 +1,79 @@
+#include "runtime/tuning/tuning_store.h"
+
+#include <chrono>
+
+namespace sinter {
+
+namespace {
+
+// Whoever holds an entry longer than this is no reason to wait: at worst it is measured again.
+constexpr std::chrono::seconds kLongestMergeWait{10};
+
+/// What the key says already need not be stored with it.
+CacheName entry_of(const std::string& kernel) { return name_of("tunings\n" + kernel); }
+
+KernelTunings read_tunings(const std::string& kernel, DiskCache& disk) {
+  const auto entry = disk.find(entry_of(kernel), DiskCache::Look::uncounted);
+  if (!entry) return {};
+  ParsedTunings parsed =
+      parse_tunings({reinterpret_cast<const char*>(entry->data()), entry->size()});
+  return parsed.tunings ? std::move(parsed.tunings->kernels[kernel]) : KernelTunings{};
+}
+
+}  // namespace
+
+KernelTunings TuningStore::find(const std::string& kernel, DiskCache& disk) {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[kernel];
+  if (!known.is_read) merge(known.tunings, read_tunings(kernel, disk));
+  known.is_read = true;
+  return known.tunings;
+}
+
+bool TuningStore::has_met(const std::string& kernel) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(kernel);
+  return found != known_.end() && found->second.is_read;
+}
+
+void TuningStore::put(const std::string& kernel, const TunedSize& size, DiskCache& disk) {
+  const KernelTunings fresh{.sizes = {size}};
+  {
+    const std::lock_guard lock(mutex_);
+    merge(known_[kernel].tunings, fresh);
+  }
+  if (!disk.can_store()) return;
+  const CacheName name = entry_of(kernel);
+  const CacheLock lock = disk.lock({&name, 1}, kLongestMergeWait);
+  StoredTunings stored{.machine = {}, .kernels = {{kernel, read_tunings(kernel, disk)}}};
+  merge(stored.kernels[kernel], fresh);
+  disk.store(name, bytes_of(to_text(stored)));
+}
+
+TuningsByKernel TuningStore::all() const {
+  const std::lock_guard lock(mutex_);
+  TuningsByKernel result;
+  for (const auto& [kernel, known] : known_)
+    if (!known.tunings.sizes.empty()) result[kernel] = known.tunings;
+  return result;
+}
+
+void TuningStore::import(const TuningsByKernel& kernels) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [kernel, tunings] : kernels) {
+    KernelTunings& known = known_[kernel].tunings;
+    KernelTunings merged;  // the oldest first, as which count those that were never asked for
+    for (const TunedSize& size : tunings.sizes)
+      if (!known.at(size.numbers)) merged.sizes.push_back(size);
+    for (TunedSize& size : known.sizes) {
+      const TunedSize* const imported = tunings.at(size.numbers);
+      KernelTunings both{.sizes = {imported ? *imported : size}};
+      merge(both, {.sizes = {std::move(size)}});
+      merged.sizes.push_back(std::move(both.sizes[0]));
+    }
+    merge(merged, {});  // within the bound
+    known = std::move(merged);
+  }
+}
+
+}  // namespace sinter

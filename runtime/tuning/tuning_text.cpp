@@ -1,0 +1,186 @@
+#include "runtime/tuning/tuning_text.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "runtime/support/json_tree.h"
+
+namespace sinter {
+
+namespace {
+
+// Of a SHA-256, which tells kernels apart, and of half as much, which tells candidates of one
+// apart.
+constexpr std::size_t kKernelDigits = 64;
+constexpr std::size_t kCandidateDigits = 32;
+/// Microseconds, and GB/s: what lies outside was never measured.
+constexpr double kLeast = 1e-12;
+constexpr double kMost = 1e12;
+
+/// Says which part of the text means nothing.
+struct Meaningless {
+  std::string what;
+};
+
+/// A value in the text, with the way to it.
+class TuningReader {
+ public:
+  TuningReader(const JsonTree& value, std::string path) : value_(value), path_(std::move(path)) {}
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw Meaningless{fmt::format("{}: {}", path_, what)};
+  }
+  bool has(const char* key) const {
+    return value_.is(Kind::object) && value_.members.contains(key);
+  }
+  TuningReader at(const char* key) const {
+    if (!has(key)) fail(fmt::format("there is no {}", key));
+    return {value_.members.at(key), fmt::format("{} {}", path_, key)};
+  }
+  std::string text() const {
+    if (!value_.is(Kind::text)) fail("not a text");
+    if (value_.text.size() > kLongestTuningText)
+      fail(fmt::format("longer than {} bytes", kLongestTuningText));
+    for (const char c : value_.text)
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) fail("has control characters");
+    return value_.text;
+  }
+  bool truth() const {
+    if (!value_.is(Kind::truth)) fail("neither true nor false");
+    return value_.truth;
+  }
+  /// 0, or what may have been measured.
+  double measure() const {
+    if (!value_.is(Kind::whole) && !value_.is(Kind::real)) fail("not a number");
+    const double number = value_.real;
+    if (number != 0 && !(number >= kLeast && number <= kMost))
+      fail(fmt::format("{} was never measured", number));
+    return number;
+  }
+  std::int64_t whole(std::int64_t low, std::int64_t high) const {
+    if (!value_.is(Kind::whole) || value_.whole < low || value_.whole > high)
+      fail(fmt::format("not a whole number from {} to {}", low, high));
+    return value_.whole;
+  }
+  template <class Take>
+  void each_of_list(std::size_t most, Take take) const {
+    if (!value_.is(Kind::list)) fail("not a list");
+    if (value_.list.size() > most) fail(fmt::format("has more than {} elements", most));
+    for (std::size_t i = 0; i < value_.list.size(); ++i)
+      take(TuningReader(value_.list[i], fmt::format("{} {}", path_, i)));
+  }
+  /// `take(key, value)`; members are called by so many hexadecimal digits.
+  template <class Take>
+  void each_of_object(std::size_t digits, Take take) const {
+    if (!value_.is(Kind::object)) fail("not an object");
+    for (const auto& [key, value] : value_.members) {
+      if (key.size() != digits || key.find_first_not_of("0123456789abcdef") != std::string::npos)
+        fail(fmt::format("has a member that is not called by {} hexadecimal digits", digits));
+      take(key, TuningReader(value, fmt::format("{} {}…", path_, key.substr(0, 8))));
+    }
+  }
+
+ private:
+  using Kind = JsonTree::Kind;
+
+  const JsonTree& value_;
+  std::string path_;
+};
+
+/// With its quotes; what devices are called may be in any encoding.
+std::string to_json(const TuningFact& fact) {
+  return fmt::format(
+      R"({{"median_us": {}, "lower_quartile_us": {}, "upper_quartile_us": {},)"
+      R"( "gigabytes_per_second": {}, "reference_us": {}, "blocks": {}, "rounds": {},)"
+      R"( "launches": {}, "wide": {}, "schedule": {}, "problem": {}, "differs": {},)"
+      R"( "was_disturbed": {}}})",
+      fact.median_us, fact.lower_quartile_us, fact.upper_quartile_us, fact.gigabytes_per_second,
+      fact.reference_us, fact.blocks, fact.rounds, fact.launches, fact.effort == Tune::wide,
+      json_quoted(fact.schedule), json_quoted(fact.problem), fact.differs, fact.was_disturbed);
+}
+
+TuningFact read_fact(const TuningReader& from) {
+  TuningFact fact{
+      .median_us = from.at("median_us").measure(),
+      .lower_quartile_us = from.at("lower_quartile_us").measure(),
+      .upper_quartile_us = from.at("upper_quartile_us").measure(),
+      .gigabytes_per_second = from.at("gigabytes_per_second").measure(),
+      .reference_us = from.at("reference_us").measure(),
+      .blocks = from.at("blocks").whole(0, INT64_MAX),
+      .rounds = static_cast<int>(from.at("rounds").whole(1, 1 << 20)),
+      .launches = static_cast<int>(from.at("launches").whole(1, 1 << 20)),
+      .effort = from.at("wide").truth() ? Tune::wide : Tune::quick,
+      .schedule = from.at("schedule").text(),
+      .problem = from.at("problem").text(),
+      .differs = from.at("differs").truth(),
+      // Older files say nothing of it.
+      .was_disturbed = from.has("was_disturbed") && from.at("was_disturbed").truth(),
+  };
+  if ((fact.median_us > 0) != fact.problem.empty())
+    from.fail("a candidate has either a time or a problem");
+  if (fact.median_us > 0 && fact.reference_us == 0)
+    from.fail("a time means nothing without that of the default");
+  if (fact.lower_quartile_us > fact.median_us || fact.median_us > fact.upper_quartile_us)
+    from.fail("quartiles are in no order");
+  return fact;
+}
+
+std::string to_json(const TunedSize& size) {
+  std::string text = fmt::format(R"(   {{"numbers": [{}], "sizes": {}, "candidates": {{)",
+                                 fmt::join(size.numbers, ", "), json_quoted(size.sizes));
+  for (const auto& [candidate, fact] : size.facts)
+    text +=
+        fmt::format("{}\n    \"{}\": {}", text.ends_with('{') ? "" : ",", candidate, to_json(fact));
+  return text + "\n   }}";
+}
+
+TunedSize read_size(const TuningReader& from) {
+  TunedSize size{.numbers = {}, .sizes = from.at("sizes").text(), .facts = {}};
+  from.at("numbers").each_of_list(SIZE_MAX, [&](const TuningReader& number) {
+    size.numbers.push_back(number.whole(0, INT64_MAX));
+  });
+  from.at("candidates")
+      .each_of_object(kCandidateDigits,
+                      [&](const std::string& candidate, const TuningReader& fact) {
+                        size.facts[candidate] = read_fact(fact);
+                      });
+  return size;
+}
+
+}  // namespace
+
+std::string to_text(const StoredTunings& tunings) {
+  std::string text =
+      fmt::format("{{\n \"machine\": {},\n \"kernels\": {{", json_quoted(tunings.machine));
+  for (const auto& [kernel, known] : tunings.kernels) {
+    text += fmt::format("{}\n  \"{}\": [", text.ends_with('{') ? "" : ",", kernel);
+    for (const TunedSize& size : known.sizes)
+      text += (text.ends_with('[') ? "\n" : ",\n") + to_json(size);
+    text += "\n  ]";
+  }
+  return text + "\n }\n}\n";
+}
+
+ParsedTunings parse_tunings(std::string_view text) {
+  const std::optional<JsonTree> stored = parse_json(text);
+  if (!stored) return {.tunings = {}, .problem = "it is not JSON"};
+  try {
+    const TuningReader from(*stored, "tunings");
+    StoredTunings tunings{.machine = from.at("machine").text(), .kernels = {}};
+    from.at("kernels").each_of_object(
+        kKernelDigits, [&](const std::string& kernel, const TuningReader& sizes) {
+          sizes.each_of_list(kMostTunedSizes, [&](const TuningReader& size) {
+            TunedSize read = read_size(size);
+            KernelTunings& known = tunings.kernels[kernel];
+            if (known.at(read.numbers)) size.fail("that size is there twice");
+            known.sizes.push_back(std::move(read));
+          });
+        });
+    return {.tunings = std::move(tunings), .problem = {}};
+  } catch (const Meaningless& meaningless) {
+    return {.tunings = {}, .problem = meaningless.what};
+  }
+}
+
+}  // namespace sinter

@@ -1,0 +1,111 @@
+#include "runtime/tuning/tuning_timer.h"
+
+#include "runtime/device/launch_grid.h"
+#include "runtime/device/timing_event.h"
+
+namespace sinter {
+
+namespace {
+
+std::vector<void*> addresses_of(std::vector<std::uint64_t>& values) {
+  std::vector<void*> addresses;
+  for (std::uint64_t& value : values) addresses.push_back(&value);
+  return addresses;
+}
+
+constexpr std::string_view kTiming = "timing of candidates";
+
+}  // namespace
+
+void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningData& data, int set,
+                 CUstream stream) {
+  std::vector<std::uint64_t> values = data.arguments(kernel.source, set);
+  std::vector<void*> parameters = addresses_of(values);
+  LaunchAttributes attributes = node_attributes(kernel.source);
+  const CUlaunchConfig config{.gridDimX = static_cast<unsigned>(kernel.grid),
+                              .gridDimY = 1,
+                              .gridDimZ = 1,
+                              .blockDimX = static_cast<unsigned>(kernel.source.threads),
+                              .blockDimY = 1,
+                              .blockDimZ = 1,
+                              .sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes),
+                              .hStream = stream,
+                              .attrs = attributes.list.data(),
+                              .numAttrs = attributes.count};
+  check(device.driver,
+        device.driver.cuLaunchKernelEx(&config, kernel.function, parameters.data(),
+                                       /*extra=*/nullptr),
+        "cuLaunchKernelEx", [&] { return "tuning of kernel " + kernel.source.entry; });
+}
+
+RepeatedLaunches::RepeatedLaunches(DeviceState& device, const TimedKernel& kernel,
+                                   const TuningData& data, int launches)
+    : RepeatedLaunches(device) {  // from here on the destructor cleans up, whatever fails
+  const Driver& driver = device.driver;
+  const auto context = [&] { return "tuning of kernel " + kernel.source.entry; };
+  check(driver, driver.cuGraphCreate(&graph_, /*flags=*/0), "cuGraphCreate", context);
+  const LaunchAttributes attributes = node_attributes(kernel.source);
+  CUgraphNode last = nullptr;
+  for (int i = 0; i < launches; ++i) {
+    std::vector<std::uint64_t> values = data.arguments(kernel.source, i % data.sets());
+    std::vector<void*> parameters = addresses_of(values);
+    const CUDA_KERNEL_NODE_PARAMS node{
+        .func = kernel.function,
+        .gridDimX = static_cast<unsigned>(kernel.grid),
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = static_cast<unsigned>(kernel.source.threads),
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .sharedMemBytes = static_cast<unsigned>(kernel.source.shared_bytes),
+        .kernelParams = parameters.data(),
+        .extra = nullptr,
+        .kern = nullptr,
+        .ctx = nullptr};
+    const CUgraphNode before = last;
+    check(driver, driver.cuGraphAddKernelNode(&last, graph_, &before, i == 0 ? 0 : 1, &node),
+          "cuGraphAddKernelNode", context);
+    for (const CUlaunchAttribute& attribute : attributes.view())
+      check(driver, driver.cuGraphKernelNodeSetAttribute(last, attribute.id, &attribute.value),
+            "cuGraphKernelNodeSetAttribute", context);
+  }
+  check(driver, driver.cuGraphInstantiateWithFlags(&exec_, graph_, /*flags=*/0),
+        "cuGraphInstantiateWithFlags", context);
+}
+
+RepeatedLaunches::~RepeatedLaunches() {
+  const ReleaseContext current(device_);
+  const Driver& driver = device_.driver;
+  if (exec_) log_failed_release(driver, driver.cuGraphExecDestroy(exec_), "cuGraphExecDestroy");
+  if (graph_) log_failed_release(driver, driver.cuGraphDestroy(graph_), "cuGraphDestroy");
+}
+
+TuningTimer::TuningTimer(DeviceState& device, CUstream stream, int launches)
+    : device_(device),
+      stream_(stream),
+      launches_(launches),
+      start_(make_timing_event(device, kTiming)),
+      end_(make_timing_event(device, kTiming)) {
+  if (!device.is_host)
+    flush_ = std::make_unique<DeviceMemory>(device, 2 * device.target.l2_bytes,
+                                            "memory that empties L2 before tuning");
+}
+
+double TuningTimer::measure(const RepeatedLaunches& repeated) {
+  const Driver& driver = device_.driver;
+  if (flush_)
+    check(driver,
+          driver.cuMemsetD8Async(flush_->pointer, 0, static_cast<std::size_t>(flush_->bytes),
+                                 stream_),
+          "cuMemsetD8Async", kTiming);
+  check(driver, driver.cuEventRecord(start_->handle, stream_), "cuEventRecord", kTiming);
+  check(driver, driver.cuGraphLaunch(repeated.exec(), stream_), "cuGraphLaunch", kTiming);
+  check(driver, driver.cuEventRecord(end_->handle, stream_), "cuEventRecord", kTiming);
+  check(driver, driver.cuEventSynchronize(end_->handle), "cuEventSynchronize", kTiming);
+  float milliseconds = 0;
+  check(driver, driver.cuEventElapsedTime(&milliseconds, start_->handle, end_->handle),
+        "cuEventElapsedTime", kTiming);
+  return 1e3 * static_cast<double>(milliseconds) / launches_;
+}
+
+}  // namespace sinter

@@ -1,0 +1,59 @@
+// Timing one kernel: a CUDA Graph of launches over cold data, between two events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/device/device_state.h"
+#include "runtime/tuning/tuning_data.h"
+
+namespace sinter {
+
+struct TimedKernel {
+  const Source& source;
+  CUfunction function = nullptr;
+  std::int64_t grid = 0;  ///< blocks that are launched
+};
+
+/// One launch on `stream` with the arguments of a set.
+void launch_once(DeviceState& device, const TimedKernel& kernel, const TuningData& data, int set,
+                 CUstream stream);
+
+/// A CUDA Graph of launches one after the other, over all sets in turn.
+class RepeatedLaunches {
+ public:
+  RepeatedLaunches(DeviceState& device, const TimedKernel& kernel, const TuningData& data,
+                   int launches);
+  ~RepeatedLaunches();
+  RepeatedLaunches(const RepeatedLaunches&) = delete;
+  RepeatedLaunches& operator=(const RepeatedLaunches&) = delete;
+
+  CUgraphExec exec() const { return exec_; }
+
+ private:
+  explicit RepeatedLaunches(DeviceState& device) : device_(device) {}
+
+  DeviceState& device_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec exec_ = nullptr;
+};
+
+class TuningTimer {
+ public:
+  /// `launches` is how many each graph holds.
+  TuningTimer(DeviceState& device, CUstream stream, int launches);
+
+  /// Microseconds of one launch, with nothing of its data in L2 before the first.
+  double measure(const RepeatedLaunches& repeated);
+
+ private:
+  DeviceState& device_;
+  CUstream stream_;
+  int launches_;
+  std::unique_ptr<DeviceMemory> flush_;  ///< writing it empties L2; null on the host device
+  std::unique_ptr<EventState> start_;
+  std::unique_ptr<EventState> end_;
+};
+
+}  // namespace sinter

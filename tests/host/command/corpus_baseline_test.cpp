@@ -1,0 +1,30 @@
+// The graphs of real models, where they are at hand ($SINTER_CORPUS): planned to no more kernels
+// and bytes than the committed totals say.
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/files/command.h"
+
+namespace sinter::test::corpus_baseline_test {
+namespace {
+
+TEST(CorpusBaseline, PlansAreNoWorseThanTheCommittedTotals) {
+  const char* const corpus = std::getenv("SINTER_CORPUS");
+  if (command_path().empty() || !corpus || !*corpus)
+    GTEST_SKIP() << "SINTER_CORPUS is the folder of a corpus";
+  const std::string baseline = SINTER_SOURCE_DIR "/bench/results/corpus_plan.json";
+  ASSERT_TRUE(std::filesystem::exists(baseline));
+  const CommandResult result =
+      run_command("sinter corpus '" + std::filesystem::absolute(corpus).string() +
+                      "' --stage plan --compare '" + baseline + "' | tail -n 12",
+                  std::filesystem::temp_directory_path());
+  EXPECT_EQ(result.output.find("worse than"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.find("the baseline is of"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find(" failed 0"), std::string::npos) << result.output;
+}
+
+}  // namespace
+}  // namespace sinter::test::corpus_baseline_test

@@ -1,0 +1,216 @@
+// The memory pool beside captures, failing calls and failed devices.
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sinter/text.h"
+#include "tests/host/device/memory_pool_fixture.h"
+#include "tests/support/doubles/stream_capture.h"
+#include "tests/support/files/errors.h"
+
+namespace sinter::memory_pool_failures_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class MemoryPoolFailures : public test::MemoryPoolTest {
+ protected:
+  /// Memory that is used on one stream, given back, and used for something else on another.
+  void hand_over() {
+    const Array y = array();
+    {
+      const Array x = array();
+      device.upload(x, ones, stream);
+      device.copy(x, y, stream);
+    }
+    const Array z = array();
+    device.upload(z, twos, other);
+    const Array w = array();
+    device.copy(z, w, other);
+    EXPECT_EQ(download(w, other), all(2));
+    EXPECT_EQ(download(y, stream), all(1));
+  }
+
+  const PinnedArray ones = pinned(1);
+  const PinnedArray twos = pinned(2);
+};
+
+TEST_F(MemoryPoolFailures, OfAnyCallAreToldOrGoneRoundAndLoseNothing) {
+  device.trim();
+  const std::uint64_t live = host::counters().live_allocations;
+  for (const std::string call :
+       {"cuMemAlloc", "cuEventCreate", "cuEventRecord", "cuEventQuery", "cuEventSynchronize",
+        "cuStreamWaitEvent", "cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode",
+        "cuCtxGetCurrent", "cuMemcpyHtoDAsync", "cuMemcpyDtoDAsync"}) {
+    SCOPED_TRACE(call);
+    for (int nth = 1; nth <= 30; ++nth) {
+      host::configure({.seed = static_cast<std::uint64_t>(nth)});
+      host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);
+      try {
+        hand_over();
+      } catch (const DriverError& error) {
+        EXPECT_THAT(error.what(), HasSubstr(call + " failed on the host device for "));
+      }
+      host::clear_faults();
+      hand_over();
+      device.synchronize();
+    }
+  }
+  device.trim();
+  EXPECT_EQ(host::counters().live_allocations, live);
+  EXPECT_EQ(pool().bytes_in_use(), 0);
+}
+
+/// What is recorded on a stream that is being captured marks no point in time.
+TEST_F(MemoryPoolFailures, GiveBackWhatACaptureHidesTheEndOf) {
+  const Array y = array();
+  std::optional<Array> x = array();
+  device.upload(*x, ones, stream);
+  device.copy(*x, y, stream);
+  const test::UserGraph graph(stream, CU_STREAM_CAPTURE_MODE_GLOBAL, [&] {
+    x.reset();
+    device.upload(y, twos, stream);
+  });
+  EXPECT_EQ(host::calls("cuMemFree"), 1u);
+  EXPECT_EQ(download(y, stream), all(1));
+  graph.launch(stream);
+  EXPECT_EQ(download(y, stream), all(2));
+}
+
+/// A graph may be launched on any stream: nothing that is under way may use its memory.
+TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedCopies) {
+  const Stream third = device.stream();
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    host::configure({.seed = seed});
+    const Array y = array();
+    CUdeviceptr was = 0;
+    {
+      const Array x = array();
+      was = place(x);
+      device.upload(x, ones, stream);
+      device.copy(x, y, stream);
+    }
+    const Array z = array();
+    ASSERT_EQ(place(z), was);
+    const test::UserGraph graph(other, CU_STREAM_CAPTURE_MODE_GLOBAL,
+                                [&] { device.upload(z, twos, other); });
+    graph.launch(third);
+    EXPECT_EQ(download(z, third), all(2)) << "seed " << seed;
+    EXPECT_EQ(download(y, stream), all(1)) << "seed " << seed;
+  }
+}
+
+TEST_F(MemoryPoolFailures, HaveNoPlaceInCapturedRuns) {
+  const Stream third = device.stream();
+  const Graph twice = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
+  const Executable executable = compile(twice, device, {.tune = Tune::off, .optimize_host = false});
+  Context context = executable.context();
+  const Array input = array();
+  device.upload(input, twos, third);
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    host::configure({.seed = seed});
+    const Array y = array();
+    {
+      const Array x = array();
+      device.upload(x, ones, stream);
+      device.copy(x, y, stream);
+    }
+    std::optional<Outputs> outputs;
+    const test::UserGraph graph(other, CU_STREAM_CAPTURE_MODE_GLOBAL, [&] {
+      outputs = context.run(other, {{"x", input}});
+    });
+    graph.launch(third);
+    EXPECT_EQ(download((*outputs)[0], third), all(4)) << "seed " << seed;
+    EXPECT_EQ(download(y, stream), all(1)) << "seed " << seed;
+  }
+}
+
+/// What is under way when a run fails uses memory, too, on streams of others as on ours.
+TEST_F(MemoryPoolFailures, OfARunLeaveItsMemoryAlone) {
+  const Graph graph =
+      parse("graph two(x: f32[n]) {\n  a = mul x, 2.0\n  y = add a, 1.0\n  return a, y\n}\n");
+  const Executable executable =
+      compile(graph, device, {.tune = Tune::off, .fuse = false, .optimize_host = false});
+  for (const bool is_theirs : {false, true}) {
+    for (std::uint64_t seed = 0; seed < 16; ++seed) {
+      host::configure({.seed = seed});
+      Context context = executable.context();
+      const Stream used = is_theirs ? Stream::wrap(stream.handle(), device) : stream;
+      const Array a = array();
+      {
+        const Array x = array(), y = array();
+        device.upload(x, ones, used);
+        context.run(used, {{"x", x}}, {{"a", a}, {"y", y}});
+        device.upload(x, ones, used);
+        host::inject_fault("cuLaunchKernelEx", 2, CUDA_ERROR_UNKNOWN);
+        EXPECT_THROW(context.run(used, {{"x", x}}, {{"a", a}, {"y", y}}), DriverError);
+      }
+      const Array z = array(), w = array();
+      device.upload(z, twos, other);
+      device.upload(w, twos, other);
+      EXPECT_EQ(download(z, other), all(2));
+      EXPECT_EQ(download(w, other), all(2));
+      EXPECT_EQ(download(a, stream), all(2)) << "seed " << seed << " theirs " << is_theirs;
+    }
+  }
+}
+
+TEST_F(MemoryPoolFailures, ToMarkTheEndOfARunAreNotForgotten) {
+  const Graph twice = parse("graph twice(x: f32[n]) {\n  y = mul x, 2.0\n  return y\n}\n");
+  const Executable executable = compile(twice, device, {.tune = Tune::off, .optimize_host = false});
+  const Array from = array(), to = array(), y = array();
+  const Stream theirs = Stream::wrap(stream.handle(), device);
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    host::configure({.seed = seed});
+    Context context = executable.context();
+    {
+      const Array x = array();
+      device.upload(x, ones, theirs);
+      for (int i = 0; i < 50; ++i) device.copy(from, to, stream);
+      host::inject_fault("cuEventRecord", 1, CUDA_ERROR_UNKNOWN);
+      EXPECT_THROW(context.run(theirs, {{"x", x}}, {{"y", y}}), DriverError);
+    }
+    const Array z = array();
+    device.upload(z, twos, other);
+    EXPECT_EQ(download(z, other), all(2)) << "seed " << seed;
+    EXPECT_EQ(download(y, stream), all(2)) << "seed " << seed;
+  }
+}
+
+TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
+  device.trim();
+  const std::uint64_t live = host::counters().live_allocations;
+  const Driver& driver = device.state()->driver;
+  int failures = 0;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    host::configure({.seed = seed});
+    {
+      const CurrentContext current(*device.state());
+      const Array x = array(), y = array();
+      CUdeviceptr pointer = 0;
+      ASSERT_EQ(driver.cuMemAlloc(&pointer, kBytes), CUDA_SUCCESS);
+      const Array gone = Array::wrap(reinterpret_cast<void*>(pointer), f32, {kCount}, device);
+      device.upload(x, ones, stream);
+      device.copy(x, gone, stream);  // which may come after its end
+      device.copy(x, y, stream);
+      ASSERT_EQ(driver.cuMemFreeAsync(pointer, other.state()->handle), CUDA_SUCCESS);
+      try {
+        device.synchronize();
+      } catch (const DriverError&) {
+        ++failures;
+        EXPECT_THROW((void)device.empty(f32, {3 * kCount}), DriverError);
+      }
+    }
+    device.trim();
+    EXPECT_EQ(host::counters().live_allocations, live) << "seed " << seed;
+    host::clear_error();
+    hand_over();
+    device.trim();
+  }
+  EXPECT_GT(failures, 0);
+}
+
+}  // namespace
+}  // namespace sinter::memory_pool_failures_test

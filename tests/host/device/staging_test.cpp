@@ -1,0 +1,201 @@
+// Copies from and to pageable memory by way of pinned pieces: the same bytes, the same promises,
+// and no wait for what is on the stream before an upload.
+#include "runtime/device/staging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "runtime/device/device_state.h"
+#include "runtime/driver/host/host_driver.h"
+#include "sinter/sinter.h"
+#include "tests/support/doubles/stream_capture.h"
+#include "tests/support/files/errors.h"
+
+namespace sinter::staging_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class StagingTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kPiece = 4096;
+  static constexpr std::size_t kPieces = 3;
+
+  void SetUp() override {
+    staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+    host::reset_counters();
+  }
+  void TearDown() override {
+    host::clear_faults();
+    device.synchronize();
+    staging().set_limits({.least_bytes = Staging::kNever});
+    host::configure({});
+  }
+
+  Staging& staging() const { return *device.state()->staging; }
+  static std::vector<float> numbers(std::size_t count, float first = 0) {
+    std::vector<float> values(count);
+    std::iota(values.begin(), values.end(), first);
+    return values;
+  }
+  Array array(std::size_t count) const {
+    return device.empty(f32, {static_cast<std::int64_t>(count)});
+  }
+
+  Device device = host_device();
+  Stream stream = device.stream();
+};
+
+TEST_F(StagingTest, CopiesThereAndBack) {
+  for (const std::size_t count : {1UL, 249UL, 250UL, 1024UL, 1025UL, 2048UL, 10000UL}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      host::configure({.seed = seed});
+      const Array there = array(count);
+      const std::vector<float> values = numbers(count);
+      device.upload(there, values, stream);
+      EXPECT_EQ(device.download<float>(there, stream), values) << count << " seed " << seed;
+    }
+  }
+}
+
+/// Nothing has run when the upload returns, and the host memory may change.
+TEST_F(StagingTest, UploadsWithoutWaiting) {
+  const Array there = array(kPieces * kPiece / 4);
+  std::vector<float> values = numbers(kPieces * kPiece / 4);
+  const std::vector<float> expected = values;
+  device.upload(there, values, stream);
+  EXPECT_EQ(host::calls("cuEventSynchronize"), 0u);
+  EXPECT_EQ(host::counters().synchronizations, 0u);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+  values.assign(values.size(), -1);
+  EXPECT_EQ(device.download<float>(there, stream), expected);
+}
+
+TEST_F(StagingTest, TakesNoMorePiecesThanItMay) {
+  const std::vector<float> values = numbers(10 * kPiece / 4);
+  const Array there = array(values.size());
+  device.upload(there, values, stream);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+  EXPECT_EQ(host::calls("cuMemcpyHtoDAsync"), 10u);
+  EXPECT_EQ(device.download<float>(there, stream), values);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), kPieces);
+}
+
+/// What waits for another stream may wait forever: the driver is left to do what it does.
+TEST_F(StagingTest, WaitsForNoOtherStream) {
+  const Stream other = device.stream();
+  const std::vector<float> values = numbers(kPieces * kPiece / 4), more = numbers(3000, 5);
+  const Array there = array(values.size()), here = array(more.size());
+  device.upload(there, values, stream);
+  host::reset_counters();
+  device.upload(here, more, other);
+  EXPECT_EQ(host::calls("cuEventSynchronize"), 0u);
+  EXPECT_EQ(device.download<float>(here, other), more);
+  EXPECT_EQ(device.download<float>(there, stream), values);
+}
+
+TEST_F(StagingTest, LeavesPinnedMemoryToTheDriver) {
+  const Array there = array(1000);
+  const PinnedArray pinned = device.pinned(f32, {1000});
+  std::ranges::fill(pinned.elements_as<float>(), 3.0F);
+  host::reset_counters();
+  device.upload(there, pinned, stream);
+  PinnedArray back = device.pinned(f32, {1000});
+  device.download(there, back, stream);
+  stream.synchronize();
+  EXPECT_EQ(back.elements_as<float>()[999], 3.0F);
+  EXPECT_EQ(host::calls("cuMemcpyHtoDAsync"), 1u);
+  EXPECT_EQ(host::calls("cuEventRecord"), 0u);
+}
+
+TEST_F(StagingTest, LeavesCapturesToTheDriver) {
+  std::vector<float> values = numbers(1000);
+  const Array there = array(1000);
+  const test::UserGraph graph(stream, CU_STREAM_CAPTURE_MODE_GLOBAL,
+                              [&] { device.upload(there, values, stream); });
+  EXPECT_EQ(graph.nodes(), 1U);
+  std::iota(values.begin(), values.end(), 7.0F);
+  graph.launch(stream);
+  EXPECT_EQ(device.download<float>(there, stream), values);
+}
+
+TEST_F(StagingTest, DoesWithoutWhereNothingCanBePinned) {
+  host::inject_fault("cuMemHostAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  const std::vector<float> values = numbers(2000);
+  const Array there = array(2000);
+  device.upload(there, values, stream);
+  EXPECT_EQ(device.download<float>(there, stream), values);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u);
+  // The driver is not asked again at every copy, but it is one day.
+  for (int i = 0; i < 110; ++i) device.upload(there, values, stream);
+  EXPECT_EQ(host::calls("cuMemHostAlloc"), 1u + kPieces);
+  EXPECT_EQ(device.download<float>(there, stream), values);
+}
+
+/// Each call in turn: an error that names it, or the same bytes; and the next copy is right.
+TEST_F(StagingTest, SurvivesEveryCallThatFails) {
+  const std::vector<float> values = numbers(6 * kPiece / 4);
+  const auto copy_there_and_back = [&] {
+    const Array there = array(values.size());
+    device.upload(there, values, stream);
+    EXPECT_EQ(device.download<float>(there, stream), values);
+  };
+  for (const char* call :
+       {"cuMemHostAlloc", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventQuery",
+        "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuPointerGetAttributes"}) {
+    SCOPED_TRACE(call);
+    for (int nth = 1; nth <= 12; ++nth) {
+      staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+      host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);
+      try {
+        copy_there_and_back();
+      } catch (const DriverError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr(std::string(call) + " failed on the host device"),
+                                        HasSubstr("f32[6144]")));
+      }
+      host::clear_faults();
+      copy_there_and_back();
+    }
+  }
+  const auto before = host::counters().live_allocations;
+  staging().set_limits({.least_bytes = Staging::kNever});
+  EXPECT_LT(host::counters().live_allocations, before);
+}
+
+/// Nobody knows when a copy ends whose end could not be marked.
+TEST_F(StagingTest, UsesNoPieceAgainOfACopyWithoutAnEnd) {
+  const Stream other = device.stream(), third = device.stream();
+  const std::vector<float> values = numbers(1000), more = numbers(1000, 7);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    host::configure({.seed = seed});
+    staging().set_limits({.piece_bytes = kPiece, .pieces = kPieces, .least_bytes = 1000});
+    const Array there = array(1000), here = array(1000);
+    host::inject_fault("cuEventRecord", 1, CUDA_ERROR_UNKNOWN);
+    EXPECT_THROW(device.upload(there, values, stream), DriverError);
+    for (std::size_t i = 1; i < kPieces; ++i) device.upload(here, more, other);
+    device.upload(array(1000), more, third);
+    EXPECT_EQ(device.download<float>(there, stream), values) << "seed " << seed;
+  }
+}
+
+TEST_F(StagingTest, IsSharedByThreads) {
+  std::vector<std::jthread> threads;
+  for (int number = 0; number < 4; ++number)
+    threads.emplace_back([this, number] {
+      const Stream mine = device.stream();
+      for (int i = 0; i < 20; ++i) {
+        const std::vector<float> values = numbers(5000, static_cast<float>(1000 * number + i));
+        const Array there = array(values.size());
+        device.upload(there, values, mine);
+        EXPECT_EQ(device.download<float>(there, mine), values);
+      }
+    });
+}
+
+}  // namespace
+}  // namespace sinter::staging_test

@@ -1,0 +1,272 @@
+// CUDA Graphs on the host device: edges order nodes, nothing else does.
+#include "tests/host/driver/host_driver_fixture.h"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+
+namespace sinter::host_driver_graph_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HostDriverGraphTest : public HostDriverTest {
+ protected:
+  void SetUp() override {
+    HostDriverTest::SetUp();
+    // x = x * factor + term: of two such nodes the order shows in the result.
+    affine_ = function({.entry = "affine", .text = R"(
+extern "C" __global__ void affine(float* x, const float factor, const float term) {
+  store(x, threadIdx.x, load(x, threadIdx.x) * factor + term);
+}
+)"});
+    graph_ = new_graph();
+    x_ = allocate(128);
+  }
+
+  CUgraph new_graph() {
+    CUgraph graph = nullptr;
+    check(driver, driver.cuGraphCreate(&graph, 0), "cuGraphCreate", "a test");
+    return graph;
+  }
+  struct AffineNode {
+    CUdeviceptr x;
+    float factor, term;
+    void* pointers[3] = {&x, &factor, &term};
+    CUDA_KERNEL_NODE_PARAMS parameters(CUfunction function) {
+      return {.func = function,
+              .gridDimX = 1,
+              .gridDimY = 1,
+              .gridDimZ = 1,
+              .blockDimX = 32,
+              .blockDimY = 1,
+              .blockDimZ = 1,
+              .kernelParams = pointers};
+    }
+  };
+  CUgraphNode add_affine(float factor, float term, std::vector<CUgraphNode> after = {}) {
+    AffineNode node{x_, factor, term};
+    const CUDA_KERNEL_NODE_PARAMS parameters = node.parameters(affine_);
+    CUgraphNode result = nullptr;
+    check(driver,
+          driver.cuGraphAddKernelNode(&result, graph_, after.data(), after.size(), &parameters),
+          "cuGraphAddKernelNode", "a test");
+    return result;
+  }
+  CUgraphNode add_fill(float value, std::vector<CUgraphNode> after = {}) {
+    const CUDA_MEMSET_NODE_PARAMS parameters = fill_of(value);
+    CUgraphNode result = nullptr;
+    check(driver,
+          driver.cuGraphAddMemsetNode(&result, graph_, after.data(), after.size(), &parameters,
+                                      nullptr),
+          "cuGraphAddMemsetNode", "a test");
+    return result;
+  }
+  CUDA_MEMSET_NODE_PARAMS fill_of(float value) {
+    unsigned bits = 0;
+    std::memcpy(&bits, &value, 4);
+    return {.dst = x_, .pitch = 0, .value = bits, .elementSize = 4, .width = 32, .height = 1};
+  }
+  CUDA_MEMCPY3D copy_to(float* host, CUdeviceptr from) {
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from;
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = host;
+    copy.WidthInBytes = 4;
+    copy.Height = copy.Depth = 1;
+    return copy;
+  }
+  CUgraphExec instantiate() {
+    CUgraphExec exec = nullptr;
+    check(driver, driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), "cuGraphInstantiate",
+          "a test");
+    return exec;
+  }
+  float run(CUgraphExec exec) {
+    check(driver, driver.cuGraphLaunch(exec, nullptr), "cuGraphLaunch", "a test");
+    return download<float>(x_, 32)[31];
+  }
+
+  CUfunction affine_ = nullptr;
+  CUgraph graph_ = nullptr;
+  CUdeviceptr x_ = 0;
+};
+
+TEST_F(HostDriverGraphTest, EdgesOrderNodesUnderEverySeed) {
+  const CUgraphNode fill = add_fill(1.0f);
+  const CUgraphNode scale = add_affine(10.0f, 0.0f, {fill});
+  add_affine(1.0f, 5.0f, {scale});
+  const CUgraphExec exec = instantiate();
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    use_seed(seed);
+    EXPECT_EQ(run(exec), 15.0f);
+  }
+  EXPECT_EQ(host::counters().graph_launches, 30u);
+  EXPECT_EQ(host::counters().kernels, 60u);
+}
+
+TEST_F(HostDriverGraphTest, AMissingEdgeShowsUnderSomeSeed) {
+  const CUgraphNode fill = add_fill(1.0f);
+  add_affine(10.0f, 0.0f, {fill});
+  add_affine(1.0f, 5.0f, {fill});
+  const CUgraphExec exec = instantiate();
+  int swapped = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    use_seed(seed);
+    swapped += run(exec) == 60.0f;
+  }
+  EXPECT_GT(swapped, 5);
+  EXPECT_LT(swapped, 25);
+}
+
+TEST_F(HostDriverGraphTest, EdgesCanBeAddedBetweenNodesThatAreThere) {
+  const CUgraphNode last = add_affine(1.0f, 5.0f);
+  const CUgraphNode middle = add_affine(10.0f, 0.0f);
+  const CUgraphNode first = add_fill(1.0f);
+  const CUgraphNode from[] = {first, middle}, to[] = {middle, last};
+  ASSERT_EQ(driver.cuGraphAddDependencies(graph_, from, to, 2), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphAddDependencies(graph_, from, to, 1), CUDA_ERROR_INVALID_VALUE);
+  const CUgraphExec exec = instantiate();
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    use_seed(seed);
+    EXPECT_EQ(run(exec), 15.0f);
+  }
+}
+
+TEST_F(HostDriverGraphTest, EmptyNodesJoin) {
+  const CUgraphNode fill = add_fill(1.0f);
+  CUgraphNode join = nullptr;
+  ASSERT_EQ(driver.cuGraphAddEmptyNode(&join, graph_, &fill, 1), CUDA_SUCCESS);
+  add_affine(3.0f, 0.0f, {join});
+  const CUgraphExec exec = instantiate();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    use_seed(seed);
+    EXPECT_EQ(run(exec), 3.0f);
+  }
+}
+
+TEST_F(HostDriverGraphTest, CopyNodesMoveBytes) {
+  float* const result = pinned<float>(1);
+  const CUgraphNode fill = add_fill(4.0f);
+  const CUDA_MEMCPY3D copy = copy_to(result, x_);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(driver.cuGraphAddMemcpyNode(&node, graph_, &fill, 1, &copy, nullptr), CUDA_SUCCESS);
+  const CUgraphExec exec = instantiate();
+  ASSERT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(*result, 4.0f);
+
+  const CUDA_MEMCPY3D other = copy_to(result, upload(std::vector{9.0f}));
+  ASSERT_EQ(driver.cuGraphExecMemcpyNodeSetParams(exec, node, &other, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(*result, 9.0f);
+}
+
+TEST_F(HostDriverGraphTest, NewParametersReachOnlyLaterLaunches) {
+  const CUgraphNode fill = add_fill(1.0f);
+  const CUgraphNode node = add_affine(2.0f, 0.0f, {fill});
+  const CUgraphExec exec = instantiate();
+  float* const results = pinned<float>(2);
+  AffineNode changed{x_, 5.0f, 0.0f};
+  const CUDA_KERNEL_NODE_PARAMS parameters = changed.parameters(affine_);
+
+  ASSERT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync(results, x_, 4, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphExecKernelNodeSetParams(exec, node, &parameters), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemcpyDtoHAsync(results + 1, x_, 4, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(results[0], 2.0f);
+  EXPECT_EQ(results[1], 5.0f);
+}
+
+TEST_F(HostDriverGraphTest, LaunchesOfOneGraphNeverRunSideBySide) {
+  const CUgraphNode fill = add_fill(1.0f);
+  add_affine(2.0f, 0.0f, {fill});
+  const CUgraphExec exec = instantiate();
+  const CUstream first = new_stream(), second = new_stream();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    use_seed(seed);
+    ASSERT_EQ(driver.cuMemsetD8Async(x_, 0, 128, first), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphLaunch(exec, first), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphLaunch(exec, second), CUDA_SUCCESS);
+    ASSERT_EQ(download<float>(x_, 1, second)[0], 2.0f);  // so the first stream's work is done too
+    ASSERT_EQ(driver.cuStreamQuery(first), CUDA_SUCCESS);
+  }
+}
+
+TEST_F(HostDriverGraphTest, RefusesCyclesAndStrangers) {
+  const CUgraphNode a = add_affine(1.0f, 0.0f), b = add_affine(1.0f, 1.0f, {a});
+  ASSERT_EQ(driver.cuGraphAddDependencies(graph_, &b, &a, 1), CUDA_SUCCESS);
+  CUgraphExec exec = nullptr;
+  EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph_, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(host::last_error(), "the graph has a cycle");
+
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(driver.cuGraphAddEmptyNode(&node, new_graph(), &a, 1), CUDA_ERROR_INVALID_VALUE);
+  const CUgraphNode twice[] = {a, a};
+  EXPECT_EQ(driver.cuGraphAddEmptyNode(&node, graph_, twice, 2), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(HostDriverGraphTest, AnInstantiatedGraphOutlivesItsGraphButItsNodesDoNot) {
+  const CUgraphNode fill = add_fill(7.0f);
+  const CUgraphExec exec = instantiate();
+  ASSERT_EQ(driver.cuGraphDestroy(graph_), CUDA_SUCCESS);
+  EXPECT_EQ(run(exec), 7.0f);
+  const CUDA_MEMSET_NODE_PARAMS parameters = fill_of(8.0f);
+  EXPECT_EQ(driver.cuGraphExecMemsetNodeSetParams(exec, fill, &parameters, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(HostDriverGraphTest, RefusesWorkOfAnotherKind) {
+  const CUgraphNode fill = add_fill(7.0f);
+  const CUgraphExec exec = instantiate();
+  AffineNode other{x_, 5.0f, 0.0f};
+  const CUDA_KERNEL_NODE_PARAMS parameters = other.parameters(affine_);
+  EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams(exec, fill, &parameters),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(host::last_error(), "the node is of another kind");
+}
+
+TEST_F(HostDriverGraphTest, RefusesKernelsWhoseModuleIsGone) {
+  const CUmodule module = load(increment_kernel());
+  CUfunction kernel = nullptr;
+  ASSERT_EQ(driver.cuModuleGetFunction(&kernel, module, "increment"), CUDA_SUCCESS);
+  CUdeviceptr x = x_, y = x_;
+  int size = 1;
+  void* pointers[] = {&x, &y, &size};
+  const CUDA_KERNEL_NODE_PARAMS parameters{.func = kernel,
+                                           .gridDimX = 1,
+                                           .gridDimY = 1,
+                                           .gridDimZ = 1,
+                                           .blockDimX = 1,
+                                           .blockDimY = 1,
+                                           .blockDimZ = 1,
+                                           .kernelParams = pointers};
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(driver.cuGraphAddKernelNode(&node, graph_, nullptr, 0, &parameters), CUDA_SUCCESS);
+  const CUgraphExec exec = instantiate();
+  ASSERT_EQ(driver.cuModuleUnload(module), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphLaunch(exec, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(host::last_error(), "the module of kernel increment was unloaded");
+}
+
+TEST_F(HostDriverGraphTest, StopsAtTheFirstNodeThatFails) {
+  const CUgraphNode fill = add_fill(1.0f);
+  AffineNode wild{x_ + (1 << 20), 1.0f, 0.0f};
+  const CUDA_KERNEL_NODE_PARAMS parameters = wild.parameters(affine_);
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(driver.cuGraphAddKernelNode(&node, graph_, &fill, 1, &parameters), CUDA_SUCCESS);
+  add_affine(1.0f, 1.0f, {node});
+  ASSERT_EQ(driver.cuGraphLaunch(instantiate(), nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(), HasSubstr("kernel affine"));
+  EXPECT_EQ(host::counters().kernels, 1u);
+}
+
+}  // namespace
+}  // namespace sinter::host_driver_graph_test

@@ -1,0 +1,270 @@
+// Memory of the host device: poison, guards, and every kind of use that is wrong.
+#include "tests/host/driver/host_driver_fixture.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gmock/gmock.h>
+
+namespace sinter::host_driver_memory_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsNan;
+
+class HostDriverMemoryTest : public HostDriverTest {
+ protected:
+  /// Stores 1.0f at the given index of memory at `pointer` and waits.
+  CUresult poke(CUdeviceptr pointer, long long index) {
+    const CUfunction kernel = function({.entry = "poke", .text = R"(
+extern "C" __global__ void poke(float* x, const long long index) { x[index] = 1.0f; }
+)"});
+    EXPECT_EQ(launch(kernel, {}, pointer, index), CUDA_SUCCESS);
+    return driver.cuCtxSynchronize();
+  }
+};
+
+TEST_F(HostDriverMemoryTest, HoldsNanOfEveryTypeUntilWritten) {
+  const CUdeviceptr pointer = allocate(64);
+  EXPECT_THAT(download<float>(pointer, 16), Each(IsNan()));
+  EXPECT_THAT(download<double>(pointer, 8), Each(IsNan()));
+  EXPECT_THAT(download<std::uint16_t>(pointer, 32), Each(0xfff5));  // NaN as f16 and bf16
+}
+
+TEST_F(HostDriverMemoryTest, IsAlignedAs256Bytes) {
+  for (std::size_t bytes : {1, 100, 4096, 5000}) EXPECT_EQ(allocate(bytes) % 256, 0u);
+}
+
+TEST_F(HostDriverMemoryTest, RefusesToFreeTwice) {
+  const CUdeviceptr pointer = allocate(100);
+  EXPECT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFree(pointer), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(host::last_error(),
+              HasSubstr("byte 0 of a 100-byte device allocation that was freed"));
+  EXPECT_EQ(driver.cuMemFreeAsync(pointer, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(HostDriverMemoryTest, RefusesToFreeWhatIsNoStartOfThatKind) {
+  const CUdeviceptr pointer = allocate(100);
+  float* const host_pointer = pinned<float>(4);
+  EXPECT_EQ(driver.cuMemFree(pointer + 16), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFreeHost(reinterpret_cast<void*>(pointer)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFree(reinterpret_cast<CUdeviceptr>(host_pointer)),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatWritesPastTheEnd) {
+  EXPECT_EQ(poke(allocate(1024), 2000), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(),
+              AllOf(HasSubstr("kernel poke, block (0, 0, 0), thread (0, 0, 0): touches"),
+                    HasSubstr("6976 bytes past the end of a 1024-byte device allocation")));
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatReadsBeforeTheStart) {
+  EXPECT_EQ(poke(allocate(4096), -300), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(), HasSubstr("1200 bytes before a 4096-byte device allocation"));
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatUsesFreedMemory) {
+  const CUdeviceptr pointer = allocate(1 << 20);
+  ASSERT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
+  EXPECT_EQ(poke(pointer, 3), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(),
+              HasSubstr("byte 12 of a 1048576-byte device allocation that was freed"));
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatFollowsANullPointer) {
+  EXPECT_EQ(poke(0, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(), HasSubstr("which is in no allocation"));
+}
+
+TEST_F(HostDriverMemoryTest, FindsASmallOverrunWhenTheMemoryIsFreed) {
+  const CUdeviceptr pointer = allocate(1000);
+  EXPECT_EQ(poke(pointer, 250), CUDA_SUCCESS);  // within the padding to 256 bytes
+  EXPECT_EQ(driver.cuMemFree(pointer), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(host::last_error(), HasSubstr("something wrote just outside the 1000 bytes at"));
+}
+
+TEST_F(HostDriverMemoryTest, RefusesWorkAfterAFaultUntilTheErrorIsCleared) {
+  const CUdeviceptr pointer = allocate(1024);
+  ASSERT_EQ(poke(pointer, 1 << 20), CUDA_ERROR_ILLEGAL_ADDRESS);
+  CUdeviceptr other = 0;
+  EXPECT_EQ(driver.cuMemAlloc(&other, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);  // what was taken can be given back
+
+  host::clear_error();
+  EXPECT_EQ(driver.cuMemAlloc(&other, 16), CUDA_SUCCESS);
+  EXPECT_EQ(poke(other, 1), CUDA_SUCCESS);
+}
+
+TEST_F(HostDriverMemoryTest, SurvivesManyThreadsThatFault) {
+  const CUfunction kernel = function({.entry = "wild",
+                                      .text = R"(
+extern "C" __global__ void wild(float* x) {
+  block_barrier();
+  x[(blockIdx.x + 1) * 1000000ll + threadIdx.x] = 1.0f;
+  block_barrier();
+}
+)",
+                                      .has_barrier = true});
+  const CUdeviceptr pointer = allocate(64);
+  for (int run = 0; run < 20; ++run) {
+    ASSERT_EQ(launch(kernel, {.blocks = 64, .threads = 256}, pointer), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    host::clear_error();
+  }
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatRunsOutOfStack) {
+  const CUfunction kernel = function({.entry = "deep", .text = R"(
+extern "C" __global__ void deep(float* x, const int n) {
+  volatile float big[100000];
+  for (int i = 0; i < n; ++i) big[i] = i;
+  x[0] = big[n - 1];
+}
+)"});
+  ASSERT_EQ(launch(kernel, {}, allocate(4), 100000), CUDA_SUCCESS);
+  EXPECT_NE(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+TEST_F(HostDriverMemoryTest, StopsAKernelThatDividesByZero) {
+  const CUfunction kernel = function({.entry = "divide", .text = R"(
+extern "C" __global__ void divide(int* x, const int by) { x[0] = 7 / by; }
+)"});
+  ASSERT_EQ(launch(kernel, {}, allocate(4), 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(host::last_error(), HasSubstr("kernel divide"));
+  EXPECT_THAT(host::last_error(), HasSubstr("divides an integer by zero"));
+}
+
+TEST_F(HostDriverMemoryTest, GuardsTheEndOfSharedMemory) {
+  const CUfunction kernel = function({.entry = "shared", .text = R"(
+extern "C" __global__ void shared(const int index) {
+  reinterpret_cast<float*>(shared_memory())[index] = 1.0f;
+}
+)"});
+  ASSERT_EQ(launch(kernel, {.shared_bytes = 1024}, 255), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  ASSERT_EQ(launch(kernel, {.shared_bytes = 1024}, 256), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(HostDriverMemoryTest, PoisonsSharedMemoryForEveryBlock) {
+  const CUfunction kernel = function({.entry = "stale", .text = R"(
+extern "C" __global__ void stale(float* out) {
+  float* shared = reinterpret_cast<float*>(shared_memory());
+  out[blockIdx.x] = shared[3];
+  shared[3] = 1.0f;
+}
+)"});
+  const CUdeviceptr out = allocate(40);
+  ASSERT_EQ(launch(kernel, {.blocks = 10, .shared_bytes = 64}, out), CUDA_SUCCESS);
+  EXPECT_THAT(download<float>(out, 10), Each(IsNan()));
+}
+
+TEST_F(HostDriverMemoryTest, RefusesMoreThanTheDeviceHas) {
+  host::configure({.memory_bytes = 1 << 20});
+  CUdeviceptr pointer = 0;
+  ASSERT_EQ(driver.cuMemAlloc(&pointer, 1000000), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemAlloc(&pointer, 1000000), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(host::last_error(), "1000000 bytes asked for, 48576 of 1048576 free");
+  std::size_t free = 0, total = 0;
+  ASSERT_EQ(driver.cuMemGetInfo(&free, &total), CUDA_SUCCESS);
+  EXPECT_EQ(free, 48576u);
+}
+
+TEST_F(HostDriverMemoryTest, RefusesCopiesAndFillsBeyondAnAllocation) {
+  const CUdeviceptr pointer = allocate(100);
+  std::vector<std::byte> bytes(200);
+  EXPECT_EQ(driver.cuMemcpyHtoDAsync(pointer, bytes.data(), 101, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemcpyDtoHAsync(bytes.data(), pointer + 50, 51, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(bytes.data()), bytes.data(), 10,
+                                     nullptr),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemsetD32Async(pointer, 0, 26, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemsetD32Async(pointer + 2, 0, 1, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(HostDriverMemoryTest, TellsWhatAPointerIs) {
+  const CUdeviceptr pointer = allocate(1000);
+  CUmemorytype type{};
+  std::size_t bytes = 0;
+  CUdeviceptr start = 0;
+  ASSERT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer + 9),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, pointer + 9),
+            CUDA_SUCCESS);
+  ASSERT_EQ(
+      driver.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, pointer + 9),
+      CUDA_SUCCESS);
+  EXPECT_EQ(type, CU_MEMORYTYPE_DEVICE);
+  EXPECT_EQ(bytes, 1000u);
+  EXPECT_EQ(start, pointer);
+
+  int pageable = 0;
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                         reinterpret_cast<CUdeviceptr>(&pageable)),
+            CUDA_ERROR_INVALID_VALUE);
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+  void* values[] = {&type};
+  EXPECT_EQ(driver.cuPointerGetAttributes(1, attributes, values,
+                                          reinterpret_cast<CUdeviceptr>(&pageable)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(type, 0u);
+}
+
+TEST_F(HostDriverMemoryTest, StreamOrderedMemoryIsThereOnlyInItsTurn) {
+  const CUfunction kernel = function({.entry = "fill", .text = R"(
+extern "C" __global__ void fill(float* x) { x[threadIdx.x] = threadIdx.x; }
+)"});
+  const CUstream first = new_stream(), second = new_stream();
+  const auto run = [&](std::uint64_t seed, bool with_event) {
+    use_seed(seed);
+    const CUevent event = new_event();
+    CUdeviceptr pointer = 0;
+    EXPECT_EQ(driver.cuMemAllocAsync(&pointer, 128, first), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuEventRecord(event, first), CUDA_SUCCESS);
+    if (with_event) {
+      EXPECT_EQ(driver.cuStreamWaitEvent(second, event, 0), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(launch(kernel, {.threads = 32, .stream = second}, pointer), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFreeAsync(pointer, second), CUDA_SUCCESS);
+    const CUresult result = driver.cuCtxSynchronize();
+    host::clear_error();
+    return result;
+  };
+  int failures = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(run(seed, true), CUDA_SUCCESS);
+    failures += run(seed, false) == CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  EXPECT_GT(failures, 0);
+}
+
+TEST_F(HostDriverMemoryTest, RegistersTheCallersMemory) {
+  std::vector<float> values(64, 3.0f);
+  ASSERT_EQ(driver.cuMemHostRegister(values.data(), 256, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemHostRegister(values.data() + 8, 16, 0),
+            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(driver.cuMemHostUnregister(values.data()), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemHostUnregister(values.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+TEST_F(HostDriverMemoryTest, CountsWhatIsInUse) {
+  const CUdeviceptr pointer = allocate(1000);
+  allocate(500);
+  pinned<float>(4);
+  ASSERT_EQ(driver.cuMemFree(pointer), CUDA_SUCCESS);
+  const host::Counters counters = host::counters();
+  EXPECT_EQ(counters.live_bytes, 500u);
+  EXPECT_EQ(counters.peak_bytes, 1500u);
+  EXPECT_EQ(counters.live_allocations, 2u);
+}
+
+}  // namespace
+}  // namespace sinter::host_driver_memory_test

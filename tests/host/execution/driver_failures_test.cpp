@@ -1,0 +1,214 @@
+// Every call of the driver that a program's life makes, made to fail: the error names the call, the
+// code and what the call was for, and the next program runs as if nothing had been.
+#include "runtime/driver/host/host_driver.h"
+#include "sinter/sinter.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sinter::driver_failures_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+constexpr std::int64_t kRows = 64;
+constexpr std::int64_t kColumns = 256;
+
+constexpr const char* kSymbols[] = {
+#define SYMBOL(NAME, ...) #NAME,
+#include "runtime/driver/driver_symbols.def"
+};
+
+/// Calls that, some of the time, only give something back or put it as it was: nobody can do
+/// anything about their failure, so it is told on standard error at most. Who cannot ask, or
+/// exchange the mode of, a capture goes on as if there were none.
+const std::set<std::string> kReleases = {"cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode",
+                                         "cuMemFree",           "cuEventDestroy",
+                                         "cuStreamDestroy",     "cuGraphExecDestroy",
+                                         "cuGraphDestroy",      "cuModuleUnload",
+                                         "cuCtxGetCurrent",     "cuCtxSetCurrent",
+                                         "cuStreamSynchronize"};
+
+/// Compiles, runs, replays, copies and times a program of three kernels; if `is_new`, one that was
+/// never compiled before, and which is tuned.
+std::vector<float> live(bool is_new) {
+  static double news = 2.0;
+  if (is_new) news += 1.0;
+  Graph graph("life");
+  const Extent rows = graph.extent("rows");
+  const Tensor x = graph.input("x", f32, {rows, kColumns});
+  const Tensor steps = graph.input("steps", f32, {});
+  const Tensor s = softmax(x);
+  graph.output("total", sum(s));
+  graph.output("columns", sum(s * news, {0}));
+  graph.update(steps, steps + 1.0);
+
+  const Device device = host_device();
+  const Stream stream = device.stream();
+  const Stream other = device.stream();
+  const Executable executable =
+      compile(graph, device, {.tune = is_new ? Tune::quick : Tune::off, .optimize_host = false});
+  Context context = executable.context();
+  const Array xs = device.empty(f32, {kRows, kColumns});
+  const Array counter = device.empty(f32, {});
+  const Array copy = device.empty(f32, {kRows, kColumns});
+  device.upload(xs, std::vector<float>(kRows * kColumns, 0.5F), stream);
+  device.upload(counter, std::vector<float>{0}, stream);
+  const Event start = device.event();
+  const Event end = device.event();
+  start.record(stream);
+  const Outputs outputs = context.run(stream, {{"x", xs}, {"steps", counter}});
+  end.record(stream);
+  other.wait(end);
+  const Array total = device.empty(f32, {});
+  const Array columns = device.empty(f32, {kColumns});
+  context.replay(other, {{"x", xs}, {"steps", counter}}, {{"total", total}, {"columns", columns}});
+  context.replay(other, {{"x", copy}, {"steps", counter}},
+                 {{"total", total}, {"columns", columns}});
+  other.synchronize();
+  end.synchronize();
+  (void)end.is_done();
+  (void)end.elapsed_since(start);
+  device.synchronize();
+  std::vector<float> result = device.download<float>(outputs["total"], stream);
+  result.push_back(device.download<float>(counter, stream)[0]);
+  return result;
+}
+
+/// True for calls that are made only as a program is compiled and tuned.
+bool is_of_compiling(const std::string& call) {
+  return call.starts_with("cuModule") || call.starts_with("cuMemset") ||
+         call.starts_with("cuMemcpyDtoD");
+}
+
+using Calls = std::vector<std::string>;
+
+/// Calls that fail one after the other in one process: starting it takes longer than most take.
+std::vector<Calls> groups_of_calls() {
+  std::vector<Calls> groups;
+  for (const bool is_compiling : {true, false}) {
+    const std::size_t most = is_compiling ? 2 : 10;
+    groups.emplace_back();
+    for (const char* const call : kSymbols) {
+      if (is_of_compiling(call) != is_compiling) continue;
+      if (groups.back().size() == most) groups.emplace_back();
+      groups.back().emplace_back(call);
+    }
+  }
+  return groups;
+}
+
+/// The parameter is the number of a group.
+class DriverCalls : public testing::TestWithParam<std::size_t> {
+ protected:
+  void TearDown() override { host::clear_faults(); }
+
+  static void make_fail(const std::string& call);
+};
+
+void DriverCalls::make_fail(const std::string& call) {
+  SCOPED_TRACE(call);
+  const bool is_new = is_of_compiling(call);
+  live(is_new);  // what is made once for the whole process is there
+  host::reset_counters();
+  live(is_new);
+  const auto made = host::calls(call);
+  if (made == 0) return;  // ReachWhatAProgramCalls tells which are called
+  // Compiling anew takes a while: there, of many, the first, some between and the last.
+  const unsigned long step = is_new ? std::max(made / 4, 1UL) : 1;
+  std::set<unsigned long> places = {made};
+  for (unsigned long n = 1; n < made; n += step) places.insert(n);
+  int errors = 0;
+  for (const auto n : places) {
+    host::inject_fault(call, static_cast<int>(n), cuda::CUDA_ERROR_UNKNOWN);
+    std::string message;
+    try {
+      live(is_new);
+    } catch (const DriverError& error) {
+      message = error.what();
+    }
+    host::clear_faults();
+    errors += !message.empty();
+    if (message.empty()) {
+      EXPECT_TRUE(kReleases.contains(call)) << call << " " << n << " failed without an error";
+    } else {
+      EXPECT_THAT(message, AllOf(HasSubstr(call + " failed on the host device for "),
+                                 HasSubstr("CUDA_ERROR_UNKNOWN")));
+    }
+    EXPECT_THAT(live(is_new), ElementsAre(kRows, 3)) << "after call " << n;
+  }
+  std::printf("%s: %lu calls, %zu made to fail, %d errors that name it\n", call.c_str(), made,
+              places.size(), errors);
+}
+
+TEST_P(DriverCalls, FailWithCallCodeAndContext) {
+  const Calls group = groups_of_calls()[GetParam()];
+  for (const std::string& call : group) make_fail(call);
+}
+
+/// The groups are all there is.
+TEST(DriverFailures, HaveEveryCallOnce) {
+  std::multiset<std::string> calls;
+  for (const Calls& group : groups_of_calls()) calls.insert(group.begin(), group.end());
+  EXPECT_EQ(calls, (std::multiset<std::string>(std::begin(kSymbols), std::end(kSymbols))));
+}
+
+TEST(DriverFailures, ReachWhatAProgramCalls) {
+  live(true);
+  host::reset_counters();
+  live(true);
+  std::vector<std::string> called;
+  for (const char* symbol : kSymbols)
+    if (host::calls(symbol) > 0) called.push_back(symbol);
+  // Of the others some start a device, and some serve what a GPU alone has or a caller asks for.
+  EXPECT_THAT(called, IsSupersetOf({"cuCtxGetCurrent",
+                                    "cuCtxSynchronize",
+                                    "cuMemAlloc",
+                                    "cuMemFree",
+                                    "cuMemcpyHtoDAsync",
+                                    "cuMemcpyDtoHAsync",
+                                    "cuMemcpyDtoDAsync",
+                                    "cuMemsetD8Async",
+                                    "cuMemsetD32Async",
+                                    "cuStreamCreate",
+                                    "cuStreamDestroy",
+                                    "cuStreamSynchronize",
+                                    "cuStreamWaitEvent",
+                                    "cuEventCreate",
+                                    "cuEventDestroy",
+                                    "cuEventRecord",
+                                    "cuEventSynchronize",
+                                    "cuEventQuery",
+                                    "cuEventElapsedTime",
+                                    "cuModuleLoadData",
+                                    "cuModuleGetFunction",
+                                    "cuLaunchKernelEx",
+                                    "cuGraphCreate",
+                                    "cuGraphDestroy",
+                                    "cuGraphAddKernelNode",
+                                    "cuGraphInstantiateWithFlags",
+                                    "cuGraphExecKernelNodeSetParams",
+                                    "cuGraphExecDestroy",
+                                    "cuGraphLaunch"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Symbols, DriverCalls,
+                         testing::Range<std::size_t>(0, groups_of_calls().size()),
+                         [](const auto& test) {
+                           const Calls group = groups_of_calls()[test.param];
+                           return fmt::format("{}_and_{}_more", group.front(), group.size() - 1);
+                         });
+
+}  // namespace
+}  // namespace sinter::driver_failures_test

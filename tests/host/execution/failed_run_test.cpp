@@ -1,0 +1,189 @@
+// Runs that fail half-way, or whose end cannot be marked: what they put on a stream is waited for.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device_state.h"
+#include "runtime/driver/host/host_driver.h"
+#include "sinter/opaque.h"
+#include "sinter/sinter.h"
+#include "sinter/text.h"
+#include "tests/support/doubles/stream_capture.h"
+
+namespace sinter::failed_run_test {
+namespace {
+
+constexpr std::int64_t kCount = 1000;
+constexpr std::uint64_t kSeeds = 32;
+const Options kQuick = {.tune = Tune::off, .fuse = false, .optimize_host = false};
+
+class FailedRun : public ::testing::TestWithParam<bool> {
+ protected:
+  FailedRun() {
+    EXPECT_EQ(driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    theirs.emplace(Stream::wrap(handle, device));
+  }
+  ~FailedRun() override {
+    host::clear_faults();
+    device.synchronize();
+    pool().keep_at_most(0);
+    host::configure({});
+    EXPECT_EQ(driver.cuStreamDestroy(handle), CUDA_SUCCESS);
+  }
+  MemoryPool& pool() const { return *device.state()->memory_pool; }
+
+  Array filled(float value) const {
+    const Array x = device.empty(f32, {kCount});
+    device.upload(x, std::vector<float>(kCount, value), stream);
+    stream.synchronize();
+    return x;
+  }
+  /// Three kernels, which share an arena.
+  Executable compiled() const {
+    return compile(parse("graph steps(x: f32[n]) {\n  a = mul x, 2.0\n  b = add a, 1.0\n"
+                         "  y = mul b, 3.0\n  return y\n}\n"),
+                   device, kQuick);
+  }
+  static std::vector<float> all(float value) { return std::vector<float>(kCount, value); }
+
+  const Device device = host_device();
+  const Driver& driver = device.state()->driver;
+  const CurrentContext current{*device.state()};
+  const Stream stream = device.stream();
+  const Stream other = device.stream();
+  CUstream handle = nullptr;
+  std::optional<Stream> theirs;
+};
+
+/// Whatever stands behind the mark of an earlier run is waited for as well.
+TEST_P(FailedRun, IsWaitedForAsFarAsItCame) {
+  pool().keep_at_most(GetParam() ? std::int64_t{1} << 30 : 0);
+  const Executable executable = compiled();
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    host::configure({.seed = seed});
+    const Array five = filled(5), seven = filled(7);
+    const Array y = filled(0), z = filled(0), w = filled(0);
+    Context context = executable.context();
+    context.run(*theirs, {{"x", seven}}, {{"y", y}});
+    host::inject_fault("cuLaunchKernelEx", 2, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_THROW(context.run(stream, {{"x", five}}, {{"y", z}}), DriverError);
+    host::clear_faults();
+    context.run(other, {{"x", seven}}, {{"y", w}});
+    EXPECT_EQ(device.download<float>(w, other), all(45)) << "seed " << seed;
+    device.synchronize();
+  }
+}
+
+TEST_P(FailedRun, IsWaitedForWhereItsEndCouldNotBeMarked) {
+  pool().keep_at_most(GetParam() ? std::int64_t{1} << 30 : 0);
+  const Executable executable = compiled();
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    host::configure({.seed = seed});
+    const Array five = filled(5), seven = filled(7);
+    const Array y = filled(0), w = filled(0);
+    Context context = executable.context();
+    host::inject_fault("cuEventRecord", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_THROW(context.run(*theirs, {{"x", five}}, {{"y", y}}), DriverError);
+    host::clear_faults();
+    context.run(other, {{"x", seven}}, {{"y", w}});
+    EXPECT_EQ(device.download<float>(w, other), all(45)) << "seed " << seed;
+    device.synchronize();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pooled, FailedRun, ::testing::Bool());
+
+/// A Context that leaves work of the CPU on a stream of somebody else's, whose end is not known.
+class UnmarkedEnd : public FailedRun {
+ protected:
+  UnmarkedEnd() {
+    has_run = 0;
+    register_opaque("unmarked_later", OpaqueFunction{.enqueue = [](const OpaqueCall& call) {
+                      call.on_host([] { ++has_run; });
+                      return 0;
+                    }});
+    const Executable executable =
+        compile(parse("graph add(x: f32[n]) {\n  y = opaque unmarked_later x : f32[n]\n"
+                      "  return y\n}\n"),
+                device, kQuick);
+    context.emplace(executable.context());
+    host::inject_fault("cuEventRecord", 1, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_THROW(context->run(*theirs, {{"x", x}}, {{"y", y}}), DriverError);
+    host::clear_faults();
+    EXPECT_EQ(has_run, 0);
+  }
+  ~UnmarkedEnd() override { unregister_opaque("unmarked_later"); }
+
+  static inline int has_run = 0;
+  const Array x = filled(1), y = filled(0);
+  std::optional<Context> context;
+};
+
+/// Work of the CPU that is yet to be done belongs to the Context.
+TEST_F(UnmarkedEnd, IsWaitedForBeforeTheContextGoes) {
+  context.reset();
+  EXPECT_EQ(has_run, 1);
+}
+
+/// Beside a capture nobody may wait, and who tries spoils it: what the Context needs outlives it.
+TEST_F(UnmarkedEnd, IsWaitedForLaterBesideACapture) {
+  const auto let_go = [&] {
+    context.reset();
+    EXPECT_EQ(has_run, 0);
+  };
+  EXPECT_THROW(test::UserGraph(other, CU_STREAM_CAPTURE_MODE_RELAXED, let_go), DriverError);
+  device.synchronize();
+  EXPECT_EQ(has_run, 1);
+}
+
+constexpr int kLists = 12;
+
+/// Many of one structure, whose arrays are in a table.
+std::string lists_text() {
+  std::string inputs, body, outputs;
+  for (int i = 0; i < kLists; ++i) {
+    inputs += fmt::format("{}x{}: f32[{}]", i ? ", " : "", i, 100 + i);
+    body += fmt::format("  y{0} = mul x{0}, 2.5\n", i);
+    outputs += fmt::format("{}y{}", i ? ", " : "", i);
+  }
+  return fmt::format("graph lists({}) {{\n{}  return {}\n}}\n", inputs, body, outputs);
+}
+
+using FailedTables = FailedRun;
+
+TEST_F(FailedTables, AreMadeByTheNextRun) {
+  const Executable executable =
+      compile(parse(lists_text()), device, {.tune = Tune::off, .optimize_host = false});
+  for (const std::string call : {"cuEventCreate", "cuEventRecord", "cuMemcpyHtoDAsync"}) {
+    SCOPED_TRACE(call);
+    Context context = executable.context();
+    const auto run = [&](float value) {
+      std::vector<Array> arrays;
+      std::vector<std::string> names;
+      for (int i = 0; i < 2 * kLists; ++i) {
+        arrays.push_back(device.empty(f32, {100 + i % kLists}));
+        names.push_back(fmt::format("{}{}", i < kLists ? 'x' : 'y', i % kLists));
+      }
+      std::vector<Binding> inputs, outputs;
+      for (std::size_t i = 0; i < kLists; ++i) {
+        device.upload(arrays[i], std::vector<float>(100 + i, value), stream);
+        inputs.emplace_back(names[i], arrays[i]);
+        outputs.emplace_back(names[i + kLists], arrays[i + kLists]);
+      }
+      stream.synchronize();
+      if (value == 1) host::inject_fault(call, 1, CUDA_ERROR_OUT_OF_MEMORY);
+      context.run(stream, inputs, outputs);
+      return device.download<float>(arrays[2 * kLists - 1], stream);
+    };
+    EXPECT_THROW(run(1), DriverError);
+    host::clear_faults();
+    EXPECT_EQ(run(2), std::vector<float>(100 + kLists - 1, 5.0F));
+  }
+}
+
+}  // namespace
+}  // namespace sinter::failed_run_test

@@ -1,0 +1,107 @@
+// Processes that are forked after a device was opened are told so, and nothing hangs in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/support/background.h"
+#include "runtime/support/fork_guard.h"
+#include "sinter/sinter.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/run/run.h"
+
+namespace sinter::fork_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Graph doubled() {
+  Graph graph("doubled");
+  graph.output("y", graph.input("x", f32, {100}) * 2);
+  return graph;
+}
+
+/// What `task` returns in a process that is forked for it.
+std::string in_child(const std::function<std::string()>& task) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // whatever hangs is killed
+    const std::string said = task();
+    const bool is_said = write(ends[1], said.data(), said.size()) >= 0;
+    _exit(is_said ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said;
+  char part[512];
+  for (ssize_t bytes = 0; (bytes = read(ends[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<std::size_t>(bytes));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0 ? said : "ended with status " + std::to_string(status) + ": " + said;
+}
+
+TEST(Fork, AfterADeviceWasOpenedIsToldAndHurtsNobody) {
+  const Device device = host_device();
+  const Stream stream = device.stream();
+  const Executable executable = compile(doubled(), device, {.tune = Tune::off});
+  Context context = executable.context();
+  const Array x = device.empty(f32, {100});
+  device.upload(x, std::vector<float>(100, 21.0F), stream);
+  const std::string said = in_child([&] {
+    // Also what is released there must not wait for threads that are not there.
+    {
+      Context another = executable.context();
+      const Array copy = x;
+    }
+    return test::error_of<DriverError>([&] {
+             auto y = context.run(stream, {{"x", x}});
+           }) +
+           "\n" + test::error_of<DriverError>([&] { device.empty(f32, {10}); }) + "\n" +
+           test::error_of<DriverError>([&] { device.synchronize(); });
+  });
+  EXPECT_THAT(said, AllOf(HasSubstr("this process was forked after a device had been opened"),
+                          HasSubstr("open devices in the child alone")));
+  // The parent goes on.
+  const Outputs outputs = context.run(stream, {{"x", x}});
+  EXPECT_EQ(device.download<float>(outputs[0], stream)[99], 42.0F);
+  EXPECT_FALSE(is_forked());
+}
+
+int child_status = 0;  ///< what a child of the next test ends with
+bool is_child = false;
+
+/// Registered before anything of sinter's is, so that it comes after all of that: what a sanitizer
+/// looks for at the very end cannot be found out in a child of a process with threads.
+const int registered = std::atexit([] {
+  if (is_child) _exit(child_status);
+});
+
+/// Whoever ends a child with `exit` runs what was registered for the end of the process.
+TEST(Fork, AChildEndsWhileItsParentHasABackground) {
+  ASSERT_EQ(registered, 0);
+  Background::of_process().add([] {});
+  Background::of_process().wait();
+  host_device();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // whatever hangs is killed
+    is_child = true;
+    child_status = 7;
+    std::exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+}  // namespace
+}  // namespace sinter::fork_test

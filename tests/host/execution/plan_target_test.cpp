@@ -1,0 +1,40 @@
+// What is planned for: a device of its own kind, or one that is named.
+#include "runtime/execution/plan_target.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/driver/host/host_driver.h"
+#include "tests/support/files/errors.h"
+
+namespace sinter::test::plan_target_test {
+namespace {
+
+/// A GPU as far as planning can tell.
+struct Gpu {
+  Gpu() {
+    state.is_host = false;
+    state.name = "NVIDIA H200";
+    state.target = target_named("h200");
+    state.target.sm_count = 66;  // half of it, as a partition has
+  }
+  DeviceState state{host::host_driver(), 0};
+};
+
+TEST(PlanTargetTest, GpusArePlannedForAsTheyAre) {
+  const Gpu gpu;
+  EXPECT_EQ(plan_target(gpu.state, "").sm_count, 66);
+  EXPECT_EQ(error_of([&] { plan_target(gpu.state, "a100"); }),
+            "options.target is a100, but NVIDIA H200 is planned for as itself; leave it empty");
+}
+
+TEST(PlanTargetTest, TheHostDevicePlansForAnyGpu) {
+  const DeviceState host(host::host_driver(), 0);
+  EXPECT_EQ(plan_target(host, "").name, host.target.name);
+  EXPECT_EQ(plan_target(host, "a100").arch, "sm_80");
+  const std::string error = error_of([&] { plan_target(host, "z80"); });
+  EXPECT_EQ(error.find("options.target: there is no GPU z80; known are "), 0U) << error;
+  EXPECT_NE(error.find("a100"), error.npos) << error;
+}
+
+}  // namespace
+}  // namespace sinter::test::plan_target_test

@@ -1,0 +1,76 @@
+// Rounding::wide and Math::fast: what they change, and that they are part of every kernel's key.
+#include "ir/oracle/random_inputs.h"
+#include "tests/support/run/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sinter::test::numerics_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A chain of bf16 ops; with `by_hand` the same in f32, rounded once.
+Graph chain(bool by_hand) {
+  Graph graph(by_hand ? "by_hand" : "chain");
+  const Tensor x = graph.input("x", bf16, {257});
+  const Tensor w = graph.input("w", bf16, {257});
+  const Tensor a = by_hand ? cast(x, f32) : x;
+  const Tensor b = by_hand ? cast(w, f32) : w;
+  const Tensor scaled = a * 1.1;
+  const Tensor shifted = scaled + b;
+  const Tensor powered = exp(shifted);
+  graph.output("y", cast(powered / 3.0, bf16));
+  return graph;
+}
+
+RunResult run_with(const Graph& graph, Rounding rounding, Math math = Math::accurate) {
+  const HostArrays inputs = random_inputs(graph.data(), {}, 5);
+  Options options{.rounding = rounding, .math = math};
+  options.tune = Tune::off;
+  return run_graph(graph, host_device(), inputs, {.options = options});
+}
+
+TEST(Numerics, WideRoundsWhatIsStoredOnly) {
+  const RunResult wide = run_with(chain(false), Rounding::wide);
+  const RunResult recorded = run_with(chain(false), Rounding::as_recorded);
+  const RunResult by_hand = run_with(chain(true), Rounding::as_recorded);
+  EXPECT_TRUE(equal_bits(wide.results.at("y"), by_hand.results.at("y")));
+  EXPECT_FALSE(equal_bits(recorded.results.at("y"), by_hand.results.at("y")));
+}
+
+TEST(Numerics, WideKeepsRecordedCasts) {
+  Graph graph("casts");
+  const Tensor x = graph.input("x", f32, {100});
+  graph.output("y", cast(cast(x, f8e4m3), f32) + 1.0);
+  EXPECT_TRUE(equal_bits(run_with(graph, Rounding::wide).results.at("y"),
+                         run_with(graph, Rounding::as_recorded).results.at("y")));
+}
+
+TEST(Numerics, TheSourceSaysWhatIsDone) {
+  const auto source_of = [](Rounding rounding, Math math) {
+    const RunResult run = run_with(chain(false), rounding, math);
+    return run.report.kernels.at(0).source;
+  };
+  const std::string plain = source_of(Rounding::as_recorded, Math::accurate);
+  EXPECT_THAT(plain, Not(HasSubstr("// rounding")));
+  EXPECT_THAT(plain, HasSubstr("rounded<bf16>(expf("));
+  const std::string wide = source_of(Rounding::wide, Math::accurate);
+  EXPECT_THAT(wide, HasSubstr("// rounding wide, math accurate"));
+  EXPECT_THAT(wide, Not(HasSubstr("rounded<bf16>(expf(")));
+  const std::string fast = source_of(Rounding::as_recorded, Math::fast);
+  EXPECT_THAT(fast, HasSubstr("// rounding as recorded, math fast"));
+  EXPECT_THAT(fast, HasSubstr("rounded<bf16>(fast_exp("));
+  EXPECT_THAT(fast, HasSubstr("fast_divide("));
+}
+
+TEST(Numerics, FastDoesNotReachF64) {
+  Graph graph("double");
+  graph.output("y", exp(graph.input("x", f64, {9})));
+  const RunResult run = run_with(graph, Rounding::as_recorded, Math::fast);
+  EXPECT_THAT(run.report.kernels.at(0).source, HasSubstr("= exp(x"));
+}
+
+}  // namespace
+}  // namespace sinter::test::numerics_test

@@ -1,0 +1,108 @@
+// What tests of saved executables share: a graph, its file, and changes to that.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ir/oracle/random_inputs.h"
+#include "ir/verify/bind_symbols.h"
+#include "runtime/saved/read_saved.h"
+#include "sinter/saved.h"
+#include "sinter/sinter.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/files/golden.h"
+#include "tests/support/files/scratch_folder.h"
+#include "tests/support/run/run.h"
+
+namespace sinter::test {
+
+inline const Options kQuickly = {.tune = Tune::off, .optimize_host = false};
+
+inline std::string text_in(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void expect_equal(const HostArrays& actual, const HostArrays& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (const auto& [name, values] : expected)
+    EXPECT_TRUE(equal_bits(actual.at(name), values)) << name;
+}
+
+/// What has been planned and compiled so far.
+inline std::vector<std::int64_t> work() {
+  const Counters now = counters({.cache = {.mode = CacheMode::off}});
+  return {now.plans, now.kernels.compiles, now.kernels.misses, now.tunings};
+}
+
+inline std::vector<Size> named(const GoldenSizes& sizes) {
+  std::vector<Size> result;
+  for (const auto& [name, value] : sizes) result.push_back({name, value});
+  return result;
+}
+
+inline std::vector<std::int64_t> symbols_for(const Graph& graph, const std::vector<Size>& sizes) {
+  std::vector<NamedSize> list;
+  for (const Size& size : sizes) list.push_back({size.symbol, size.value});
+  return symbols_from_sizes(graph, list);
+}
+
+class Saved : public ::testing::Test {
+ protected:
+  /// Normalises rows, and adds what is left to a parameter: rows of any number, and a class of
+  /// lengths.
+  static Graph norm() {
+    return parse(R"(
+graph norm(x: f32[rows, n], bias: f32[n], total: f32[n], rate: f32) {
+  ms = mean x {axes = [-1], keep = true}
+  d = sub x, ms
+  y = add d, bias
+  s = sum y {axes = [0]}
+  t = mul s, rate
+  u = add total, t
+  update total, u
+  return y
+})",
+                 "norm.sinter");
+  }
+  HostArrays run(const Executable& executable, std::int64_t rows, std::int64_t n,
+                 std::int64_t misalignment = 0) const {
+    const std::vector<std::int64_t> symbols = symbols_for(graph, {{"rows", rows}, {"n", n}});
+    return run_executable(executable, graph, random_inputs(graph, symbols, /*seed=*/5),
+                          {.symbols = symbols, .misalignment = misalignment});
+  }
+  Executable compiled(const Options& options = kQuickly) const {
+    return compile(graph, host_device(), options);
+  }
+  /// The same file with other kernels in it.
+  void change(const std::function<void(SavedKernels&)>& change) const {
+    const std::string text = text_in(path);
+    const auto bytes = std::as_bytes(std::span(text));
+    const SavedExecutable saved = read_saved(bytes, path);
+    SavedKernels kernels = read_kernels(saved, 0, path);
+    change(kernels);
+    const std::vector<SavedSection> sections = {
+        {.kind = kProgramSection, .bytes = pack(saved.program)},
+        {.kind = kKernelsSection, .name = kernels.arch, .bytes = pack(kernels)}};
+    const std::vector<std::byte> file = pack_saved_file(sections);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()),
+               static_cast<std::streamsize>(file.size()));
+  }
+  std::string load_error() const {
+    return error_of([&] { load(path, host_device()); });
+  }
+
+  const Graph graph = norm();
+  ScratchFolder folder;
+  std::string path = folder.path() + "/norm.sinterx";
+};
+
+}  // namespace sinter::test

@@ -1,0 +1,40 @@
+// What a fuzz test does with random graphs: compiles many at once, judges each, and makes a small
+// file of one that fails.
+#pragma once
+
+#include "tests/support/graphs/random_graph.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace sinter::test {
+
+/// A graph and the seed of its inputs.
+struct FuzzCase {
+  RandomGraph random;
+  std::uint64_t seed = 0;
+};
+
+/// Compiles the kernels of all graphs, fused and unfused, in few runs of the C++ compiler, into the
+/// kernel cache. What cannot be compiled is left to who runs it.
+void compile_together(std::span<const FuzzCase> cases);
+
+/// How a graph fails: which check (`bits`, `oracle` …), and all that it says.
+struct FuzzFailure {
+  std::string check;
+  std::string text;
+  explicit operator bool() const { return !check.empty(); }
+};
+
+/// Runs the graph fused and unfused on the host device and compares bits with one another, values
+/// with the oracle's bounds, and launches and bytes with the predicted ones.
+FuzzFailure run_fuzz_case(const RandomGraph& random, std::uint64_t seed);
+
+/// Minimises `failing`, whose failure is `failure`, and writes it as `NAME.sinter` into
+/// $SINTER_FUZZ_OUT, or `fuzz` in the build folder. Returns the file's path.
+std::filesystem::path write_minimised(const FuzzCase& failing, const FuzzFailure& failure,
+                                      const std::string& name);
+
+}  // namespace sinter::test

@@ -1,0 +1,187 @@
+#include "tests/support/graphs/patterns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "ir/verify/bind_symbols.h"
+#include "sinter/text.h"
+
+namespace sinter::test {
+namespace {
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// What stands behind `// KEY: ` in `text`, or "". Every start of a test program asks: no regex.
+std::string head_line(const std::string& text, const std::string& key) {
+  const std::string head = "// " + key + ": ";
+  const std::size_t at = text.find(head);
+  if (at == text.npos) return "";
+  const std::size_t begin = at + head.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::string with_columns(std::string text, const std::string& columns) {
+  constexpr std::string_view kWord = "COLUMNS";
+  for (std::size_t at = text.find(kWord); at != text.npos; at = text.find(kWord, at))
+    text.replace(at, kWord.size(), columns);
+  return text;
+}
+
+std::vector<std::string> head_list(const std::string& text, const std::string& key) {
+  std::vector<std::string> result;
+  std::istringstream list(head_line(text, key));
+  for (std::string item; std::getline(list >> std::ws, item, ',');) result.push_back(item);
+  return result;
+}
+
+/// Of a list `NAME = NUMBER, …`.
+GoldenSizes named_numbers(const std::string& text, const std::string& key) {
+  GoldenSizes result;
+  for (const std::string& item : head_list(text, key)) {
+    const std::size_t equals = item.find(" = ");
+    result.emplace_back(item.substr(0, equals), std::stoll(item.substr(equals + 3)));
+  }
+  return result;
+}
+
+/// Every `from` that is an extent of a shape or of an attribute, and no part of another number.
+std::string with_extent(const std::string& text, const std::string& from, std::int64_t to) {
+  const std::string_view breaks = " [],{}";
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) {
+    const std::size_t end = at + from.size();
+    if (at == 0 || end == text.size() || breaks.find(text[at - 1]) == breaks.npos ||
+        breaks.find(text[end]) == breaks.npos)
+      continue;
+    result += text.substr(done, at - done) + std::to_string(to);
+    done = end;
+  }
+  return result + text.substr(done);
+}
+
+/// The figure for extent number `place`.
+double figure(const std::vector<std::string>& list, std::size_t place, double otherwise) {
+  return list.empty() ? otherwise : std::stod(list[std::min(place, list.size() - 1)]);
+}
+
+}  // namespace
+
+Graph Pattern::graph() const { return parse(text, name); }
+
+std::vector<Size> Pattern::named_sizes() const {
+  std::vector<Size> result;
+  for (const auto& [symbol, value] : sizes) result.push_back({symbol, value});
+  return result;
+}
+
+Target Pattern::target() const {
+  Target target = *find_target("h200");
+  for (const auto& [name, value] : chip) {
+    if (name == "sm_count") target.sm_count = static_cast<int>(value);
+    if (name == "bandwidth") target.bandwidth = 1e9 * static_cast<double>(value);
+    if (name == "bytes_in_flight") target.bytes_in_flight = value;
+  }
+  return target;
+}
+
+std::string members_text(const Kernel& kernel) {
+  std::string text;
+  const std::vector<Kernel>& members = kernel.members;
+  for (auto first = members.begin(); first != members.end();) {
+    const auto next = std::ranges::find_if(
+        first, members.end(), [&](const Kernel& member) { return member.kind != first->kind; });
+    text +=
+        fmt::format("{}{}{}", text.empty() ? " of " : " + ",
+                    next - first == 1 ? "" : fmt::format("{} ", next - first), name(first->kind));
+    first = next;
+  }
+  return text;
+}
+
+std::string forms_of(const Program& program) {
+  std::string text;
+  for (const Kernel& kernel : program.kernels) {
+    const Schedule& schedule = kernel.schedule;
+    text += fmt::format(
+        "{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind), members_text(kernel),
+        schedule.resident ? " (resident)" : "", schedule.blocks_per_row() > 1 ? " (clusters)" : "",
+        schedule.tile > 0 ? " (tiles)" : "", schedule.panels.per_block > 0 ? " (panels)" : "");
+  }
+  return text;
+}
+
+Program plan_pattern(const Pattern& pattern) {
+  const Graph graph = pattern.graph();
+  std::vector<NamedSize> sizes;
+  for (const auto& [name, value] : pattern.sizes) sizes.push_back({name, value});
+  return plan(graph, pattern.target(), {.symbols = symbols_from_sizes(graph, sizes)});
+}
+
+Pattern small_pattern(const Pattern& pattern) {
+  constexpr std::int64_t kMostRows = 6;
+  constexpr std::int64_t kEnoughElements = 1 << 17;
+  // A chip with as few SMs in which rows are as long as the stated ones has as much to do.
+  const GoldenSizes few_sms = {{"sm_count", 2}, {"bandwidth", 60}};
+  Pattern small = pattern;
+  small.chip = pattern.run_chip.empty() ? few_sms : pattern.run_chip;
+  const std::int64_t columns = pattern.columns == "-" ? 1 : std::stoll(pattern.columns);
+  const std::int64_t rows = std::clamp<std::int64_t>(kEnoughElements / columns, 2, kMostRows);
+  if (pattern.run.empty())
+    for (auto& [symbol, value] : small.sizes) value = std::min(value, rows);
+  for (const auto& [what, value] : pattern.run) {
+    const auto size = std::ranges::find(small.sizes, what, &GoldenSizes::value_type::first);
+    if (size != small.sizes.end())
+      size->second = value;
+    else
+      small.text = with_extent(small.text, what, value);
+  }
+  return small;
+}
+
+std::vector<Pattern> patterns_in(const std::filesystem::path& file) {
+  std::vector<Pattern> result;
+  const std::string text = text_of(file);
+  std::vector<std::string> columns = head_list(text, "columns");
+  if (columns.empty()) columns.emplace_back("-");
+  const std::vector<GoldenSizes> sizes = golden_sizes(text);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool has_extent = columns[i] != "-";
+    result.push_back({.name = file.stem().string() + (has_extent ? " of " + columns[i] : ""),
+                      .text = with_columns(text, columns[i]),
+                      .columns = columns[i],
+                      .sizes = sizes.empty() ? GoldenSizes{} : sizes.front(),
+                      .launches = std::stoul(head_line(text, "launches")),
+                      .shows_reasons = head_line(text, "reasons") == "shown",
+                      .bytes = figure(head_list(text, "bytes"), i, 1),
+                      .layers = static_cast<int>(figure(head_list(text, "layers"), 0, 0)),
+                      .sectors = figure(head_list(text, "sectors"), i, 0),
+                      .bytes_in_flight = static_cast<std::int64_t>(
+                          figure(head_list(text, "in_flight"), i, 0) * 1024),
+                      .in_flight_because = head_line(text, "in_flight_because"),
+                      .last_wave = figure(head_list(text, "last_wave"), i, 1.05),
+                      .last_wave_because = head_line(text, "last_wave_because"),
+                      .narrow = head_list(text, "narrow"),
+                      .narrow_because = head_line(text, "narrow_because"),
+                      .run = named_numbers(text, "run"),
+                      .run_chip = named_numbers(text, "chip")});
+  }
+  return result;
+}
+
+std::vector<Pattern> patterns(const std::filesystem::path& folder) {
+  std::vector<Pattern> result;
+  for (const std::filesystem::path& file : golden_graphs(folder))
+    for (Pattern& pattern : patterns_in(file)) result.push_back(std::move(pattern));
+  return result;
+}
+
+}  // namespace sinter::test

@@ -1,0 +1,60 @@
+#include "tests/support/run/compile_together.h"
+
+#include "compiler/simplify/rewrite.h"
+#include "ir/graph/output_view.h"
+#include "runtime/device/device_state.h"
+#include "runtime/execution/make_variant.h"
+#include "runtime/service/compile_service.h"
+#include "sinter/device.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace sinter::test {
+
+namespace {
+
+/// Which outputs `compile` leaves out of the variant that it prepares where there are no sizes.
+std::vector<bool> left_out_at_first(const Graph& graph) {
+  std::vector<bool> result;
+  for (const auto& view : output_views(graph.data())) result.push_back(view.has_value());
+  return result;
+}
+
+void add_units(const RunForm& form, DeviceState& device, std::vector<CompileUnit>& units) {
+  VariantSource source(device, clone(*form.graph), device.target, form.options);
+  std::vector<std::vector<bool>> variants = {{}};
+  if (form.symbols.empty() && form.alignment == 16)
+    if (std::vector<bool> left_out = left_out_at_first(*form.graph);
+        std::ranges::count(left_out, true) > 0)
+      variants.push_back(std::move(left_out));
+  for (const std::vector<bool>& left_out : variants)
+    for (EmittedKernel& kernel :
+         plan_and_emit(source,
+                       {.symbols = form.symbols, .alignment = form.alignment, .left_out = left_out})
+             .kernels)
+      units.emplace_back(std::move(kernel.sources));
+}
+
+}  // namespace
+
+void compile_together(std::span<const RunForm> forms) {
+  DeviceState& device = *host_device().state();
+  for (const bool optimize : {true, false}) {
+    std::vector<CompileUnit> units;
+    for (const RunForm& form : forms) {
+      if (form.options.optimize_host != optimize) continue;
+      try {
+        add_units(form, device, units);
+      } catch (const std::exception&) {  // told when this graph is run
+      }
+    }
+    try {
+      device.compile_service.get(device).compile(units,
+                                                 {.host = {.count = true, .optimize = optimize}});
+    } catch (const std::exception&) {  // the same
+    }
+  }
+}
+
+}  // namespace sinter::test

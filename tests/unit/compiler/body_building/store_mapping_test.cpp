@@ -1,0 +1,141 @@
+// Which places store a result of another shape: each of its elements once, tried at every place.
+#include "compiler/body_building/store_mapping.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sinter::test::store_mapping_test {
+namespace {
+
+/// A body that has only rows, of `extents`.
+Body places(std::initializer_list<Extent> extents) {
+  Body body;
+  for (const Extent extent : extents) body.space.add_axis(extent);
+  body.parallel_axes = body.space.axis_count();
+  return body;
+}
+
+/// How often each element is stored; ends with -1 where one lies outside of `size`.
+std::vector<int> times_stored(const Body& body, const Index& element, const Cover& cover,
+                              std::int64_t size) {
+  std::vector<int> times(static_cast<std::size_t>(size), 0);
+  std::vector<std::int64_t> at(static_cast<std::size_t>(body.parallel_axes), 0);
+  const std::int64_t count = evaluate(body.parallel_size(), {});
+  for (std::int64_t place = 0; place < count; ++place) {
+    std::int64_t rest = place;
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      const std::int64_t extent = body.space.extent(static_cast<int>(axis)).number();
+      at[axis] = rest % extent;
+      rest /= extent;
+    }
+    const bool stores = std::ranges::all_of(cover.conditions, [&](const Condition& condition) {
+      const std::int64_t value = evaluate(condition.at, at, {});
+      return condition.begin.number() <= value && value < condition.end.number();
+    });
+    if (!stores) continue;
+    const std::int64_t where = evaluate(element, at, {});
+    if (where < 0 || where >= size)
+      times.push_back(-1);
+    else
+      ++times[static_cast<std::size_t>(where)];
+  }
+  return times;
+}
+
+void expect_each_once(Body& body, const Site& site, const std::vector<Extent>& shape) {
+  const std::optional<Cover> covered = cover(body, false, site, shape);
+  ASSERT_TRUE(covered);
+  const std::int64_t size = evaluate(product(shape), {});
+  EXPECT_THAT(times_stored(body, body.space.linearize(site.position, shape), *covered, size),
+              testing::Each(1));
+}
+
+TEST(Cover, StoresAChannelAtTheFirstOfItsElements) {
+  Body body = places({2, 3, 4, 5});
+  expect_each_once(body, {.position = {body.space.axis(1)}}, {3});
+}
+
+TEST(Cover, StoresOneNumberAtTheFirstPlace) {
+  Body body = places({2, 3});
+  const std::optional<Cover> covered = cover(body, false, {}, {});
+  ASSERT_TRUE(covered);
+  EXPECT_EQ(covered->conditions.size(), 1U) << "neighbouring axes are one number";
+  expect_each_once(body, {}, {});
+}
+
+TEST(Cover, StoresDigitsOfAnAxis) {
+  Body body = places({24, 5});
+  IndexSpace& space = body.space;
+  const Index middle = space.modulo(space.divide(space.axis(0), 3), 4);
+  expect_each_once(body, {.position = {middle}}, {4});
+  expect_each_once(body, {.position = {space.axis(1), space.divide(space.axis(0), 6)}}, {5, 4});
+}
+
+TEST(Cover, StoresWhatRunsBackwards) {
+  Body body = places({4, 5});
+  IndexSpace& space = body.space;
+  const Index back = space.add(space.scale(space.axis(1), -1), constant_index(4));
+  expect_each_once(body, {.position = {back}}, {5});
+}
+
+TEST(Cover, StoresPiecesUnderTheirConditions) {
+  Body body = places({3, 20});
+  IndexSpace& space = body.space;
+  const Index inside = space.add(space.axis(1), constant_index(-6));
+  const Condition piece = {.at = space.axis(1), .begin = 6, .end = 18};
+  expect_each_once(body, {.position = {space.axis(0), inside}, .conditions = {piece}}, {3, 12});
+  expect_each_once(body, {.position = {inside}, .conditions = {piece}}, {12});
+  // The row of a piece that is cut up further.
+  expect_each_once(
+      body, {.position = {space.divide(inside, 4), space.modulo(inside, 4)}, .conditions = {piece}},
+      {3, 4});
+  expect_each_once(body, {.position = {space.divide(inside, 4)}, .conditions = {piece}}, {3});
+  // A piece of a piece.
+  const Condition inner = {.at = inside, .begin = 2, .end = 7};
+  expect_each_once(
+      body, {.position = {space.add(inside, constant_index(-2))}, .conditions = {piece, inner}},
+      {5});
+}
+
+/// What is proven of a whole holds of each arrangement of it.
+TEST(Cover, StoresAnArrangementOfAWhole) {
+  Body body = places({28, 5});
+  IndexSpace& space = body.space;
+  const Extent shape[] = {28};
+  Node whole;
+  whole.shape = shape;
+  const auto origin =
+      std::make_shared<const Site>(Site{.node = &whole, .position = {space.axis(0)}});
+  const Index turned = space.modulo(space.add(space.axis(0), constant_index(25)), 28);
+  expect_each_once(
+      body, {.position = {space.divide(turned, 7), space.modulo(turned, 7)}, .whole = origin},
+      {4, 7});
+}
+
+TEST(Cover, RefusesWhatHasNotEveryElement) {
+  Body body = places({3, 20});
+  IndexSpace& space = body.space;
+  const auto covers = [&](const Site& site, std::vector<Extent> shape) {
+    return cover(body, false, site, shape).has_value();
+  };
+  EXPECT_FALSE(covers({.position = {space.axis(1)}}, {21}));
+  EXPECT_FALSE(covers({.position = {space.scale(space.axis(1), 2)}}, {40}));
+  EXPECT_FALSE(covers({.position = {space.axis(1), space.axis(1)}}, {20, 20}));
+  EXPECT_FALSE(covers({.position = {space.add(space.axis(0), space.axis(1))}}, {22}));
+  EXPECT_FALSE(covers({.position = {space.divide(space.axis(1), 3)}}, {7})) << "3 divides no 20";
+  const Condition piece = {.at = space.axis(1), .begin = 0, .end = 10};
+  EXPECT_FALSE(covers({.position = {space.axis(1)}, .conditions = {piece}}, {20}));
+  const Condition both = {.at = space.add(space.axis(0), space.axis(1)), .begin = 0, .end = 10};
+  EXPECT_FALSE(covers({.position = {space.axis(0)}, .conditions = {both}}, {3}));
+}
+
+TEST(Cover, RefusesPlacesThatAreNotThere) {
+  Body body = places({0, 4});
+  EXPECT_FALSE(cover(body, false, {.position = {body.space.axis(1)}}, std::vector<Extent>{4}));
+}
+
+}  // namespace
+}  // namespace sinter::test::store_mapping_test

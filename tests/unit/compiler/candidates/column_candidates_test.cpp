@@ -1,0 +1,158 @@
+// Columns: what blocks keep of them, how many blocks share them, and when either pays.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "codegen/emit.h"
+#include "compiler/body/minimal_bytes.h"
+#include "compiler/plan.h"
+#include "compiler/tiling/column_split.h"
+#include "tests/support/graphs/planned.h"
+
+namespace sinter::column_candidates_test {
+namespace {
+
+using test::planned;
+
+std::int64_t bytes_of(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const Kernel& kernel : program.kernels) {
+    const Source source = emit(program, kernel, kernel.schedule, kernel.name);
+    bytes += evaluate(source.traffic.bytes_read, {}) + evaluate(source.traffic.bytes_written, {});
+  }
+  return bytes;
+}
+
+/// 6272 rows of 16 columns of bf16 are 196 KiB: a block has 227.
+constexpr std::string_view kBatchNorm = R"(
+graph batch_norm(x: bf16[128, 960, 7, 7] {strides = [47040, 1, 6720, 960]}) {
+  h = cast x {to = f32}
+  v, m = var_mean h {axes = [0, 2, 3], correction = 0, keep = true}
+  d = sub h, m
+  e = add v, 1e-5
+  r = rsqrt e
+  n = mul d, r
+  y = cast n {to = bf16}
+  return y, m, r
+})";
+
+TEST(ColumnSchedules, BlocksKeepTheColumnsThatFit) {
+  const Program program = planned(kBatchNorm);
+  ASSERT_EQ(program.kernels.size(), 1U);
+  const Kernel& kernel = program.kernels[0];
+  EXPECT_EQ(kernel.kind, KernelKind::column_reduce);
+  EXPECT_TRUE(kernel.schedule.in_shared);
+  EXPECT_EQ(columns_of(kernel.schedule), 16);
+  EXPECT_EQ(kernel.schedule, kernel.candidates.front());
+  EXPECT_LE(kernel.candidates.size(), 12U);
+  EXPECT_TRUE(kernel.notes.empty());
+  EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
+  EXPECT_EQ(kernel.bytes, static_cast<double>(bytes_of(program)));
+  EXPECT_LE(emit(program, kernel, kernel.schedule, "k").shared_bytes,
+            find_target("h200")->shared_per_block_opt_in);
+}
+
+TEST(ColumnSchedules, WhatAllColumnsShareIsNotKeptForEach) {
+  const Program program = planned(R"(
+graph weighted(x: f32[512, 4096], w: f32[512, 1]) {
+  s = mul x, w
+  m = mean s {axes = [0], keep = true}
+  d = sub s, m
+  y = mul d, w
+  return y
+})");
+  ASSERT_EQ(program.kernels.size(), 1U);
+  const Kernel& kernel = program.kernels[0];
+  ASSERT_TRUE(kernel.schedule.resident);
+  const Source source = emit(program, kernel, kernel.schedule, kernel.name);
+  EXPECT_NE(source.text.find("x_kept"), std::string::npos) << source.text;
+  EXPECT_EQ(source.text.find("w_kept"), std::string::npos) << source.text;
+}
+
+TEST(ColumnSchedules, ColumnsThatFitNoClusterAreReadAgain) {
+  const Program program = planned(R"(
+graph column_softmax(x: f32[150000, 4096]) {
+  y = softmax x {axis = 0}
+  return y
+})");
+  ASSERT_EQ(program.kernels.size(), 1U);
+  for (const Schedule& schedule : program.kernels[0].candidates) EXPECT_FALSE(schedule.resident);
+  EXPECT_FALSE(program.kernels[0].notes.empty());
+}
+
+TEST(ColumnSchedules, FewColumnsAreDealtOutToManyBlocks) {
+  const Program program = planned(R"(
+graph few_columns(x: f32[1048576, 64]) {
+  y = sum x {axes = [0]}
+  return y
+})");
+  ASSERT_EQ(program.kernels.size(), 1U);
+  const Kernel& kernel = program.kernels[0];
+  EXPECT_LE(kernel.candidates.size(), 12U);
+  const Source source = emit(program, kernel, kernel.schedule, kernel.name);
+  EXPECT_GE(evaluate(source.grid, {}), find_target("h200")->sm_count);
+  const std::int64_t partials =
+      64 * std::int64_t{kernel.schedule.pieces} * static_cast<std::int64_t>(sizeof(float));
+  EXPECT_EQ(evaluate(source.workspace_bytes, {}), partials);
+  EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}) + 2 * partials);
+  EXPECT_EQ(kernel.bytes, static_cast<double>(bytes_of(program)));
+}
+
+TEST(ColumnSchedules, FewColumnsAreReadOnce) {
+  for (const std::string_view dtype : {"f32", "bf16"})
+    for (const auto& [rows, columns] : {std::pair{512, 2},
+                                        {1024, 4},
+                                        {2048, 3},
+                                        {8192, 2},
+                                        {8192, 3},
+                                        {8191, 3},
+                                        {8192, 4},
+                                        {32768, 2},
+                                        {32768, 4},
+                                        {65536, 3}}) {
+      const Program program = planned(fmt::format(
+          "graph f(x: {}[{}, {}]) {{\n  v, m = var_mean x {{axes = [0]}}\n  return v, m\n}}", dtype,
+          rows, columns));
+      ASSERT_EQ(program.kernels.size(), 1U) << rows << " x " << columns;
+      EXPECT_TRUE(program.kernels[0].schedule.resident) << dtype << rows << " x " << columns;
+      EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
+    }
+}
+
+TEST(ColumnSchedules, ManyColumnsHaveOneBlockEach) {
+  const Program program = planned(R"(
+graph many_columns(x: f32[4096, 65536]) {
+  y = sum x {axes = [0]}
+  return y
+})");
+  for (const Schedule& schedule : program.kernels[0].candidates) EXPECT_EQ(schedule.pieces, 1);
+}
+
+/// Each accumulator of each part belongs to one piece, and pieces join far first: whichever two
+/// numbers differ in the highest bit are joined first, as in the tree.
+TEST(ColumnSchedules, PiecesAreSubtreesOfTheTree) {
+  for (const std::int64_t extent : {5, 33, 1000, 6272, 9000, 16384, 1 << 20}) {
+    const Tree tree = tree_of(extent);
+    for (std::int64_t pieces = 1; pieces <= tree.parts * tree.accumulators; pieces *= 2) {
+      const ColumnPiece piece = piece_of(tree, pieces);
+      EXPECT_EQ(piece.parts * piece.accumulators * pieces, tree.parts * tree.accumulators);
+      EXPECT_EQ(piece.residues > 1 ? piece.parts : 1, 1);
+      std::set<std::pair<std::int64_t, std::int64_t>> dealt;
+      for (std::int64_t number = 0; number < pieces; ++number)
+        for (std::int64_t part = 0; part < piece.parts; ++part)
+          for (std::int64_t own = 0; own < piece.accumulators; ++own)
+            dealt.emplace((part * pieces + number) % tree.parts,
+                          number / tree.parts + own * piece.residues);
+      EXPECT_EQ(static_cast<std::int64_t>(dealt.size()), tree.parts * tree.accumulators)
+          << extent << " in " << pieces;
+      EXPECT_GE(piece.chunks_per_part * piece.residues, tree.chunks_per_part);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sinter::column_candidates_test

@@ -1,0 +1,244 @@
+// Buffers that are parts of buffers: concats that no kernel computes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter::concat_placement_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+Program planned(const std::string& text, std::vector<std::int64_t> symbols = {}) {
+  return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)}, {});
+}
+
+/// Where the parts of `program`'s buffers begin, in elements.
+std::vector<std::string> offsets(const Program& program) {
+  std::vector<std::string> result;
+  for (const Buffer& buffer : program.buffers)
+    if (buffer.whole >= 0)
+      result.push_back(buffer.name + " at " + to_string(buffer.offset) + " of " +
+                       program.buffers[static_cast<std::size_t>(buffer.whole)].name);
+  return result;
+}
+
+std::int64_t bytes_written(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const Kernel& kernel : program.kernels)
+    bytes +=
+        evaluate(emit(program, kernel, kernel.schedule, kernel.name).traffic.bytes_written, {});
+  return bytes;
+}
+
+TEST(PartsTest, RowsAreStoredWhereTheConcatHasThem) {
+  const Program program = planned(R"(
+graph rows(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y"));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_EQ(bytes_written(program), 96 * 128 * 4);
+}
+
+TEST(PartsTest, PiecesOfRowsHaveTheStridesOfTheWhole) {
+  const Program program = planned(R"(
+graph heads(a: f32[64, 128], b: f32[64, 64]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 128 of y"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{192, 1}));
+  EXPECT_EQ(bytes_written(program), 64 * 192 * 4);
+}
+
+/// The concat inside is none of its own: its pieces are those of the outer one.
+TEST(PartsTest, PiecesOfAConcatWithinAConcatAreItsOwn) {
+  const Program program = planned(R"(
+graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  r = softmax c {axis = 1}
+  inner = concat q, r {axis = 0}
+  y = concat p, inner {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y", "r at 12288 of y"));
+  EXPECT_EQ(bytes_written(program), 112 * 128 * 4);
+}
+
+/// Images of 2 x 2 are runs of 16 bytes, but those of all channels follow one another.
+TEST(PartsTest, RunsGoOnAcrossAxes) {
+  const Program program = planned(R"(
+graph images(a: f32[32, 40, 2, 2], b: f32[32, 24, 2, 2]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 160 of y"));
+}
+
+/// Single elements side by side would ask for a sector each.
+TEST(PartsTest, ColumnsSideBySideAreCopied) {
+  const Program program = planned(R"(
+graph columns(a: f32[64, 128], b: f32[64, 96]) {
+  p = sum a {axes = [1], keep = true}
+  q = sum b {axes = [1], keep = true}
+  y = concat p, q {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+TEST(PartsTest, AxesOfOnePlaceMayComeAndGo) {
+  const Program program = planned(R"(
+graph stacked(a: f32[64, 128], b: f32[64, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 0}
+  pp = reshape p {shape = [64, 1, 128]}
+  qq = reshape q {shape = [64, 1, 128]}
+  y = concat pp, qq {axis = 1}
+  return y
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 128 of y"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{256, 1}));
+}
+
+TEST(PartsTest, AResultOfItsOwnIsStoredTwice) {
+  const Program program = planned(R"(
+graph both(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q, p {axis = 0}
+  return y, q
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y", "p at 12288 of y"));
+  EXPECT_EQ(bytes_written(program), (160 + 32) * 128 * 4);
+}
+
+/// An input, and what only the concat needs, are read and written by its own kernel.
+TEST(PartsTest, AConcatThatComputesIsAKernel) {
+  const Program program = planned(R"(
+graph mixed(a: f32[64, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  y = concat p, b {axis = 0}
+  return y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+/// Whoever still reads the old contents would have to be waited for.
+TEST(PartsTest, AnUpdateIsNotMadeOfParts) {
+  const Program program = planned(R"(
+graph updated(a: f32[64, 128], b: f32[32, 128], state: f32[96, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  update state, y
+})");
+  EXPECT_THAT(offsets(program), IsEmpty());
+}
+
+TEST(PartsTest, VectorsAreAsWideAsThePartIsAligned) {
+  const auto source = [](int first) {
+    const Program program =
+        planned(fmt::format("graph aligned(a: f32[{}, 128], b: f32[32, 124]) {{\n"
+                            "  p = sum a {{axes = [1]}}\n  q = softmax b {{axis = 1}}\n"
+                            "  f = reshape q {{shape = [3968]}}\n"
+                            "  y = concat p, f {{axis = 0}}\n  return y\n}}\n",
+                            first));
+    EXPECT_THAT(offsets(program), SizeIs(2));
+    const Kernel& kernel = program.kernels.front();
+    return emit(program, kernel, kernel.schedule, "k").text;
+  };
+  EXPECT_THAT(source(64), HasSubstr("store<4>("));
+  EXPECT_THAT(source(61), Not(HasSubstr("store<4>(")));
+}
+
+TEST(PartsTest, ReadersOfTheWholeWaitForAllItsWriters) {
+  const Program program = planned(R"(
+graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
+  p = sum a
+  q = sum b
+  pp = reshape p {shape = [1]}
+  qq = reshape q {shape = [1]}
+  n = concat pp, qq {axis = 0}
+  m = softmax n {axis = 0}
+  return m
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_GT(phases(program.kernels[0]), 1);
+  const std::string text = emit(program, program.kernels[0], program.kernels[0].schedule, "k").text;
+  EXPECT_THAT(text, Not(HasSubstr("float* __restrict__ n_in")));
+}
+
+/// A kernel that stores a piece would spare storing and loading it, not all of the whole.
+TEST(PartsTest, BoundariesAcrossAConcatSayWhatThePieceHas) {
+  const Program program = plan(parse(R"(
+graph rows(a: f32[640, 128], b: f32[320, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  s = cumsum y {axis = 0}
+  return y, s
+})"),
+                               *find_target("h200"), {}, {.skip = {"join"}});
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 81920 of y"));
+  ASSERT_THAT(program.kernels, SizeIs(3));
+  std::vector<double> bytes;
+  for (const Boundary& boundary : program.boundaries) {
+    EXPECT_THAT(boundary.reason, HasSubstr("y is known when all kernels have stored"));
+    EXPECT_EQ(boundary.consumer, program.kernels[2].name);
+    bytes.push_back(boundary.bytes);
+  }
+  EXPECT_THAT(bytes, UnorderedElementsAre(2.0 * 640 * 128 * 4, 2.0 * 320 * 128 * 4));
+}
+
+TEST(PartsTest, OffsetsMayBeSymbols) {
+  const Program program = planned(R"(
+graph rows(a: f32[n, 128], b: f32[32, 128]) {
+  p = softmax a {axis = 1}
+  q = softmax b {axis = 1}
+  y = concat p, q {axis = 0}
+  return y
+})",
+                                  {48});
+  EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at n * 128 of y"));
+}
+
+/// Its kernel stores a value once, and others read it in the padded result.
+TEST(PartsTest, APieceOfAResultIsReadThere) {
+  const Program program = planned(R"(
+graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
+  s = sum x {axes = [-1], keep = true}
+  e = exp z
+  m = mul e, s
+  d = sub x, m
+  c = cast d {to = bf16}
+  v = reshape c {shape = [2048, 2005]}
+  p = pad v {low = [0, 0], high = [0, 3], value = 0}
+  q = cummax v {axis = 0}
+  return p, q
+})");
+  EXPECT_THAT(offsets(program), ElementsAre("c at 0 of p"));
+  EXPECT_EQ(program.buffers.back().strides, (std::vector<Extent>{128 * 2008, 2008, 1}));
+  EXPECT_EQ(bytes_written(program), 2 * 2048 * (2008 + 2005));
+}
+
+}  // namespace
+}  // namespace sinter::concat_placement_test

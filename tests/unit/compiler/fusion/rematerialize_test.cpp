@@ -1,0 +1,139 @@
+// What crosses memory between kernels: never what its readers can make from what is there anyway.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/body/footprint.h"
+#include "compiler/body_building/kernel_body.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter::rematerialize_test {
+namespace {
+
+using testing::SizeIs;
+
+std::int64_t temporary_bytes(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers)
+    if (buffer.kind == Buffer::Kind::temporary) bytes += bytes_of(buffer, {});
+  return bytes;
+}
+
+/// Another kernel needs the values without their mean: it takes the mean, not the values.
+TEST(RecomputeTest, FromResultsOfReductions) {
+  const Program program = plan(parse(R"(
+graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
+  f = cast x {to = f32}
+  v, m = var_mean f {axes = [0, 2, 3], keep = true}
+  d = sub f, m
+  e = add v, 1e-5
+  r = rsqrt e
+  y = mul d, r
+  p = mean y {axes = [2, 3]}
+  return p, m
+})"),
+                               *find_target("h200"), {}, {});
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  // Two numbers per channel at most, and none that is a result already.
+  EXPECT_LE(temporary_bytes(program), 2 * 1024 * 4);
+}
+
+/// What was rounded to bf16 crosses memory as that, though its readers want it as f32.
+TEST(RecomputeTest, WidensBehindMemory) {
+  const Program program = plan(parse(R"(
+graph response_norm(x: bf16[128, 49, 2560]) {
+  f = cast x {to = f32}
+  e = erf f
+  e2 = erf e
+  e3 = erf e2
+  g = mul f, e3
+  rounded = cast g {to = bf16}
+  wide = cast rounded {to = f32}
+  q = mul wide, wide
+  s = sum q {axes = [1], keep = true}
+  m = mean s {axes = [2], keep = true}
+  d = div s, m
+  y = mul wide, d
+  return y
+})"),
+                               *find_target("h200"), {}, {});
+  // The values as bf16, and what is one per column or sample.
+  EXPECT_LE(temporary_bytes(program), 2 * 128 * 49 * 2560 + 4 * 128 * 2561);
+}
+
+/// A slice of what the rows make is stored as bf16; else its readers would need all that it is made
+/// of once more.
+TEST(RecomputeTest, NotWhatJoinsAsAResultOfAnotherShape) {
+  const Program program = plan(parse(R"(
+graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: f32[128, 197, 768]) {
+  v = reshape g {shape = [128, 197, 768]}
+  f = cast v {to = f32}
+  m = mul f, w
+  s = sum m {axes = [2], keep = true}
+  p = mul m, x
+  q = sum p {axes = [2], keep = true}
+  xq = mul x, q
+  d = sub m, s
+  dx = sub d, xq
+  columns = sum f {axes = [0, 1], keep = false}
+  all = add y, dx
+  first = slice all {axis = 1, begin = 0, end = 1, step = 1}
+  rest = slice all {axis = 1, begin = 1, end = 197, step = 1}
+  narrow = cast rest {to = bf16}
+  of_first = sum first {axes = [0], keep = true}
+  turned = permute narrow {axes = [0, 2, 1]}
+  image = reshape turned {shape = [128, 768, 14, 14]}
+  channels = sum image {axes = [0, 2, 3], keep = false}
+  return columns, of_first, image, channels
+})"),
+                               *find_target("h200"), {}, {});
+  std::int64_t reads = 0;
+  for (const Kernel& member : program.kernels.at(0).members)
+    for (const Value& value : body_of(program, member).values)
+      if (value.kind == Value::Kind::load && value.node->op == Op::input)
+        reads += evaluate(touched_elements(body_of(program, member), value).elements, {});
+  // All inputs once, and what the first rows are made of.
+  EXPECT_LE(reads, 3 * 128 * 197 * 768 + 768 + 4 * 128 * 769);
+}
+
+/// Two results that become one kernel late read between them most of what a value is made of.
+TEST(RecomputeTest, WhatKernelsThatJoinedLateReadAnyway) {
+  const Program program = plan(parse(R"(
+graph late(a: bf16[128, 512, 64], g: f32[128, 512, 64], p: bf16[128, 512, 64], q: bf16[128, 512, 64], u: f32[512], v: f32[512]) {
+  pf = cast p {to = f32}
+  qf = cast q {to = f32}
+  af = cast a {to = f32}
+  both = add pf, qf
+  is_low = le both, 0
+  sum = add af, g
+  w = where is_low, 0.5, sum
+  wq = mul w, qf
+  s1 = sum wq {axes = [2]}
+  s2 = sum w {axes = [2]}
+  wp = mul w, pf
+  s3 = sum wp {axes = [2]}
+  m1 = mul s1, u
+  g1 = reshape m1 {shape = [128, 32, 16]}
+  t1 = sum g1 {axes = [2], keep = true}
+  e1 = broadcast_to t1 {shape = [128, 32, 16]}
+  r1 = reshape e1 {shape = [128, 512, 1]}
+  m3 = mul s3, v
+  g3 = reshape m3 {shape = [128, 32, 16]}
+  t3 = sum g3 {axes = [2], keep = true}
+  e3 = broadcast_to t3 {shape = [128, 32, 16]}
+  r3 = reshape e3 {shape = [128, 512, 1]}
+  x1 = mul qf, r1
+  y1 = add w, x1
+  z1 = cast y1 {to = bf16}
+  x3 = mul pf, r3
+  y3 = add w, x3
+  z3 = cast y3 {to = bf16}
+  return z1, z3, s2
+})"),
+                               *find_target("h200"), {}, {});
+  EXPECT_LT(temporary_bytes(program), 4 * 128 * 512 * 64) << "w is not stored";
+}
+
+}  // namespace
+}  // namespace sinter::rematerialize_test

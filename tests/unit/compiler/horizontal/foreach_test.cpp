@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/emit.h"
+#include "compiler/body/minimal_bytes.h"
+#include "tests/support/graphs/lists.h"
+#include "tests/support/graphs/planned.h"
+
+namespace sinter::test::foreach_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+Source emitted(const Program& program) {
+  return emit(program, program.kernels[0], program.kernels[0].schedule, "k");
+}
+
+int count(std::string_view text, std::string_view part) {
+  int result = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++result;
+  return result;
+}
+
+/// As many tensors as the parameters of a large model; kernels take 4 KiB of pointers at most.
+TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
+  const Program program = planned(adamw_text(1354));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  const Source source = emitted(program);
+  EXPECT_LE(source.arguments.size(), 4U);
+  EXPECT_THAT(buffers_of(source), SizeIs(4 * 1354));
+  // Sizes that are multiples of a vector, others, and single elements.
+  EXPECT_EQ(count(source.text, "__forceinline__ void"), 3);
+  EXPECT_THAT(source.text, HasSubstr("members run this code; the first of them:"));
+}
+
+/// The norms of all gradients in the first, the last block of which makes one of them.
+TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
+  const Program program = planned(clip_adamw_text(1354, "f32", kModelShapes));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_TRUE(program.kernels[0].has_tail);
+  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  for (const Kernel& kernel : program.kernels) {
+    const Source source = emit(program, kernel, kernel.schedule, "k");
+    EXPECT_LE(source.arguments.size(), 8U);
+    EXPECT_FALSE(source.is_cooperative);
+  }
+}
+
+/// Shapes of matrices, vectors and single elements, all of them different.
+class ManyShapes : public testing::Test {
+ protected:
+  static constexpr int kCount = 48;
+
+  ManyShapes() {
+    for (int i = 0; i < kCount; ++i)
+      texts_.push_back(i % 3 == 0   ? fmt::format("{}, {}", 512 + 64 * i, 1024 - 3 * i)
+                       : i % 3 == 1 ? fmt::format("{}", 1 + 17 * i * i)
+                                    : fmt::format("{}, {}, {}, {}", 8 + i, 16, 3, 1 + i % 5));
+    shapes_.assign(texts_.begin(), texts_.end());
+  }
+
+  static std::int64_t bytes_of(const Program& program) {
+    Extent bytes = 0;
+    for (const Kernel& kernel : program.kernels) {
+      const Traffic traffic = emit(program, kernel, kernel.schedule, "k").traffic;
+      EXPECT_FALSE(traffic.is_bound);
+      bytes = bytes + traffic.bytes_read + traffic.bytes_written;
+    }
+    return bytes.number();
+  }
+
+  std::vector<std::string> texts_;
+  std::vector<std::string_view> shapes_;
+};
+
+TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
+  const Program program = planned(adamw_text(1354, "f32", shapes_));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
+  EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 3);
+}
+
+/// The norms of so many shapes and their sum are one launch.
+TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
+  const Program program = planned(clip_adamw_text(1354, "f32", std::span(shapes_).first(23)));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
+  EXPECT_LE(static_cast<double>(bytes_of(program)), minimal * 8 / 7 * 1.001);
+}
+
+/// Sums of different shapes are different code, of which a launch has up to 24: two launches for
+/// the norms of 48 shapes, each with all arrays of its shapes, one for their sum, one for the step.
+/// The gradients are read once more: 8 arrays are moved where the fewest are 7, and a number of
+/// each.
+TEST_F(ManyShapes, WithClippingAreAsManyLaunchesAsHaveRoomForThem) {
+  const Program program = planned(clip_adamw_text(1354, "f32", shapes_));
+  ASSERT_THAT(program.kernels, SizeIs(4));
+  EXPECT_THAT(program.kernels[0].members, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[1].members, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[3].members, SizeIs(1354));
+  const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
+  const auto bytes = static_cast<double>(bytes_of(program));
+  EXPECT_GE(bytes, minimal * 8 / 7 - 1000);
+  EXPECT_LE(bytes, minimal * 8 / 7 * 1.001);
+}
+
+/// What takes less time than a launch is worth waiting for inside one.
+TEST(ForeachTest, ClippingAndAnOptimiserOf1354SmallTensorsAreOneLaunch) {
+  EXPECT_THAT(planned(clip_adamw_text(1354)).kernels, SizeIs(1));
+}
+
+TEST(ForeachTest, FewKernelsNeedNoTable) {
+  const Program program = planned(adamw_text(7));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_THAT(emitted(program).table, SizeIs(0));
+}
+
+/// Without a table, one function that is called for each.
+TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
+  const Program program =
+      planned("graph g(" + repeated("x#: f32[300, 40]", 3, ", ") + ") {\n" +
+              repeated("  s# = sum x# {axes = [0]}\n  y# = sub x#, s#", 3, "\n") +
+              "\n  z = exp x2\n" + "  return " + repeated("y#", 3, ", ") + ", z\n}\n");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Source source = emitted(program);
+  EXPECT_THAT(source.table, SizeIs(0));
+  EXPECT_THAT(source.text, HasSubstr("// 2 members run this code; the first of them:"));
+  EXPECT_EQ(count(source.text, "__noinline__ void"), 1);
+  EXPECT_EQ(count(source.text, "__forceinline__ void"), 1);
+}
+
+/// In whatever phases they are.
+TEST(ForeachTest, MembersOfOneTextInOtherPhasesAreOneFunction) {
+  const Program program = planned(R"(graph g(x: f32[64, 24, 1001]) {
+    s = sum x {axes = [0, 2], keep = true}
+    y = sub x, s
+    t = sum y {axes = [0, 2], keep = true}
+    z = sub x, t
+    return y, z
+  })");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_EQ(phases(program.kernels[0]), 5);
+  const std::string text = emitted(program).text;
+  EXPECT_THAT(text, HasSubstr("// 2 members run this code; the first of them:\n// phase 1:"));
+  EXPECT_THAT(text, Not(HasSubstr("// phase 3:")));
+}
+
+/// What differs in more than arrays and sizes does not run the same code.
+TEST(ForeachTest, OtherNumbersAreOtherCode) {
+  const std::string text = "graph lists(" + repeated("x#: f32[100]", 20, ", ") + ") {\n" +
+                           repeated("  y# = mul x#, 2.0", 10, "\n") + "\n" +
+                           [] {
+                             std::string rest;
+                             for (int i = 10; i < 20; ++i)
+                               rest += fmt::format("  y{0} = mul x{0}, 3.0\n", i);
+                             return rest;
+                           }() +
+                           "  return " + repeated("y#", 20, ", ") + "\n}\n";
+  const Program program = planned(text);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_EQ(count(emitted(program).text, "__forceinline__ void"), 2);
+}
+
+/// Where each kernel needs the one before, nothing is alike in place and time.
+TEST(ForeachTest, ListsMayReachOverPhases) {
+  std::string body;
+  for (int i = 0; i < 9; ++i)
+    body +=
+        fmt::format("  s{0} = sum x{0} {{axes = [0], keep = true}}\n  y{0} = sub x{0}, s{0}\n", i);
+  const Program program = planned("graph g(" + repeated("x#: f32[64, 40]", 9, ", ") + ") {\n" +
+                                  body + "  return " + repeated("y#", 9, ", ") + "\n}\n");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 2);
+}
+
+}  // namespace
+}  // namespace sinter::test::foreach_test

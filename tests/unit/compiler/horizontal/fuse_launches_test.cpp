@@ -1,0 +1,230 @@
+// Which kernels share a launch, and what is said where they do not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/emit.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+
+namespace sinter::fuse_launches_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Program planned(const std::string& text, std::vector<std::int64_t> symbols = {},
+                std::vector<std::string> skip = {}) {
+  return plan(parse(text), *find_target("h200"), {.symbols = std::move(symbols)},
+              {.skip = std::move(skip)});
+}
+
+/// Sums over channels, and the values without their mean: the sum is known when its kernel ends.
+std::string centred(int batch, int size) {
+  return fmt::format(R"(
+graph centred(x: f32[{}, 64, {}]) {{
+  s = sum x {{axes = [0, 2], keep = true}}
+  m = mul s, 0.001
+  y = sub x, m
+  return y
+}})",
+                     batch, size);
+}
+
+Source emitted(const Program& program) {
+  const Kernel& kernel = program.kernels.at(0);
+  return emit(program, kernel, kernel.schedule, kernel.name);
+}
+
+TEST(JoinTest, ResultsOfDifferentSizesLieSideBySide) {
+  const Program program = planned(R"(
+graph two(x: f32[4096], z: f32[100, 3]) {
+  y = exp x
+  s = sum z {axes = [1]}
+  return y, s
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  EXPECT_EQ(kernel.kind, KernelKind::joined);
+  EXPECT_THAT(kernel.members, ElementsAre(Field(&Kernel::phase, 0), Field(&Kernel::phase, 0)));
+  const Source source = emitted(program);
+  EXPECT_FALSE(source.is_cooperative);
+  EXPECT_THAT(source.text, AllOf(HasSubstr("if (block < "), Not(HasSubstr("grid_barrier"))));
+  EXPECT_TRUE(source.tickets.is(0));
+  Extent blocks = 0;
+  for (std::size_t i = 0; i < kernel.members.size(); ++i)
+    blocks = blocks + emit(program, kernel.members[i], kernel.schedule.members[i], "member").grid;
+  EXPECT_EQ(source.grid, blocks);
+}
+
+TEST(JoinTest, WhatNeedsAResultComesInALaterPhase) {
+  const Program program = planned(centred(32, 1024));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  EXPECT_EQ(phases(program.kernels[0]), 3);  // two levels of a sum, then what needs it
+  const Source source = emitted(program);
+  EXPECT_TRUE(source.is_cooperative);
+  EXPECT_TRUE(source.has_barrier);
+  EXPECT_THAT(source.text, HasSubstr("grid_barrier(tickets);"));
+  EXPECT_THAT(source.text, Not(HasSubstr("grid_depart")));  // two barriers leave the counter at 0
+  ASSERT_FALSE(program.boundaries.empty());
+  for (const Boundary& boundary : program.boundaries) EXPECT_TRUE(boundary.is_inside);
+  EXPECT_EQ(program.boundaries[0].producer, "centred_0_0");
+  EXPECT_EQ(program.boundaries[0].consumer, "centred_0_1");
+}
+
+TEST(JoinTest, AnOddNumberOfBarriersEndsWithADeparture) {
+  const Program program = planned(R"(
+graph odd(x: f32[512, 512]) {
+  s = sum x {axes = [1], keep = true}
+  d = sub x, s
+  t = sum d {axes = [0], keep = true}
+  u = sub d, t
+  return u
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_EQ(phases(program.kernels[0]), 2);
+  EXPECT_THAT(emitted(program).text, HasSubstr("grid_depart(tickets);"));
+}
+
+TEST(JoinTest, TheLastBlockAloneEndsWhatIsLittle) {
+  const Program program = planned(centred(128, 32768));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_TRUE(program.kernels[0].has_tail);
+  const Source source = emitted(program);
+  EXPECT_FALSE(source.is_cooperative);
+  EXPECT_THAT(source.text, AllOf(HasSubstr("if (!last_block(tickets, gridDim.x)) return;"),
+                                 Not(HasSubstr("grid_barrier"))));
+}
+
+TEST(JoinTest, LargeKernelsStayApartAndSaySo) {
+  const Program program = planned(centred(128, 32768));
+  ASSERT_THAT(program.kernels, SizeIs(2));
+  EXPECT_THAT(program.kernels[1].depends_on, ElementsAre(0));
+  const auto is_said = [](const Boundary& boundary) {
+    return !boundary.is_inside &&
+           boundary.reason.find("blocks that wait for one another") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::any_of(program.boundaries, is_said));
+}
+
+TEST(JoinTest, MoreRowsPerBlockDoNotOverflowSharedMemory) {
+  // Rows that only shared memory keeps, beside a kernel with larger blocks.
+  const Program program = planned(R"(
+graph beside(x: f32[264, 50000], z: f32[100000]) {
+  y = softmax x {axis = 1}
+  e = exp z
+  return y, e
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  for (const Schedule& schedule : kernel.candidates)
+    EXPECT_LE(emit(program, kernel, schedule, "beside").shared_bytes,
+              find_target("h200")->shared_per_block_opt_in);
+  const auto is_kept = [](const Schedule& member) { return member.in_shared; };
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, is_kept));
+}
+
+TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
+  const std::string text = centred(128, 32768);
+  const Program apart = planned(text, {}, {"join"});
+  for (const Kernel& kernel : apart.kernels) {
+    const Source source = emit(apart, kernel, kernel.schedule, "k");
+    EXPECT_TRUE(source.may_start_early);
+    // Before anything else: what it reads may still be being written.
+    EXPECT_THAT(source.text, HasSubstr(") {\n  await_launches_before();\n"));
+  }
+  const Program cooperative = planned(centred(32, 1024));
+  const Source source = emitted(cooperative);
+  ASSERT_TRUE(source.is_cooperative);
+  EXPECT_FALSE(source.may_start_early);
+  EXPECT_THAT(source.text, Not(HasSubstr("await_launches_before")));
+  // Launches of GPUs before sm_90 know nothing of it.
+  const Program old = plan(parse(text), *find_target("sm_80"), {}, {});
+  for (const Kernel& kernel : old.kernels)
+    EXPECT_FALSE(emit(old, kernel, kernel.schedule, "k").may_start_early);
+}
+
+TEST(JoinTest, CanBeLeftOut) {
+  const Program program = planned(centred(32, 1024), {}, {"join"});
+  EXPECT_THAT(program.kernels, SizeIs(3));
+  for (const Kernel& kernel : program.kernels) EXPECT_THAT(kernel.members, SizeIs(0));
+}
+
+TEST(JoinTest, MembersHaveTheThreadsOfTheLaunch) {
+  const Program program = planned(centred(32, 1024));
+  const Kernel& kernel = program.kernels.at(0);
+  EXPECT_LE(kernel.candidates.size(), 12u);
+  for (const Schedule& schedule : kernel.candidates) {
+    ASSERT_EQ(schedule.members.size(), kernel.members.size());
+    for (const Schedule& member : schedule.members) EXPECT_EQ(member.threads, schedule.threads);
+  }
+}
+
+/// Kernels side by side whose rows no vector divides, `count` of each.
+std::string past_the_ends_of_rows(int count) {
+  std::string text;
+  std::string parameters;
+  std::string results;
+  for (int i = 0; i < count; ++i) {
+    parameters += fmt::format("{0}x{1}: bf16[40, 33], b{1}: bf16[33]", i == 0 ? "" : ", ", i);
+    text += fmt::format("  y{0} = add x{0}, b{0}\n", i);
+    results += fmt::format("{}y{}", i == 0 ? "" : ", ", i);
+  }
+  return fmt::format(
+      "graph past(z: bf16[64, 35], c: bf16[35], {}) {{\n  s = add z, c\n{}  return s, {}\n}}",
+      parameters, text, results);
+}
+
+TEST(JoinTest, MembersMayGoPastTheEndsOfRows) {
+  const Program program = planned(past_the_ends_of_rows(1));
+  const Kernel& kernel = program.kernels.at(0);
+  ASSERT_THAT(kernel.members, SizeIs(2));
+  for (const Schedule& member : kernel.schedule.members) {
+    EXPECT_TRUE(member.is_flat);
+    EXPECT_EQ(member.vector, 8);
+  }
+}
+
+TEST(JoinTest, MembersOfListsEndWhereRowsDo) {
+  const Program program = planned(past_the_ends_of_rows(9));
+  const Kernel& kernel = program.kernels.at(0);
+  ASSERT_THAT(kernel.members, SizeIs(10));
+  for (std::size_t i = 0; i < kernel.members.size(); ++i)
+    EXPECT_EQ(kernel.schedule.members[i].is_flat, kernel.members[i].list < 0) << i;
+  EXPECT_TRUE(
+      std::ranges::any_of(kernel.members, [](const Kernel& member) { return member.list >= 0; }));
+}
+
+TEST(JoinTest, WhatOtherMembersWriteIsNotReadThroughTheNonCoherentCache) {
+  const std::string text = emitted(planned(centred(32, 1024))).text;
+  EXPECT_THAT(text, HasSubstr("const float* __restrict__ x_in"));
+  EXPECT_THAT(text, Not(HasSubstr("const float* __restrict__ s_in")));
+}
+
+TEST(JoinTest, AChainIsCutWhereALaunchHasTooManyKernels) {
+  std::string text = "graph chain(x: f32[64, 64]) {\n";
+  std::string last = "x";
+  for (int i = 0; i < 60; ++i) {
+    text += fmt::format("  s{0} = sum {1} {{axes = [{2}], keep = true}}\n  y{0} = sub {1}, s{0}\n",
+                        i, last, i % 2);
+    last = fmt::format("y{}", i);
+  }
+  const Program program = planned(text + "  return " + last + "\n}\n");
+  EXPECT_GT(program.kernels.size(), 1u);
+  for (const Kernel& kernel : program.kernels) {
+    EXPECT_LE(kernel.members.size(), 24u);
+    EXPECT_LE(phases(kernel), 16);
+  }
+  for (std::size_t i = 0; i < program.kernels.size(); ++i)
+    for (const int before : program.kernels[i].depends_on) EXPECT_LT(before, static_cast<int>(i));
+}
+
+}  // namespace
+}  // namespace sinter::fuse_launches_test

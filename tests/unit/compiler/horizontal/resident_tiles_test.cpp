@@ -1,0 +1,229 @@
+// Panels: what a joined kernel keeps of its operands from phase to phase, where, and for how long.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "codegen/emit.h"
+#include "compiler/body_building/kernel_body.h"
+#include "compiler/horizontal/resident_tiles.h"
+#include "compiler/plan.h"
+#include "sinter/text.h"
+#include "tests/support/graphs/resident_tile_graphs.h"
+
+namespace sinter::resident_tiles_test {
+namespace {
+
+using test::batch_norm_backward;
+using test::batch_norm_backward_of_sum;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Program planned(const std::string& text, const Target& target = *find_target("h200")) {
+  return plan(parse(text), target, {.symbols = {}});
+}
+
+Source emitted(const Program& program) {
+  const Kernel& kernel = program.kernels.at(0);
+  return emit(program, kernel, kernel.schedule, kernel.name);
+}
+
+TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
+  const Program program = planned(batch_norm_backward(512, 64, 49, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Schedule& schedule = program.kernels[0].schedule;
+  ASSERT_TRUE(schedule.panels) << to_string(schedule);
+  EXPECT_EQ(schedule.panels.rounds, 1);  // 6.4 MB lie on all SMs at once
+  const Source source = emitted(program);
+  constexpr std::int64_t kElements = 512 * 64 * 49;
+  const std::int64_t read = evaluate(source.traffic.bytes_read, {});
+  EXPECT_GE(read, 2 * 2 * kElements);
+  EXPECT_LE(read, 2 * 2 * kElements + 600'000);  // and the sums of each image
+  EXPECT_THAT(source.text, AllOf(HasSubstr("of 64 channels of dy, x for all phases"),
+                                 HasSubstr("x_kept"), Not(HasSubstr("int round"))));
+  EXPECT_TRUE(source.is_cooperative);
+}
+
+TEST(PanelsTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
+  const Program program = planned(batch_norm_backward_of_sum(512, 64, 49));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Schedule& schedule = program.kernels[0].schedule;
+  ASSERT_TRUE(schedule.panels) << to_string(schedule);
+  EXPECT_EQ(schedule.panels.arrays, 2);
+  const Source source = emitted(program);
+  EXPECT_THAT(source.text, HasSubstr("of 64 channels of x, all for all phases"));
+  EXPECT_THAT(source.text, HasSubstr("const bf16* from_1")) << "not __restrict__";
+  EXPECT_LT(source.text.find("grid_barrier(tickets);"), source.text.rfind("_keep("))
+      << "the sum is done before it is copied";
+  constexpr std::int64_t kElements = 512 * 64 * 49;
+  const std::int64_t read = evaluate(source.traffic.bytes_read, {});
+  EXPECT_GE(read, 2 * 4 * kElements) << "a twice as large, half of the sum, x";
+  EXPECT_LE(read, 2 * 4 * kElements + 900'000);
+}
+
+TEST(PanelsTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
+  const auto choice = [](double bytes, double seconds) {
+    return PanelChoice{.schedule = {}, .bytes_saved = bytes, .seconds_saved = seconds};
+  };
+  constexpr double kKernel = 100e-6;
+  const PanelChoice choices[] = {choice(10, 8e-6), choice(20, 6e-6), choice(30, 4e-6),
+                                 choice(20, 6.5e-6)};
+  EXPECT_EQ(best_of(choices, kKernel), 3U) << "within 3 us of the fastest";
+  EXPECT_EQ(best_of(choices, 0.1 * kKernel), 0U);
+  EXPECT_EQ(best_of(choices, 2 * kKernel), 2U);
+}
+
+TEST(PanelsTest, RoundsHaveSomeOfTheChannels) {
+  const Program program = planned(batch_norm_backward(512, 960, 49, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const PanelSchedule& panels = program.kernels[0].schedule.panels;
+  ASSERT_TRUE(panels);
+  EXPECT_GT(panels.rounds, 1);
+  // All panels of a round find a place at once.
+  const std::int64_t groups = (960 / panels.channels + panels.rounds - 1) / panels.rounds;
+  EXPECT_GE(132 * program.kernels[0].schedule.blocks_per_sm * panels.per_block, 512 * groups);
+  EXPECT_THAT(emitted(program).text,
+              HasSubstr(fmt::format("for (int round = 0; round < {}; ++round)", panels.rounds)));
+}
+
+TEST(PanelsTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
+  for (const int channels : {480, 720, 960, 1440}) {
+    const Program program = planned(batch_norm_backward(512, channels, 49, true));
+    ASSERT_THAT(program.kernels, SizeIs(1));
+    const Kernel& kernel = program.kernels[0];
+    ASSERT_TRUE(kernel.schedule.panels);
+    const int barriers = kernel.schedule.panels.rounds * (phases(kernel) - 1);
+    const bool departs = emitted(program).text.find("grid_depart") != std::string::npos;
+    EXPECT_EQ(departs, barriers % 2 == 1) << channels;
+  }
+}
+
+TEST(PanelsTest, RowsThatAreNeighboursInMemoryHavePanelsToo) {
+  const Program program = planned(batch_norm_backward(256, 96, 256, false));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  ASSERT_TRUE(program.kernels[0].schedule.panels) << to_string(program.kernels[0].schedule);
+}
+
+TEST(PanelsTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
+  const std::string text = batch_norm_backward(512, 1920, 196, true);
+  const Program with = planned(text);
+  ASSERT_THAT(with.kernels, SizeIs(1));
+  EXPECT_TRUE(with.kernels[0].schedule.panels);
+  // Less shared memory than the panels of one group of channels need.
+  Target small = *find_target("h200");
+  small.shared_per_sm = small.shared_per_block_opt_in = 48 << 10;
+  const Program without = planned(text, small);
+  EXPECT_GT(without.kernels.size(), 1U);
+  for (const Kernel& kernel : without.kernels) EXPECT_FALSE(kernel.schedule.panels);
+}
+
+TEST(PanelsTest, WhatAllChannelsExchangeAllowsOneRoundOnly) {
+  // The sum of all channels is needed for each of them.
+  const auto mixed = [](int channels) {
+    return fmt::format(R"(
+graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
+  v = cast x {{to = f32}}
+  s = sum v {{axes = [0, 2], keep = true}}
+  t = sum s {{axes = [1], keep = true}}
+  d = sub v, t
+  y = cast d {{to = bf16}}
+  return y
+}})",
+                       channels, channels * 49);
+  };
+  const Program few = planned(mixed(64));
+  ASSERT_THAT(few.kernels, SizeIs(1));
+  ASSERT_TRUE(few.kernels[0].schedule.panels);
+  EXPECT_EQ(few.kernels[0].schedule.panels.rounds, 1);
+  for (const Kernel& kernel : planned(mixed(1920)).kernels) EXPECT_FALSE(kernel.schedule.panels);
+}
+
+TEST(PanelsTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
+  for (const bool has_channels_last : {false, true}) {
+    const Program program =
+        planned(test::pooled_batch_norm("bf16", 128, 1280, 49, has_channels_last));
+    ASSERT_THAT(program.kernels, SizeIs(1));
+    const Schedule& schedule = program.kernels[0].schedule;
+    ASSERT_TRUE(schedule.panels) << to_string(schedule);
+    EXPECT_EQ(schedule.panels.rounds, 1);
+    ASSERT_THAT(schedule.members, SizeIs(2));
+    EXPECT_FALSE(schedule.members[0].in_shared);
+    EXPECT_EQ(schedule.members[1].strips.outer, 128);
+    const Source source = emitted(program);
+    constexpr std::int64_t kElements = 128 * 1280 * 49;
+    EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 2 * kElements + 100'000);
+    // Lines of several channels are copied by vectors, though rows are odd.
+    EXPECT_GE(source.vector_bytes, 8);
+  }
+}
+
+TEST(PanelsTest, OfLittleDataPutNearlyAllSmsToWork) {
+  const Program program = planned(test::pooled_batch_norm("bf16", 4, 1024, 49, false));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const PanelSchedule& panels = program.kernels[0].schedule.panels;
+  ASSERT_TRUE(panels);
+  EXPECT_GE(1024 / panels.channels, 128);
+}
+
+TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
+  // 336 channels are no multiple of a tile of 32.
+  const Program program = planned(batch_norm_backward(512, 336, 196, true));
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  ASSERT_TRUE(kernel.schedule.panels);
+  EXPECT_LT(kernel.schedule.panels.channels, 336);
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, [](const Schedule& member) {
+    return member.stop > 0;
+  })) << to_string(kernel.schedule);
+}
+
+TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
+  Target target = *find_target("h200");
+  target.sm_count = 12;
+  target.bandwidth = 1e11;
+  target.bytes_in_flight = 1 << 10;
+  const Program program = planned(batch_norm_backward(257, 48, 64, true), target);
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  Schedule schedule = kernel.schedule;
+  ASSERT_EQ(schedule.panels.rounds, 2) << to_string(schedule);
+  ASSERT_EQ(schedule.panels.channels, 16) << to_string(schedule);
+  // The first round has 32 of 48 channels; blocks that could have 64 end with their round.
+  Schedule& sums = schedule.members[1];
+  sums.threads_per_row = 4;
+  sums.rows_per_block = 32;
+  sums.vector = 2;
+  sums.stop = 32;
+  const Source source = emit(program, kernel, schedule, kernel.name);
+  EXPECT_THAT(source.text, AllOf(HasSubstr("const int end = minimum((block + 1) * 32, 48);"),
+                                 HasSubstr("if (round * 1 + block >= 2) break;")));
+}
+
+TEST(PanelsTest, PiecesOfAConcatAreStoresToItsBuffer) {
+  // One place computes an element of each half: two stores of the body, one of the kernel.
+  const Program program = planned(R"(
+graph halves(g: f32[64, 128], x: f32[64, 256]) {
+  a = slice x {axis = 1, begin = 0, end = 128}
+  b = slice x {axis = 1, begin = 128, end = 256}
+  p = mul g, a
+  q = mul g, b
+  y = concat q, p {axis = 1}
+  return y
+})");
+  ASSERT_THAT(program.kernels, SizeIs(1));
+  const Kernel& kernel = program.kernels[0];
+  const Body body = body_of(program, kernel);
+  ASSERT_GT(body.stores.size(), kernel.stores.size());
+  int stores = 0;
+  for (const PanelAccess& access : accesses_of(program, kernel, body, PanelWalk{})) {
+    if (!access.is_store) continue;
+    EXPECT_EQ(access.buffer, kernel.stores[0].buffer);
+    ++stores;
+  }
+  EXPECT_EQ(stores, 2);
+}
+
+}  // namespace
+}  // namespace sinter::resident_tiles_test

@@ -1,0 +1,129 @@
+// Known GPUs and how many blocks fit their SMs.
+#include "compiler/target/target.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#if __has_include(<cuda_occupancy.h>)
+#define HAS_CUDA_OCCUPANCY 1
+#include <cstring>  // cuda_occupancy.h calls memcpy
+
+#include <cuda_occupancy.h>
+#endif
+
+namespace sinter::target_test {
+namespace {
+
+TEST(TargetTest, TheFirstIsTheDefault) { EXPECT_EQ(known_targets()[0].name, "h200"); }
+
+TEST(TargetTest, IsFoundByNameAndByArchitecture) {
+  EXPECT_EQ(find_target("a100")->sm_count, 108);
+  EXPECT_EQ(find_target("sm_90")->name, "h200");
+  EXPECT_EQ(find_target("sm_89")->name, "rtx_4090");
+  EXPECT_EQ(find_target("sm_1"), nullptr);
+}
+
+TEST(TargetTest, NamesAreDifferent) {
+  std::set<std::string_view> names;
+  for (const Target& target : known_targets()) EXPECT_TRUE(names.insert(target.name).second);
+}
+
+TEST(TargetTest, ArchitectureSpellsTheComputeCapability) {
+  for (const Target& target : known_targets())
+    EXPECT_EQ(target.arch, "sm_" + std::to_string(target.compute_capability));
+}
+
+TEST(TargetTest, EveryFieldIsFilled) {
+  for (const Target& target : known_targets()) {
+    EXPECT_GT(target.sm_count, 0) << target.name;
+    EXPECT_GT(target.shared_per_sm, 0) << target.name;
+    EXPECT_GT(target.shared_per_block_opt_in, 0) << target.name;
+    EXPECT_GT(target.l2_bytes, 0) << target.name;
+    EXPECT_GT(target.bandwidth, 1e11) << target.name;
+    EXPECT_GT(target.bytes_in_flight, 0) << target.name;
+    EXPECT_GT(target.launch_seconds, 0) << target.name;
+  }
+}
+
+TEST(OccupancyTest, ThreadsLimit) {
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 32, 0), 8);
+  EXPECT_EQ(blocks_per_sm(*find_target("rtx_4090"), 256, 32, 0), 6);
+}
+
+TEST(OccupancyTest, RegistersLimit) {
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 40, 0), 6);
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 64, 0), 4);
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 128, 0), 2);
+}
+
+TEST(OccupancyTest, SharedMemoryLimits) {
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 128, 32, 64 * 1024), 3);
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 128, 32, 232448), 1);
+}
+
+TEST(OccupancyTest, BlocksLimit) { EXPECT_EQ(blocks_per_sm(*find_target("h200"), 32, 16, 0), 32); }
+
+TEST(OccupancyTest, IsZeroForWhatCanNotRun) {
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 1024, 80, 0), 0);
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 256, 32, 232449), 0);
+  EXPECT_EQ(blocks_per_sm(*find_target("h200"), 1025, 16, 0), 0);
+}
+
+#ifdef HAS_CUDA_OCCUPANCY
+
+/// NVIDIA's own calculator.
+int expected_blocks(const Target& target, int threads, int registers, std::int64_t shared_bytes) {
+  cudaOccDeviceProp device;
+  device.computeMajor = target.compute_capability / 10;
+  device.computeMinor = target.compute_capability % 10;
+  device.maxThreadsPerBlock = 1024;
+  device.maxThreadsPerMultiprocessor = target.max_threads_per_sm;
+  device.regsPerBlock = 65536;
+  device.regsPerMultiprocessor = target.registers_per_sm;
+  device.warpSize = 32;
+  device.sharedMemPerBlock = 48 * 1024;
+  device.sharedMemPerMultiprocessor = static_cast<std::size_t>(target.shared_per_sm);
+  device.numSms = target.sm_count;
+  device.sharedMemPerBlockOptin = static_cast<std::size_t>(target.shared_per_block_opt_in);
+  device.reservedSharedMemPerBlock = target.compute_capability >= 80 ? 1024 : 0;
+  cudaOccFuncAttributes function;
+  function.maxThreadsPerBlock = 1024;
+  function.numRegs = registers;
+  function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  function.maxDynamicSharedSizeBytes = static_cast<std::size_t>(shared_bytes);
+  function.numBlockBarriers = 1;
+  const cudaOccDeviceState state;
+  cudaOccResult result{};
+  const cudaOccError status = cudaOccMaxActiveBlocksPerMultiprocessor(
+      &result, &device, &function, &state, threads, static_cast<std::size_t>(shared_bytes));
+  EXPECT_EQ(status, CUDA_OCC_SUCCESS);
+  return result.activeBlocksPerMultiprocessor;
+}
+
+class OccupancyCalculatorTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(OccupancyCalculatorTest, Agrees) {
+  const Target& target = *find_target(GetParam());
+  for (int threads = 32; threads <= 1024; threads += threads < 256 ? 32 : 64)
+    for (int registers = 16; registers <= 255; registers += 7)
+      for (std::int64_t shared = 0; shared <= target.shared_per_block_opt_in; shared += 4999)
+        ASSERT_EQ(blocks_per_sm(target, threads, registers, shared),
+                  expected_blocks(target, threads, registers, shared))
+            << threads << " threads, " << registers << " registers, " << shared << " bytes";
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, OccupancyCalculatorTest,
+                         testing::Values("h200", "a100", "b200", "rtx_4090", "a10", "t4"));
+
+#else
+
+TEST(OccupancyCalculatorTest, Agrees) {
+  GTEST_SKIP() << "cuda_occupancy.h is not on the include path";
+}
+
+#endif
+
+}  // namespace
+}  // namespace sinter::target_test

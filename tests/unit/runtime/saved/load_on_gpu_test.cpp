@@ -1,0 +1,201 @@
+// What is loaded on which GPU, with a driver that poses as several: no GPU and no compiler is
+// asked.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "runtime/device/nearest_target.h"
+#include "runtime/execution/executable_state.h"
+#include "runtime/execution/make_variant.h"
+#include "runtime/saved/saved_file.h"
+#include "runtime/saved/saved_program.h"
+#include "sinter/executable.h"
+#include "sinter/saved.h"
+#include "sinter/text.h"
+#include "tests/support/doubles/posing_gpu.h"
+#include "tests/support/files/errors.h"
+#include "tests/support/files/scratch_folder.h"
+
+namespace sinter::load_on_gpu_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr std::string_view kGraph = R"(graph softmax(x: f32[rows, 96]) {
+  m = max x {axes = [-1], keep = true}
+  d = sub x, m
+  e = exp d
+  s = sum e {axes = [-1], keep = true}
+  y = div e, s
+  return y
+})";
+
+class LoadOnGpu : public ::testing::Test {
+ protected:
+  LoadOnGpu() { test::loaded_images().clear(); }
+
+  /// A file with kernels for `archs`, whose images say what they are for.
+  void save(const std::vector<std::string>& archs, bool is_cooperative = false) const {
+    const Graph graph = parse(kGraph);
+    std::vector<SavedSection> sections = {{kProgramSection, "",
+                                           pack(SavedProgram{.graph = print(graph),
+                                                             .name = "softmax",
+                                                             .inputs = {"x"},
+                                                             .outputs = {"y"},
+                                                             .symbols = {"rows"}})}};
+    for (const std::string& arch : archs) {
+      const Target& target = *find_target(arch);
+      SavedKernels kernels{.arch = arch, .target = std::string(target.name)};
+      SavedVariant& saved = kernels.variants.emplace_back();
+      saved.sizes = {64};
+      saved.variant.program = plan(graph, target, {.symbols = saved.sizes});
+      for (const Kernel& kernel : saved.variant.program.kernels) {
+        EmittedKernel emitted = emit_candidates(saved.variant.program, kernel, 1);
+        emitted.sources[0].is_cooperative = is_cooperative;
+        emitted.sources[0].shared_bytes = arch == "sm_80" ? 120000 : 0;
+        saved.images.push_back(static_cast<int>(kernels.images.size()));
+        saved.variant.report.kernels.push_back({.name = emitted.sources[0].entry});
+        const std::string image = "// for " + arch;
+        const auto bytes = std::as_bytes(std::span(image.c_str(), image.size() + 1));
+        kernels.images.emplace_back(bytes.begin(), bytes.end());
+        saved.variant.kernels.push_back(
+            {.source = std::move(emitted.sources[0]), .schedule = emitted.schedules[0]});
+      }
+      saved.variant.report.sizes = {"rows = 64"};
+      sections.push_back({kKernelsSection, arch, pack(kernels)});
+    }
+    const std::vector<std::byte> file = pack_saved_file(sections);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()),
+               static_cast<std::streamsize>(file.size()));
+  }
+
+  test::ScratchFolder folder;
+  std::string path = folder.path() + "/softmax.sinterx";
+};
+
+TEST_F(LoadOnGpu, TakesTheKernelsOfItsArchitecture) {
+  save({"sm_80", "sm_90", "sm_86"});
+  const Executable loaded = load(path, test::posing_gpu<90>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_90"));
+  EXPECT_EQ(loaded.report().target, "h200");
+  EXPECT_THAT(loaded.report().variants, SizeIs(1));
+  Context context = loaded.context();
+  const Device device = test::posing_gpu<90>();
+  const Array x = device.empty(f32, {7, 96}), y = device.empty(f32, {7, 96});
+  context.run(device.stream(), {{"x", x}}, {{"y", y}});
+  EXPECT_EQ(context.counters().kernel_launches, 1);
+}
+
+TEST_F(LoadOnGpu, TakesThoseOfTheNearestThatRunsOnIt) {
+  save({"sm_80", "sm_90", "sm_86"});
+  load(path, test::posing_gpu<89>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_86"));
+}
+
+TEST_F(LoadOnGpu, SaysWhichArchitecturesThereAre) {
+  save({"sm_80", "sm_90", "sm_86"});
+  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<120>()); }),
+            "load: " + path +
+                " has kernels for sm_80, sm_90, sm_86, and none for a GPU (sm_120); save it with "
+                "options.archs = {\"sm_120\"} (sinter compile --arch sm_120)");
+  EXPECT_THAT(test::loaded_images(), IsEmpty());
+  // Of these sinter knows no GPU.
+  EXPECT_THAT(
+      test::error_of([&] { load(path, test::posing_gpu<103>()); }),
+      EndsWith(
+          " (sm_103); save it with options.archs = {\"sm_100\"} (sinter compile --arch sm_100)"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<110>()); }),
+              EndsWith(" (sm_110); sinter can save nothing that runs there; compile it there"));
+}
+
+TEST_F(LoadOnGpu, RefusesBlocksThatDoNotFit) {
+  save({"sm_90"}, /*is_cooperative=*/true);
+  EXPECT_EQ(test::error_of([&] { load(path, test::posing_gpu<90>()); }), "(nothing thrown)");
+  EXPECT_THAT(test::error_of<UserError>([&] { load(path, test::posing_gpu<90, 101376, 0>()); }),
+              ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
+                               HasSubstr(" was planned for h200 (sm_90): a block of "),
+                               EndsWith(" does not fit on a GPU; save it for sm_90")));
+}
+
+/// What was planned for the large GPU of an architecture need not fit the small one.
+TEST_F(LoadOnGpu, SaysWhatTheGpuHasNoRoomFor) {
+  save({"sm_80"});
+  load(path, test::posing_gpu<80, 166912>());
+  EXPECT_THAT(test::loaded_images(), ElementsAre("// for sm_80"));
+  EXPECT_THAT(test::error_of([&] { load(path, test::posing_gpu<86>()); }),
+              ::testing::AllOf(StartsWith("load: " + path + ": kernel softmax_"),
+                               EndsWith(" was planned for a100 (sm_80): a block takes 120000 bytes "
+                                        "of shared memory, and a GPU has 101376; save it for "
+                                        "sm_86")));
+}
+
+/// What the driver says of any kernel's parameters.
+std::vector<std::size_t>& parameters() {
+  static std::vector<std::size_t> bytes;
+  return bytes;
+}
+
+/// An image of another kernel by the same name would read what is no address.
+TEST_F(LoadOnGpu, RefusesImagesThatTakeOtherParameters) {
+  static const Driver driver = [] {
+    Driver table = test::posing_gpu<90>().state()->driver;
+    table.cuFuncGetParamInfo = [](CUfunction, std::size_t index, std::size_t* offset,
+                                  std::size_t* bytes) {
+      if (index >= parameters().size()) return CUDA_ERROR_INVALID_VALUE;
+      *offset = 8 * index;
+      *bytes = parameters()[index];
+      return CUDA_SUCCESS;
+    };
+    return table;
+  }();
+  static auto& state = *new DeviceState(driver, 0);
+  save({"sm_90"});
+  const auto error_with = [&](const std::vector<std::size_t>& bytes) {
+    parameters() = bytes;
+    return test::error_of<UserError>([&] { load(path, Device(&state)); });
+  };
+  EXPECT_EQ(error_with({8, 8, 4}), "(nothing thrown)");
+  EXPECT_THAT(error_with({8, 8, 4, 4}),
+              ::testing::AllOf(StartsWith("load: " + path + " means nothing: kernel softmax_"),
+                               EndsWith(" takes 4 parameters, and the plan has 3; save it again")));
+  EXPECT_THAT(error_with({8, 8}),
+              EndsWith(" takes 2 parameters, and the plan has 3; save it again"));
+  EXPECT_THAT(error_with({8, 8, 8}),
+              EndsWith(" takes 8 bytes as parameter 2, and the plan has 4; save it again"));
+  EXPECT_THAT(error_with({4, 8, 4}),
+              EndsWith(" takes 4 bytes as parameter 0, and the plan has 8; save it again"));
+}
+
+TEST_F(LoadOnGpu, RefusesOtherSizesWithoutCompiling) {
+  save({"sm_90"});
+  const Executable loaded = load(path, test::posing_gpu<90>());
+  const std::int64_t rows = std::int64_t{1} << 28;
+  EXPECT_THAT(test::error_of([&] {
+                loaded.prepare({{"rows", rows}});
+              }),
+              StartsWith(fmt::format("softmax: {} has no kernels for [rows = {}]: ", path, rows)));
+}
+
+TEST(NearestTarget, IsTheOneThatTheNameTells) {
+  const auto nearest = [](std::string_view name, std::string_view arch) {
+    const NearestTarget found = nearest_target(name, arch);
+    return fmt::format("{} {}", found.target->name, found.is_named);
+  };
+  EXPECT_EQ(nearest("NVIDIA H200", "sm_90"), "h200 true");
+  EXPECT_EQ(nearest("NVIDIA H100 PCIe", "sm_90"), "h100_pcie true");
+  EXPECT_EQ(nearest("NVIDIA H20", "sm_90"), "h200 false");
+  EXPECT_EQ(nearest("NVIDIA A100-SXM4-80GB", "sm_80"), "a100 true");
+  EXPECT_EQ(nearest("NVIDIA H200", "sm_1"), "h200 false");
+}
+
+}  // namespace
+}  // namespace sinter::load_on_gpu_test

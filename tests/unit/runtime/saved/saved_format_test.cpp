@@ -1,0 +1,124 @@
+// The format of saved executables stays what its number says.
+#include <gtest/gtest.h>
+
+#include "runtime/cache/cache_entry.h"
+#include "runtime/saved/saved_file.h"
+#include "runtime/saved/saved_program.h"
+
+namespace sinter::saved_format_test {
+namespace {
+
+std::string hash_of(const std::vector<std::byte>& bytes) {
+  return name_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).hex().substr(0, 16);
+}
+
+/// Every field of every struct once. Whoever changes what is saved, or what it means, counts up
+/// the version of its section, and writes down here what comes out.
+TEST(SavedFormat, ChangesWithItsFormatAlone) {
+  Graph graph("g");
+  const Extent rows = graph.extent("rows");
+  const Extent grid = floor_div(rows * rows + 7, 4) * 3 - 1;
+  const Argument argument{.kind = Argument::Kind::extent,
+                          .index = 1,
+                          .extent = grid,
+                          .c_type = "int",
+                          .loads = {2, 3},
+                          .stores = {4, 5}};
+  const Source source{.entry = "k",
+                      .text = "void k",
+                      .arguments = {argument},
+                      .table = {argument},
+                      .grid = grid,
+                      .threads = 6,
+                      .shared_bytes = 7,
+                      .workspace_bytes = rows,
+                      .tickets = 8,
+                      .has_barrier = true,
+                      .is_cooperative = false,
+                      .cluster = 2,
+                      .may_start_early = true,
+                      .vector_bytes = 16,
+                      .traffic = {true, false, rows, 9}};
+  Schedule schedule{10,   11, 12, 13,   14,    15, true, false, 16,
+                    true, 17, 18, true, false, 19, true, 20};
+  schedule.strips = {21, 22};
+  schedule.panels = {23, 24, 25, 26, true, 27};
+  schedule.members = {Schedule{.threads = 28}};
+  SavedKernels kernels{.arch = "sm_90",
+                       .machine = "m",
+                       .target = "h200",
+                       .stamp = "s",
+                       .images = {{std::byte{29}}},
+                       .variants = std::vector<SavedVariant>(1)};
+  Variant& variant = kernels.variants[0].variant;
+  kernels.variants[0].sizes = {30, 31};
+  kernels.variants[0].images = {0};
+  kernels.variants[0].calls = {{.kernel = 62,
+                                .call = {.function = "f",
+                                         .place = "p",
+                                         .attributes = {{"a", 0.5}, {"b", "c"}},
+                                         .inputs = {{.dtype = bf16, .is_number = true}},
+                                         .outputs = {{.dtype = i8, .shape = {rows, 63}}}}}};
+  variant.alignment = 16;
+  variant.left_out = {true, false};
+  variant.kernels = {{.source = source, .schedule = schedule}};
+  Program& program = variant.program;
+  program.arch = "sm_90";
+  program.buffers = {{.kind = Buffer::Kind::output,
+                      .index = 1,
+                      .dtype = bf16,
+                      .elements = rows,
+                      .name = "b",
+                      .whole = 0,
+                      .offset = grid}};
+  program.kernels = {{.name = "k", .kind = KernelKind::scan, .stores = {{.buffer = 32}}}};
+  program.kernels[0].depends_on = {33};
+  program.kernels[0].reads = {34};
+  program.guards = {{.value = grid, .low = -1, .high = 35, .divisor = 36, .reason = "r"}};
+  KernelReport report{.name = "k",
+                      .kind = "scan",
+                      .members = {{"m", 1, "scan", 2}},
+                      .nodes = {"n"},
+                      .places = {"p"},
+                      .schedule = "t",
+                      .launches = 37,
+                      .bytes_read = 38,
+                      .bytes_written = 39,
+                      .bytes_are_bounds = true,
+                      .minimal_bytes = 40,
+                      .threads = 41,
+                      .grid = 42,
+                      .cluster = 43,
+                      .vector_bytes = 44,
+                      .registers = 45,
+                      .spill_bytes = 46,
+                      .shared_bytes = 47,
+                      .cubin = {"sm_90", "w", 48, 49, 50, 51, 52, 53, 54, 55.5},
+                      .notes = {"o"},
+                      .candidates = {{"t", 0.25, 0.125, 0.5, 56, 57, true, "q", true}},
+                      .tuning = "u"};
+  variant.report = {.reason = "r",
+                    .sizes = {"rows = 30"},
+                    .guards = {"g"},
+                    .alignment = 16,
+                    .arena_bytes = 58,
+                    .kernels = {report},
+                    .boundaries = {{"a", "b", "c", true, 59}}};
+  const SavedProgram saved{.graph = "graph g",
+                           .name = "g",
+                           .inputs = {"x"},
+                           .outputs = {"y", "z"},
+                           .symbols = {"rows"},
+                           .numerics = {.rounding = Rounding::wide, .math = Math::fast},
+                           .fuse = true,
+                           .skip = {"join"},
+                           .recorded_ops = 60,
+                           .functions = {{"f", 61, true}}};
+  EXPECT_EQ(kKernelsSection.version, 1U);
+  EXPECT_EQ(kProgramSection.version, 1U);
+  EXPECT_EQ(hash_of(pack(kernels)), "342b4ea0664cd25c");
+  EXPECT_EQ(hash_of(pack(saved)), "00691b1900171947");
+}
+
+}  // namespace
+}  // namespace sinter::saved_format_test

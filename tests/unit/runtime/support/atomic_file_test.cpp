@@ -1,0 +1,101 @@
+// Files written whole, and where a user says.
+#include "runtime/support/atomic_file.h"
+#include "tests/support/files/scratch_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sinter::atomic_file_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class NamedFile : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+ private:
+  test::ScratchFolder folder_;
+};
+
+/// What would not be read is not written.
+TEST(File, IsNoLargerThanWhatIsRead) {
+  const test::ScratchFolder folder;
+  const std::string path = folder.path() + "/large";
+  const std::size_t bytes = kLargestFile + 1;
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::span<const std::byte> file(static_cast<const std::byte*>(memory), bytes);
+  EXPECT_EQ(write_whole_file(path, file, Durability::process), EFBIG);
+  EXPECT_EQ(munmap(memory, bytes), 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(NamedFile, TakesThePlaceOfAnEarlierOne) {
+  std::ofstream(path("it")) << "a longer text than the next";
+  EXPECT_EQ(write_named_file(path("it"), bytes_of("next")), 0);
+  EXPECT_EQ(text_of(path("it")), "next");
+}
+
+TEST_F(NamedFile, IsWrittenThroughLinks) {
+  fs::create_directory(path("there"));
+  fs::create_symlink("there/second", path("first"));
+  fs::create_symlink("real", path("there/second"));
+  for (const std::string_view text : {"new", "again"}) {
+    EXPECT_EQ(write_named_file(path("first"), bytes_of(text)), 0);
+    EXPECT_TRUE(fs::is_symlink(path("first")));
+    EXPECT_TRUE(fs::is_symlink(path("there/second")));
+    EXPECT_EQ(text_of(path("there/real")), text);
+  }
+}
+
+TEST_F(NamedFile, OfACircleOfLinksIsAnError) {
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  EXPECT_EQ(write_named_file(path("a"), bytes_of("text")), ELOOP);
+  EXPECT_TRUE(fs::is_symlink(path("a")));
+  EXPECT_TRUE(fs::is_symlink(path("b")));
+}
+
+TEST_F(NamedFile, LeavesAPipeAPipe) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), S_IRUSR | S_IWUSR), 0);
+  const File reader(open(path("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(write_named_file(path("pipe"), bytes_of("text")), 0);
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  std::array<char, 8> got = {};
+  EXPECT_EQ(read(reader.descriptor(), got.data(), got.size()), 4);
+  EXPECT_STREQ(got.data(), "text");
+}
+
+TEST_F(NamedFile, IsNoFolder) {
+  fs::create_directory(path("folder"));
+  EXPECT_EQ(write_named_file(path("folder"), bytes_of("text")), EISDIR);
+  EXPECT_EQ(write_named_file(path("no/file"), bytes_of("text")), ENOENT);
+}
+
+}  // namespace
+}  // namespace sinter::atomic_file_test

@@ -1,0 +1,51 @@
+#include "runtime/support/json_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sinter::json_tree_test {
+namespace {
+
+using Kind = JsonTree::Kind;
+
+TEST(JsonTree, HasWhatTheTextSays) {
+  const auto tree = parse_json(R"({"a": [1, -2.5, true, null, "t\"é"], "b": {"a": 7}, "b": {}})");
+  ASSERT_TRUE(tree);
+  const std::vector<JsonTree>& list = tree->members.at("a").list;
+  ASSERT_EQ(list.size(), 5U);
+  EXPECT_EQ(list[0].whole, 1);
+  EXPECT_EQ(list[0].real, 1);
+  EXPECT_EQ(list[1].real, -2.5);
+  EXPECT_TRUE(list[1].is(Kind::real));
+  EXPECT_TRUE(list[2].truth);
+  EXPECT_TRUE(list[3].is(Kind::nothing));
+  EXPECT_EQ(list[4].text, "t\"é");
+  EXPECT_TRUE(tree->members.at("b").members.empty()) << "the last of equal members counts";
+}
+
+TEST(JsonTree, OfLargeNumbersIsReal) {
+  EXPECT_EQ(parse_json("9223372036854775807")->whole, INT64_MAX);
+  EXPECT_TRUE(parse_json("9223372036854775808")->is(Kind::real));
+  EXPECT_TRUE(parse_json("-1")->is(Kind::whole));
+}
+
+TEST(JsonTree, IsNotThereWhereTheTextIsNoJson) {
+  for (const char* const text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "1 2", "\"\xff\""})
+    EXPECT_FALSE(parse_json(text)) << text;
+}
+
+TEST(JsonTree, IsNoDeeperThanItMayBe) {
+  EXPECT_TRUE(parse_json("[[1]]", 2));
+  EXPECT_FALSE(parse_json("[[[]]]", 2));
+  EXPECT_FALSE(parse_json(std::string(200'000, '[')));
+}
+
+TEST(JsonTree, QuotedIsWhatIsReadBack) {
+  const std::string text = "a \"quoted\" \\ line\n";
+  EXPECT_EQ(parse_json(json_quoted(text))->text, text);
+  EXPECT_EQ(parse_json(json_quoted("\xff"))->text, "\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace sinter::json_tree_test

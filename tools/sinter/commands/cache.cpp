@@ -1,0 +1,250 @@
+#include "tools/sinter/commands/cache.h"
+
+#include "runtime/cache/cache_contents.h"
+#include "runtime/cache/cache_directory.h"
+#include "runtime/cache/stored_units.h"
+#include "sinter/error.h"
+#include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/output/machine.h"
+#include "tools/sinter/output/streams.h"
+#include "tools/sinter/output/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+namespace sinter::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In the order of StoredKind; then what is damaged.
+constexpr const char* kKindNames[] = {"gpu kernels", "host kernels", "host object",
+                                      "tunings",     "compiler",     "damaged"};
+constexpr std::size_t kDamagedKind = std::size(kKindNames) - 1;
+
+struct OpenedCache {
+  std::string directory;
+  std::string entries_folder;
+  bool is_there = false;  ///< false: nothing was ever stored
+};
+
+/// Throws UserError with the cache's own reason where the folder cannot be used. Makes nothing.
+OpenedCache open_cache(CacheOwner owner) {
+  OpenedCache cache{.directory = cache_options().directory, .entries_folder = {}};
+  if (cache.directory.empty()) cache.directory = default_cache_directory();
+  cache.entries_folder = entries_folder_of(cache.directory);
+  struct stat status = {};
+  for (const std::string& folder : {cache.directory, cache.entries_folder}) {
+    if (!folder.empty() && stat(folder.c_str(), &status) != 0 && errno == ENOENT) return cache;
+    if (const std::string why = open_cache_directory(folder, owner); !why.empty())
+      throw UserError("the disk cache: " + why);
+  }
+  cache.is_there = true;
+  return cache;
+}
+
+/// A listed entry and what it turned out to be.
+struct KnownEntry {
+  CachedEntry files;
+  std::size_t kind = kDamagedKind;  ///< of kKindNames
+  std::string damage = {};
+  bool is_alien = false;
+  std::string arch = {};
+  std::vector<std::string> kernels = {};
+};
+
+/// Those that are there, the latest used first.
+std::vector<KnownEntry> read_entries(const OpenedCache& cache) {
+  std::vector<KnownEntry> result;
+  if (!cache.is_there) return result;
+  CacheContents contents = list_cache(cache.entries_folder);
+  std::ranges::reverse(contents.entries);
+  for (CachedEntry& listed : contents.entries) {
+    CheckedEntry checked = check_entry(listed);
+    if (checked.is_gone) continue;
+    KnownEntry entry{.files = std::move(listed), .damage = std::move(checked.damage)};
+    entry.is_alien = checked.is_alien;
+    if (entry.damage.empty()) {
+      StoredDescription stored = describe_stored(checked.payload);
+      entry.kind = static_cast<std::size_t>(stored.kind);
+      entry.arch = std::move(stored.arch);
+      entry.kernels = std::move(stored.entries);
+    }
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+std::int64_t seconds_since(fs::file_time_type time) {
+  const auto age = fs::file_time_type::clock::now() - time;
+  return std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
+}
+
+/// `40 s`, `12 min`, `5 h`, `3 days`
+std::string age_text(std::int64_t seconds) {
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86400);
+}
+
+nlohmann::ordered_json entry_json(const KnownEntry& entry) {
+  nlohmann::ordered_json json = {{"key", entry.files.name},
+                                 {"kind", kKindNames[entry.kind]},
+                                 {"bytes", entry.files.bytes},
+                                 {"age_seconds", seconds_since(entry.files.used)}};
+  if (!entry.arch.empty()) json["arch"] = entry.arch;
+  if (!entry.kernels.empty()) json["kernels"] = entry.kernels;
+  if (!entry.damage.empty()) json["damage"] = entry.damage;
+  return json;
+}
+
+/// File names may be in any encoding.
+std::string cache_json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void print_pruned(const PruneResult& result) {
+  if (!result.is_done)
+    throw UserError(fmt::format(
+        "the disk cache: another process has kept it to itself for {} s, or its file system has no "
+        "locks; try again",
+        kLongestCacheWait.count()));
+  fmt::print("removed {} entr{}, {}\n", result.entries, result.entries == 1 ? "y" : "ies",
+             bytes_text(result.bytes));
+  if (result.error != 0)
+    throw UserError(
+        fmt::format("the disk cache: some entries stay: {}", std::strerror(result.error)));
+}
+
+/// True if the person at the terminal says so.
+bool confirms(const OpenedCache& cache) {
+  tell(fmt::format("Remove everything in {}? [y/N] ", cache.entries_folder));
+  const int answer = std::getchar();
+  return answer == 'y' || answer == 'Y';
+}
+
+void prune(const PruneLimits& limits) {
+  const OpenedCache cache = open_cache(CacheOwner::user);
+  if (!cache.is_there) return print_pruned({.is_done = true});
+  print_pruned(prune_cache(cache.entries_folder, limits));
+}
+
+}  // namespace
+
+void list_entries(const CacheArguments& arguments) {
+  const std::vector<KnownEntry> entries = read_entries(open_cache(CacheOwner::user_or_root));
+  if (arguments.json) {
+    auto json = nlohmann::ordered_json::array();
+    for (const KnownEntry& entry : entries) json.push_back(entry_json(entry));
+    fmt::print("{}\n", cache_json_text(json));
+    return;
+  }
+  if (entries.empty()) fmt::print("the disk cache is empty\n");
+  for (const KnownEntry& entry : entries) {
+    std::string what = fmt::format("{}", fmt::join(entry.kernels, ", "));
+    if (!entry.damage.empty()) what = entry.damage;
+    fmt::print("{:16.16}  {:12}  {:7} {:>10}  {:>8}  {}\n", entry.files.name,
+               kKindNames[entry.kind], entry.arch, bytes_text(entry.files.bytes),
+               age_text(seconds_since(entry.files.used)), what);
+  }
+}
+
+void sum_entries(const CacheArguments& arguments) {
+  const OpenedCache cache = open_cache(CacheOwner::user_or_root);
+  const std::int64_t bound = cache_options().max_bytes;
+  struct Sum {
+    std::int64_t entries = 0;
+    std::int64_t bytes = 0;
+  };
+  std::array<Sum, std::size(kKindNames)> kinds;
+  Sum all;
+  for (const KnownEntry& entry : read_entries(cache)) {
+    for (Sum* sum : {&kinds[entry.kind], &all}) {
+      ++sum->entries;
+      sum->bytes += entry.files.bytes;
+    }
+  }
+  const auto sum_json = [](const Sum& sum) {
+    return nlohmann::ordered_json({{"entries", sum.entries}, {"bytes", sum.bytes}});
+  };
+  if (arguments.json) {
+    nlohmann::ordered_json json = {
+        {"directory", cache.directory}, {"bound_bytes", bound}, {"all", sum_json(all)}};
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      json["kinds"][kKindNames[i]] = sum_json(kinds[i]);
+    fmt::print("{}\n", cache_json_text(json));
+    return;
+  }
+  fmt::print("{:14}{}\n{:14}{}\n", "directory", cache.directory, "bound", bytes_text(bound));
+  const auto print_sum = [](const char* name, const Sum& sum) {
+    fmt::print("{:14}{:6}  {}\n", name, sum.entries, bytes_text(sum.bytes));
+  };
+  print_sum("entries", all);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    print_sum(fmt::format("  {}", kKindNames[i]).c_str(), kinds[i]);
+}
+
+bool verify_entries(const CacheArguments& arguments) {
+  const OpenedCache cache =
+      open_cache(arguments.repair ? CacheOwner::user : CacheOwner::user_or_root);
+  std::int64_t sound = 0, left = 0;
+  for (const KnownEntry& entry : read_entries(cache)) {
+    if (entry.damage.empty()) {
+      ++sound;
+      continue;
+    }
+    const bool is_removed =
+        arguments.repair && !entry.is_alien && remove_damaged(cache.entries_folder, entry.files);
+    if (!is_removed) ++left;
+    fmt::print("{}: {}{}\n", entry.files.files.front().string(), entry.damage,
+               is_removed ? "; removed" : "");
+  }
+  fmt::print("{} entr{} sound, {} not\n", sound, sound == 1 ? "y is" : "ies are", left);
+  if (left > 0 && !arguments.repair)
+    tell("sinter: sinter cache verify --repair removes what is damaged\n");
+  return left == 0;
+}
+
+void prune_entries(const CacheArguments& arguments) {
+  if (!arguments.bytes && !arguments.days)
+    throw UsageError("prune: give --bytes, --age or both; sinter cache clear removes everything");
+  PruneLimits limits{.bytes = arguments.bytes, .age = {}};
+  if (arguments.days)
+    limits.age = std::chrono::seconds(static_cast<std::int64_t>(*arguments.days * 86400));
+  prune(limits);
+}
+
+void clear_entries(const CacheArguments& arguments) {
+  const OpenedCache cache = open_cache(CacheOwner::user);
+  if (!arguments.yes && !isatty(STDIN_FILENO))
+    throw UsageError("clear: nobody can be asked here; say --yes");
+  if (!arguments.yes && cache.is_there && !confirms(cache)) {
+    fmt::print("nothing was removed\n");
+    return;
+  }
+  prune({.bytes = 0, .age = {}});
+}
+
+void print_cache_path() {
+  std::string directory = cache_options().directory;
+  if (directory.empty()) directory = default_cache_directory();
+  if (directory.empty())
+    throw UserError("the disk cache: " + open_cache_directory("", CacheOwner::user_or_root));
+  fmt::print("{}\n", directory);
+}
+
+}  // namespace sinter::command

@@ -1,0 +1,65 @@
+#include "tools/sinter/commands/compile.h"
+
+#include "tools/sinter/commands/run_graph.h"
+#include "tools/sinter/output/progress.h"
+#include "tools/sinter/output/words.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sinter::command {
+
+namespace {
+
+std::vector<std::string> split_archs(const std::string& text) {
+  std::vector<std::string> archs;
+  std::istringstream stream(text);
+  for (std::string arch; std::getline(stream, arch, ',');) {
+    if (arch != "host") target_of(arch);  // throws in the words of the command
+    if (std::ranges::count(archs, arch) > 0)
+      throw UsageError(fmt::format("--arch {}: {} is there twice", text, arch));
+    archs.push_back(arch);
+  }
+  return archs;
+}
+
+}  // namespace
+
+void compile_to_file(const CompileArguments& arguments) {
+  const std::vector<std::string> archs = split_archs(arguments.archs);
+  const Graph graph = read_graph(arguments.graph.file);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
+  const RunRequest request{.device = default_device(),
+                           .symbols = sizes.values,
+                           .numerics = numerics_of(arguments.numerics)};
+  Options options = options_for(request, Tune::off);
+  // Kernels of the host device only stand for the program where they are not saved.
+  options.optimize_host = archs.empty() || std::ranges::count(archs, "host") > 0;
+  const Executable executable =
+      sinter::compile(graph, request.device, options, arguments.graph.file.c_str(), /*line=*/1);
+  {
+    const Progress progress(fmt::format("compiling {}", graph.name()), /*total=*/0,
+                            arguments.quiet);
+    const std::vector<Size> named = named_sizes(graph, sizes.values);
+    // Whoever loads it may bind arrays to outputs that are plain views, or none.
+    for (const Views views : {Views::returned, Views::written}) executable.prepare(named, views);
+    executable.save(arguments.output, {.archs = archs});
+  }
+
+  const Report report = executable.report();
+  const std::string text = sizes.text(graph);
+  std::error_code error;  // a pipe has no size
+  const std::uintmax_t bytes = std::filesystem::file_size(arguments.output, error);
+  fmt::print("{}: {} of {} for {}{}\n", arguments.output,
+             counted(static_cast<std::int64_t>(report.kernels.size()), "kernel"), graph.name(),
+             archs.empty() ? report.device : fmt::format("{}", fmt::join(archs, ", ")),
+             error ? "" : ", " + bytes_text(static_cast<std::int64_t>(bytes)));
+  if (!text.empty()) fmt::print("sizes: {}; other sizes of their class are served too\n", text);
+}
+
+}  // namespace sinter::command

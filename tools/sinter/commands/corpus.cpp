@@ -1,0 +1,134 @@
+#include "tools/sinter/commands/corpus.h"
+
+#include "sinter/error.h"
+#include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/files/text_file.h"
+#include "tools/sinter/output/corpus_report.h"
+#include "tools/sinter/output/progress.h"
+#include "tools/sinter/output/streams.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <concepts>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sinter::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The .sinter files of the folder and of those in it, by name.
+std::vector<CorpusFile> find_files(const CorpusArguments& arguments) {
+  std::vector<CorpusFile> files;
+  try {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(arguments.directory)) {
+      if (!entry.is_regular_file() || entry.path().extension() != ".sinter") continue;
+      std::string name = entry.path().lexically_relative(arguments.directory).generic_string();
+      if (name.find(arguments.only) == std::string::npos) continue;
+      files.push_back({.path = entry.path().string(), .name = std::move(name)});
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw UsageError(
+        fmt::format("{} cannot be read: {}", arguments.directory, error.code().message()));
+  }
+  if (files.empty())
+    throw UsageError(fmt::format(
+        "{} holds no .sinter file{}", arguments.directory,
+        arguments.only.empty() ? "" : fmt::format(" with {} in its name", arguments.only)));
+  std::ranges::sort(files, {}, &CorpusFile::name);
+  return files;
+}
+
+CorpusRequest request_of(const CorpusArguments& arguments) {
+  const auto* stage = std::ranges::find(kCorpusStages, arguments.stage);
+  return {.last = static_cast<CorpusStage>(stage - std::begin(kCorpusStages)),
+          .target = &target_of(arguments.arch),
+          .limit_elements = arguments.limit_elements,
+          .nvrtc = arguments.nvrtc,
+          .unfused_only = arguments.unfused};
+}
+
+/// The reports in the order of the files, made by `threads` threads. `ready` is called with each as
+/// soon as it and all before it are there.
+std::vector<FileReport> report_on_all(std::span<const CorpusFile> files,
+                                      const CorpusRequest& request, std::size_t threads,
+                                      const std::invocable<const FileReport&> auto& ready) {
+  std::vector<std::promise<FileReport>> promises(files.size());
+  std::vector<std::future<FileReport>> made;
+  for (std::promise<FileReport>& promise : promises) made.push_back(promise.get_future());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++)
+      promises[i].set_value(report_on(files[i], request));
+  };
+  std::vector<std::jthread> workers;  // joined before what they use is gone
+  for (std::size_t i = 0; i < std::min(threads, files.size()); ++i) workers.emplace_back(work);
+  std::vector<FileReport> reports;
+  for (std::future<FileReport>& report : made) {
+    reports.push_back(report.get());
+    ready(reports.back());
+  }
+  return reports;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw UsageError(fmt::format("--compare {} cannot be read: {}", path, std::strerror(errno)));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+bool corpus(const CorpusArguments& arguments) {
+  if (arguments.stage != kCorpusStages[kCorpusStageCount - 1] &&
+      (arguments.nvrtc || arguments.unfused))
+    throw UsageError(fmt::format("{} is of the stage run; leave --stage {} out",
+                                 arguments.nvrtc ? "--nvrtc" : "--unfused", arguments.stage));
+  const CorpusRequest request = request_of(arguments);
+  const std::vector<CorpusFile> files = find_files(arguments);
+  if (!arguments.save.empty()) require_writable(arguments.save);
+  const std::string baseline = arguments.compare.empty() ? "" : text_of(arguments.compare);
+  std::size_t name_width = 0;
+  for (const CorpusFile& file : files) name_width = std::max(name_width, file.name.size());
+  const std::size_t threads = arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs)
+                                                 : std::thread::hardware_concurrency();
+
+  Progress progress("graphs", files.size(), arguments.quiet);
+  const std::vector<FileReport> reports = report_on_all(
+      files, request, std::max<std::size_t>(threads, 1), [&](const FileReport& report) {
+        if (!arguments.json) {
+          progress.hide();
+          fmt::print("{}\n", line_of(report, name_width));
+          std::fflush(stdout);  // whoever waits for hundreds of files wants to see them
+        }
+        progress.step(report.name);
+      });
+  progress.hide();
+  if (arguments.json)
+    fmt::print("{}\n", corpus_json(reports));
+  else
+    fmt::print("{}", totals_text(reports));
+  if (!arguments.save.empty()) write_text_file(arguments.save, corpus_totals_json(reports));
+  bool has_fallen = false;
+  if (!baseline.empty())
+    for (const std::string& fall : falls_behind(reports, baseline)) {
+      tell(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
+      has_fallen = true;
+    }
+  return !has_fallen && std::ranges::all_of(reports, &std::string::empty, &FileReport::error);
+}
+
+}  // namespace sinter::command

@@ -1,0 +1,181 @@
+#include "tools/sinter/commands/explain.h"
+
+#include "ir/oracle/random_inputs.h"
+#include "sinter/error.h"
+#include "sinter/explain.h"
+#include "tools/sinter/commands/run_graph.h"
+#include "tools/sinter/files/text_file.h"
+#include "tools/sinter/output/progress.h"
+#include "tools/sinter/output/words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+
+namespace sinter::command {
+
+namespace {
+
+/// Registers and spills are in a cubin, which a GPU newer than NVRTC does not get.
+bool has_cubin(const KernelExplanation& kernel) { return kernel.report.registers > 0; }
+
+/// `x 16, weight 8`: how wide each array is accessed, and where that is less than predicted.
+std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
+  std::vector<std::string> words;
+  for (const AccessReport& array : kernel.arrays)
+    if (array.*bytes > 0) words.push_back(fmt::format("{} {}", array.array, array.*bytes));
+  return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// Members side by side that run the same code are one line.
+void print_members(const std::vector<MemberReport>& members) {
+  for (auto first = members.begin(); first != members.end();) {
+    const auto is_other = [&](const MemberReport& member) {
+      return member.list < 0 || member.list != first->list || member.phase != first->phase;
+    };
+    const auto next = std::find_if(first + 1, members.end(), is_other);
+    const auto more = next - first - 1;
+    fmt::print("  phase {}: {}{} · {}\n", first->phase, first->name,
+               more == 0 ? "" : fmt::format(" and {} more that run the same code", more),
+               first->kind);
+    first = next;
+  }
+}
+
+void print_compiled(const KernelExplanation& kernel, const Explanation& explanation) {
+  const KernelReport& report = kernel.report;
+  if (has_cubin(kernel))
+    fmt::print("  {:<9} {}, {} spilled; compiled in {:.0f} ms\n", explanation.arch,
+               counted(report.registers, "register"), bytes_text(report.spill_bytes),
+               report.compile_ms);
+  fmt::print("  ptx       bytes at once: loads of {}; stores of {}\n",
+             widths(kernel, &AccessReport::load_bytes), widths(kernel, &AccessReport::store_bytes));
+  // How many SMs of a GPC are free at once is not known here.
+  fmt::print("  per SM    {}{}, {:.0f} % of its threads; {} in flight, {} per thread\n",
+             kernel.report.cluster > 1 ? "at most " : "", counted(kernel.blocks_per_sm, "block"),
+             100 * kernel.occupancy, bytes_text(kernel.bytes_in_flight),
+             counted(kernel.independent_loads, "independent load"));
+  for (const AccessReport& array : kernel.arrays)
+    if (!array.problem.empty()) fmt::print("  problem   {}: {}\n", array.array, array.problem);
+}
+
+/// What a device made of it, where one was asked.
+void print_measured(const KernelExplanation& kernel) {
+  if (!kernel.measured) return;
+  const KernelProfile& times = *kernel.measured;
+  fmt::print("  measured  {:.2f} us [{:.2f}, {:.2f}], {:.1f} GB/s, {:.1f} % of a copy\n",
+             times.median_us, times.lower_quartile_us, times.upper_quartile_us,
+             times.gigabytes_per_second, 100 * times.share_of_copy);
+  if (times.schedule != kernel.report.schedule) fmt::print("  tuned     {}\n", times.schedule);
+  fmt::print("  why       {}\n", kernel.report.tuning);
+}
+
+void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {
+  const KernelReport& report = kernel.report;
+  fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
+  print_members(report.members);
+  constexpr std::size_t kMostNodes = 400;
+  for (std::size_t i = 0; i < std::min(report.nodes.size(), kMostNodes); ++i)
+    fmt::print("  {}\n", report.nodes[i]);
+  if (report.nodes.size() > kMostNodes)
+    fmt::print("  … and {} more ops\n", report.nodes.size() - kMostNodes);
+  fmt::print("  bytes     {} read, {} written{}; predicted {:.3g} us\n",
+             bytes_text(report.bytes_read), bytes_text(report.bytes_written),
+             times_minimum(report.bytes_read + report.bytes_written, report.minimal_bytes),
+             kernel.predicted_us);
+  print_measured(kernel);
+  if (report.kind == "opaque") {  // a call of the user's: what it launches is not known here
+    for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
+    return;
+  }
+  fmt::print("  launch    {} of {} threads, {} of shared memory, {}-byte loads\n",
+             counted(report.grid, "block"), report.threads, bytes_text(report.shared_bytes),
+             report.vector_bytes);
+  if (report.cluster > 1)
+    fmt::print("  cluster   {} share rows, and must all fit one GPC at once to start\n",
+               counted(report.cluster, "block"));
+  fmt::print("  schedule  {}\n", report.schedule);
+  if (kernel.is_compiled) print_compiled(kernel, explanation);
+  for (const std::string& note : report.notes) fmt::print("  note      {}\n", note);
+}
+
+void print_explanation(const Explanation& explanation, const std::string& sizes) {
+  fmt::print("{} for {} ({}): {} in {}\n", explanation.graph, explanation.target, explanation.arch,
+             counted(explanation.recorded_ops, "recorded op"),
+             counted(static_cast<std::int64_t>(explanation.kernels.size()), "kernel"));
+  if (!sizes.empty()) fmt::print("sizes: {}\n", sizes);
+  if (!explanation.measured_on.empty()) fmt::print("measured on {}\n", explanation.measured_on);
+  for (const KernelExplanation& kernel : explanation.kernels) print_kernel(kernel, explanation);
+  if (!explanation.boundaries.empty()) fmt::print("\nboundaries\n");
+  for (const BoundaryReport& boundary : explanation.boundaries)
+    fmt::print("  {}{} | {} ({}): {}\n", boundary.is_inside ? "inside one launch, " : "",
+               boundary.producer, boundary.consumer, bytes_text(boundary.bytes), boundary.reason);
+  if (!explanation.guards.empty())
+    fmt::print("\nthese kernels also serve other sizes that keep to\n");
+  for (const std::string& guard : explanation.guards) fmt::print("  {}\n", guard);
+  fmt::print(
+      "\ntotal: {}, {}{}; unfused {}, {}\n", counted(explanation.launches, "launch"),
+      bytes_text(explanation.bytes), times_minimum(explanation.bytes, explanation.minimal_bytes),
+      counted(explanation.unfused_launches, "launch"), bytes_text(explanation.unfused_bytes));
+  if (!explanation.why_not_compiled.empty())
+    fmt::print("registers, spills and loads in flight are not known: {}\n",
+               explanation.why_not_compiled);
+}
+
+/// Where `--measure` runs it. Throws UsageError where that is a GPU and `--arch` is another one.
+Device measured_device(const ExplainArguments& arguments) {
+  const Device device = device_called(arguments.device);
+  if (!device.is_host() && !arguments.arch.empty() &&
+      target_of(arguments.arch).arch != device.arch())
+    throw UsageError(
+        fmt::format("--arch {}: {} is an {}, and is measured as such; leave --arch out",
+                    arguments.arch, device.name(), device.arch()));
+  return device;
+}
+
+void add_measurements(Explanation& explanation, const ExplainArguments& arguments,
+                      const Graph& graph, const RunRequest& request) {
+  const Progress progress(fmt::format("tuning and timing {}", graph.name()), /*total=*/0,
+                          arguments.quiet);
+  const HostArrays inputs = random_inputs(graph, request.symbols, arguments.seed);
+  const MeasuredGraph measured = profile_graph(graph, inputs, request, arguments.repeats);
+  add_profile(explanation, measured.profile);
+  add_tuning(explanation, measured.report);
+}
+
+Explanation explain_graph(const ExplainArguments& arguments, const Graph& graph,
+                          const SymbolSizes& sizes) {
+  const Numerics numerics = numerics_of(arguments.numerics);
+  const std::string target(target_of(arguments.arch.empty() ? "sm_90" : arguments.arch).name);
+  Options options{.rounding = numerics.rounding,
+                  .math = numerics.math,
+                  .skip = options_from_environment().skip,
+                  .target = target};
+  const std::vector<Size> named = named_sizes(graph, sizes.values);
+  if (!arguments.measure) return sinter::explain(graph, named, options);
+  const Device device = measured_device(arguments);
+  if (!device.is_host()) options.target.clear();
+  Explanation explanation = sinter::explain(graph, named, device, options);
+  add_measurements(explanation, arguments, graph,
+                   {.device = device,
+                    .file = arguments.graph.file.c_str(),
+                    .symbols = sizes.values,
+                    .numerics = numerics,
+                    .target = options.target});
+  return explanation;
+}
+
+}  // namespace
+
+void explain(const ExplainArguments& arguments) {
+  const Graph graph = read_graph(arguments.graph.file);
+  const SymbolSizes sizes = choose_sizes(graph, arguments.graph.sizes);
+  const Explanation explanation = explain_graph(arguments, graph, sizes);
+  if (!arguments.html.empty()) write_text_file(arguments.html, explanation_html(explanation));
+  if (arguments.json)
+    fmt::print("{}\n", explanation_json(explanation));
+  else if (arguments.html.empty())
+    print_explanation(explanation, sizes.text(graph));
+}
+
+}  // namespace sinter::command

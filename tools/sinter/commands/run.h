@@ -1,0 +1,33 @@
+// `sinter run`: runs a graph, or an executable that `sinter compile` wrote, on given or random
+// inputs and, if asked to, judges the results.
+#pragma once
+
+#include "tools/sinter/arguments/arguments.h"
+#include "tools/sinter/commands/command.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sinter::command {
+
+struct RunArguments {
+  GraphArguments graph;
+  NumericsArguments numerics;
+  std::string device;  ///< host or cuda; empty: a GPU if there is one, else the host device
+  std::uint64_t seed = 0;
+  std::vector<std::string> inputs;  ///< `x=x.npy`; the others are random
+  std::string outputs;              ///< folder for the results; empty: none are written
+  int repeat = 1;                   ///< runs, whose results must have equal bits
+  bool graph_replay = false;        ///< replay a CUDA Graph rather than launch kernel by kernel
+  bool check = false;
+  bool unfused = false;  ///< one kernel per node
+  bool json = false;
+};
+
+/// True unless results were checked or repeated, and wrong.
+bool run(const RunArguments& arguments);
+
+void declare_run(CLI::App& app, Command& chosen);
+
+}  // namespace sinter::command
