@@ -135,7 +135,7 @@ void hit_in_memory(benchmark::State& state) {
 
 /// All kernels by NVRTC with nothing cached, against what NVRTC says it took on as many cores.
 void cold_cubins(benchmark::State& state) {
-  if (!nvrtc().nvrtc) return state.SkipWithError(nvrtc().why_not.c_str());
+  if (!nvrtc().nvrtc) return state.SkipWithError(nvrtc().reason.c_str());
   const std::vector<CompileUnit> units = all_units();
   double seconds = 0;
   double compilers = 0;

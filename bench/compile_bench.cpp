@@ -107,7 +107,7 @@ std::vector<Source> emit_case(const Case& kernel) {
 void compile(benchmark::State& state, const std::vector<Source>& sources, std::string_view prelude,
              const std::string& arch) {
   if (!nvrtc().nvrtc) {
-    state.SkipWithError(nvrtc().why_not.c_str());
+    state.SkipWithError(nvrtc().reason.c_str());
     return;
   }
   std::vector<SourcePart> parts;

@@ -9,7 +9,7 @@ namespace {
 
 Source emit(const Program& program, const Kernel& kernel, const Schedule& schedule,
             std::string_view entry, Naming naming) {
-  if (!kernel.members.empty()) return write_joined(program, kernel, schedule, entry, naming);
+  if (!kernel.sections.empty()) return write_fused_launch(program, kernel, schedule, entry, naming);
   KernelWriter writer(program, kernel, schedule, entry, naming);
   write_shape(writer);
   return writer.finish();

@@ -24,7 +24,7 @@ namespace sinter {
 namespace {
 
 constexpr std::array<std::string_view, 6> kPasses = {"lower", "fold",     "simplify",
-                                                     "fuse",  "schedule", "join"};
+                                                     "fuse",  "schedule", "fuse_launches"};
 constexpr std::array<std::string_view, 2> kNeeded = {"lower", "schedule"};
 
 void check_has_result(const GraphData& graph) {
@@ -92,8 +92,8 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     for (Guard& guard : guards) add_guard(program.guards, std::move(guard));
   });
   passes.run("schedule", program, [&] { schedule(program, target); });
-  if (fusion.fuse && !passes.is_skipped("join"))
-    passes.run("join", program, [&] { join(program, target); });
+  if (fusion.fuse && !passes.is_skipped("fuse_launches"))
+    passes.run("fuse_launches", program, [&] { fuse_launches(program, target); });
   return program;
 }
 

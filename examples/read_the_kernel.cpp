@@ -34,10 +34,10 @@ void show_facts(const sinter::KernelReport& kernel) {
   std::printf("%.3f GB read, %.3f GB written, at least %.3f GB needed\n",
               gigabytes(kernel.bytes_read), gigabytes(kernel.bytes_written),
               gigabytes(kernel.minimal_bytes));
-  if (kernel.cubin.why_not.empty())
+  if (kernel.cubin.reason.empty())
     std::printf("%d registers, %d bytes spilled\n", kernel.registers, kernel.spill_bytes);
   else
-    std::printf("not compiled for a GPU: %s\n", kernel.cubin.why_not.c_str());
+    std::printf("not compiled for a GPU: %s\n", kernel.cubin.reason.c_str());
   for (std::size_t i = 0; i < kernel.nodes.size(); ++i)
     std::printf("  %-48s %s\n", kernel.nodes[i].c_str(), kernel.places[i].c_str());
 }

@@ -18,7 +18,7 @@ HostArray downloaded(const Array& array, const Stream& stream) {
   return result;
 }
 
-void add(Judgement& judgement, std::string_view name, const Expected& expected,
+void add(DefaultVerification& judgement, std::string_view name, const Expected& expected,
          const HostArray& actual) {
   const CheckResult result = check(expected, actual);
   judgement.worst = std::max(judgement.worst, result.worst);
@@ -28,8 +28,8 @@ void add(Judgement& judgement, std::string_view name, const Expected& expected,
 
 }  // namespace
 
-Judgement judge(const std::string& text, std::uint64_t seed, const Device& device,
-                const Options& options) {
+DefaultVerification judge(const std::string& text, std::uint64_t seed, const Device& device,
+                          const Options& options) {
   const Graph graph = parse(text);
   const HostArrays inputs = random_inputs(graph, {}, seed);
   const Stream stream = device.stream();
@@ -44,7 +44,7 @@ Judgement judge(const std::string& text, std::uint64_t seed, const Device& devic
   const Outputs outputs = context.run(stream, bound);
 
   const Interpretation expected = interpret(graph, inputs, {});
-  Judgement judgement;
+  DefaultVerification judgement;
   for (const auto& [name, value] : expected.outputs)
     add(judgement, name, value, downloaded(outputs[name], stream));
   for (const auto& [name, value] : expected.updates)

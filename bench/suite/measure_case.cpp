@@ -77,8 +77,8 @@ CaseRunner::CaseRunner(Device device, const MeasureSettings& settings)
       nvml_(device.ordinal()),
       copy_(compile(parse(kCopyText), device, options_from_environment())),
       read_(device) {
-  if (!device.is_host() && !read_.why_not().empty())
-    fmt::print(stderr, "suite_bench: reductions have no read_us: {}\n", read_.why_not());
+  if (!device.is_host() && !read_.reason().empty())
+    fmt::print(stderr, "suite_bench: reductions have no read_us: {}\n", read_.reason());
 }
 
 std::int64_t CaseRunner::free_bytes() const {
@@ -103,7 +103,7 @@ void CaseRunner::judge_results(const Case& measured, Options options, Row& row) 
   row.judgement = judged_[key];
   if (row.judgement.problem.empty() && measured.text != measured.tiny_text &&
       measured.bytes <= kMostJudged) {
-    const Judgement own = judge(measured.text, measured.seed, device_, options);
+    const DefaultVerification own = judge(measured.text, measured.seed, device_, options);
     row.judgement.worst = std::max(row.judgement.worst, own.worst);
     row.judgement.elements += own.elements;
     row.judgement.problem = own.problem;
@@ -125,7 +125,7 @@ void CaseRunner::measure_beside(Row& row, Measured own, Prepared& prepared, bool
     device_.copy(prepared.from[set], prepared.targets[set], stream_);
   };
   std::vector<Call> beside = {by_kernel, by_driver};
-  if (is_reduction(row) && read_.why_not().empty())
+  if (is_reduction(row) && read_.reason().empty())
     beside.push_back([&](int i) {
       const Array source = prepared.data.source(static_cast<int>(prepared.set(i)));
       read_.read(source.view(0, boolean, {std::min(row.bytes, source.bytes())}), stream_);

@@ -35,7 +35,7 @@ struct Row {
   int kernels = 0;
   std::int64_t planned_bytes = 0;  ///< what the kernels move, as planned
   double prepare_ms = 0;           ///< planning, compiling, tuning
-  Judgement judgement = {};
+  DefaultVerification judgement = {};
   Clocks clocks = {};
 };
 
@@ -80,7 +80,7 @@ class CaseRunner {
   Nvml nvml_;
   Executable copy_;  ///< y = x, of any size
   ReadKernel read_;
-  std::map<std::string, Judgement> judged_;  ///< by op and dtype
+  std::map<std::string, DefaultVerification> judged_;  ///< by op and dtype
 };
 
 }  // namespace sinter::suite

@@ -30,7 +30,7 @@ ReadKernel::ReadKernel(const Device& device) : device_(device), target_(device.e
 
 void ReadKernel::load() {
   if (!nvrtc().nvrtc) {
-    why_not_ = nvrtc().why_not;
+    why_not_ = nvrtc().reason;
     return;
   }
   const SourcePart part{"read_only", kReadText};

@@ -34,13 +34,13 @@ read_only(const uint4* __restrict__ from, unsigned long long count, unsigned key
 /// Four loads of 16 bytes of each of 2,048 threads per SM are under way at a time.
 class ReadKernel {
  public:
-  /// Never throws: why there is none says `why_not`.
+  /// Never throws: why there is none says `reason`.
   explicit ReadKernel(const Device& device);
   ~ReadKernel();
   ReadKernel(const ReadKernel&) = delete;
   ReadKernel& operator=(const ReadKernel&) = delete;
 
-  const std::string& why_not() const { return why_not_; }  ///< empty if there is one
+  const std::string& reason() const { return why_not_; }  ///< empty if there is one
   /// Reads all of `from` but the bytes behind the last 16. Throws DriverError.
   void read(const Array& from, const Stream& stream) const;
 

@@ -2,26 +2,26 @@
 // distributed shared memory, and each of them joins those of all far first.
 #pragma once
 
-/// Leaves the states of this block's columns, which all threads of a column know, at `pieces` in
+/// Leaves the states of this block's columns, which all threads of a column know, at `splits` in
 /// the shared memory of every block of the cluster. A barrier of the cluster must follow.
 template <int Blocks, class Shape, class State>
-__device__ __forceinline__ void hand_over(State* pieces, const State (&states)[Shape::kVector]) {
+__device__ __forceinline__ void share_states(State* splits, const State (&states)[Shape::kVector]) {
   constexpr int kAlong = Shape::kLanes * Shape::kGroups;
 #pragma unroll
   for (int first = 0; first < Blocks; first += kAlong) {
     const int block = first + Shape::along();
     if (block >= Blocks) continue;
-    State* theirs = cluster_map(pieces, block);
+    State* theirs = cluster_map(splits, block);
 #pragma unroll
     for (int k = 0; k < Shape::kVector; ++k)
       theirs[place_in_tile<Shape>(cluster_rank(), k)] = states[k];
   }
 }
 
-/// Joins what all blocks have left at `pieces`; every thread of a column gets the result. The
+/// Joins what all blocks have left at `splits`; every thread of a column gets the result. The
 /// columns of a vector are dealt out to its threads, which is less to read than all for each.
 template <int Blocks, class Shape, class State>
-__device__ __forceinline__ void join_handed_over(State* pieces, State (&states)[Shape::kVector]) {
+__device__ __forceinline__ void join_shared_states(State* splits, State (&states)[Shape::kVector]) {
   constexpr int kAlong = Shape::kLanes * Shape::kGroups;
 #pragma unroll
   for (int first = 0; first < Shape::kVector; first += kAlong) {
@@ -29,11 +29,11 @@ __device__ __forceinline__ void join_handed_over(State* pieces, State (&states)[
     if (k >= Shape::kVector) continue;
     State blocks[Blocks];
 #pragma unroll
-    for (int i = 0; i < Blocks; ++i) blocks[i] = pieces[place_in_tile<Shape>(i, k)];
+    for (int i = 0; i < Blocks; ++i) blocks[i] = splits[place_in_tile<Shape>(i, k)];
     join_far_first(blocks);
-    pieces[place_in_tile<Shape>(0, k)] = blocks[0];
+    splits[place_in_tile<Shape>(0, k)] = blocks[0];
   }
   block_barrier();
 #pragma unroll
-  for (int k = 0; k < Shape::kVector; ++k) states[k] = pieces[place_in_tile<Shape>(0, k)];
+  for (int k = 0; k < Shape::kVector; ++k) states[k] = splits[place_in_tile<Shape>(0, k)];
 }

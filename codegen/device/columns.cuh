@@ -1,7 +1,7 @@
 // Columns of rows that are reduced themselves: threads along a row hold states of its columns while
 // rows go by; a block joins what its threads hold, a cluster what its blocks do, and the last blocks
 // join what these leave in the workspace. Who adds up which rows changes no order: accumulators join
-// far first, and so do pieces.
+// far first, and so do splits.
 #pragma once
 
 /// 0 1 2 3 … as 0 2 1 3 …: in this order numbers join far first with what has just come before.

@@ -12,7 +12,7 @@ struct Index3 {
   unsigned x, y, z;
 };
 
-/// The meeting place of one warp's lanes: they leave a value, meet, and read another lane's.
+/// The union_traffic place of one warp's lanes: they leave a value, meet, and read another lane's.
 struct Warp {
   // The lowest bit says which half of `slots` the next exchange uses: a lane that runs ahead must
   // not overwrite what the others have yet to read, and it can be ahead by one exchange only.

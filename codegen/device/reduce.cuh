@@ -217,7 +217,7 @@ struct FarFirst {
   State waiting[kLevels > 0 ? kLevels : 1];
 
   // Nothing reads these. But a register that may be read before it is written is alive all the way
-  // back to where it was written last: in a joined kernel, through all other members.
+  // back to where it was written last: in a horizontally fused kernel, through all other sections.
   __device__ __forceinline__ FarFirst() {
 #pragma unroll
     for (int level = 0; level < kLevels; ++level) waiting[level] = State::identity();

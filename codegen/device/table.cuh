@@ -1,4 +1,4 @@
-// Tables in device memory: the arrays and sizes of members that run the same code.
+// Tables in device memory: the arrays and sizes of sections that run the same code.
 #pragma once
 
 /// The last of `rows` rows of `columns` values whose first value is not above `block`: rows begin

@@ -10,11 +10,11 @@ namespace sinter {
 std::set<int> exchanged_buffers(const Program& program, const Kernel& joined) {
   std::map<int, std::set<std::size_t>> touched_by;  // wholes
   std::set<int> written;                            // likewise
-  for (std::size_t i = 0; i < joined.members.size(); ++i) {
-    for (const Value& value : body_of(program, joined.members[i]).values)
+  for (std::size_t i = 0; i < joined.sections.size(); ++i) {
+    for (const Value& value : body_of(program, joined.sections[i]).values)
       if (value.kind == Value::Kind::load)
         touched_by[whole_of(program, program.buffer_of.lookup(value.node))].insert(i);
-    for (const Store& store : joined.members[i].stores) {
+    for (const Store& store : joined.sections[i].stores) {
       const int whole = whole_of(program, store.buffer);
       touched_by[whole].insert(i);
       written.insert(whole);

@@ -1,4 +1,4 @@
-// What the members of a joined kernel hand to one another.
+// What the sections of a horizontally fused kernel hand to one another.
 #pragma once
 
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// The buffers that a member writes and another one touches, all their parts included.
+/// The buffers that a section writes and another one touches, all their parts included.
 std::set<int> exchanged_buffers(const Program& program, const Kernel& joined);
 
 }  // namespace sinter

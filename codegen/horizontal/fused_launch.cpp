@@ -20,10 +20,10 @@ namespace sinter {
 
 namespace {
 
-/// A function, and the members whose work it does.
+/// A function, and the sections whose work it does.
 struct Callee {
-  MemberFunction function;
-  std::size_t members = 0;
+  SectionFunction function;
+  std::size_t sections = 0;
   bool is_called = false;  ///< rather than written out wherever it is called
 };
 
@@ -36,10 +36,10 @@ std::string value_type(std::string c_type) {
   return c_type;
 }
 
-class JoinedWriter {
+class FusedLaunchWriter {
  public:
-  JoinedWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
-               std::string_view entry, Naming naming)
+  FusedLaunchWriter(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                    std::string_view entry, Naming naming)
       : program_(program),
         kernel_(kernel),
         schedule_(schedule),
@@ -47,20 +47,20 @@ class JoinedWriter {
         parameters_(program, entry, naming) {
     source_.entry = entry;
     source_.threads = schedule.threads;
-    if (schedule.panels) panels_.emplace(program, kernel, schedule, entry, naming);
+    if (schedule.resident_tiles) resident_tiles_.emplace(program, kernel, schedule, entry, naming);
   }
 
   Source write() {
     const std::set<int> between = exchanged_buffers(program_, kernel_);
-    for (std::size_t i = 0; i < kernel_.members.size(); ++i) write_member(i, between);
+    for (std::size_t i = 0; i < kernel_.sections.size(); ++i) write_section(i, between);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       read_once(i);
       unite(sources_[i]);
     }
-    const int barriers = panels_ ? panels_->barriers() : phases(kernel_) - 1;
+    const int barriers = resident_tiles_ ? resident_tiles_->barriers() : phases(kernel_) - 1;
     source_.is_cooperative = barriers > 0 && !kernel_.has_tail;
     if (barriers > 0) declare_tickets();
-    if (panels_) {
+    if (resident_tiles_) {
       write_rounds();
     } else {
       for (int phase = 0; phase < phases(kernel_); ++phase) write_phase(phase);
@@ -72,82 +72,83 @@ class JoinedWriter {
   }
 
  private:
-  void write_member(std::size_t number, const std::set<int>& exchanged) {
-    const Kernel& member = kernel_.members[number];
+  void write_section(std::size_t number, const std::set<int>& exchanged) {
+    const Kernel& section = kernel_.sections[number];
     const auto written = [&](std::string_view name, Naming naming) {
-      KernelWriter writer(program_, member, schedule_.members[number], name, naming);
-      writer.become_member(exchanged);
-      if (member.list >= 0) writer.become_listed();
-      if (panels_) panels_->read_from_panels(writer, number);
+      KernelWriter writer(program_, section, schedule_.sections[number], name, naming);
+      writer.become_section(exchanged);
+      if (section.list >= 0) writer.become_listed();
+      if (resident_tiles_) resident_tiles_->read_from_resident_tiles(writer, number);
       write_shape(writer);
-      MemberFunction function = writer.finish_member();
+      SectionFunction function = writer.finish_section();
       ensure(function.source.threads == schedule_.threads,
-             "members of a joined kernel have blocks of different sizes");
+             "sections of a horizontally fused kernel have blocks of different sizes");
       return function;
     };
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
-    if (member.list >= 0 || may_be_repeated(member)) {
-      // Members run the same code if they have the same text, names aside.
-      MemberFunction function = written("member", Naming::anonymous);
-      const bool is_listed = member.list >= 0;
+    if (section.list >= 0 || may_be_repeated(section)) {
+      // Sections run the same code if they have the same text, names aside.
+      SectionFunction function = written("section", Naming::anonymous);
+      const bool is_listed = section.list >= 0;
       callee =
           callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
-        ++callees_[callee].members;
-        callees_[callee].is_called |= member.list < 0;
+        ++callees_[callee].sections;
+        callees_[callee].is_called |= section.list < 0;
         callee_of_.push_back(callee);
         kept_of_.push_back(std::move(function.kept));
         sources_.push_back(std::move(function.source));
         return;
       }
     }
-    // What blocks that keep panels do is taken apart, since they do much: compilers take longer for
-    // one long function than for its parts, which need no more registers.
-    callees_.push_back(
-        {.function = written(name, naming_), .members = 1, .is_called = panels_.has_value()});
+    // What blocks that keep resident tiles do is taken apart, since they do much: compilers take
+    // longer for one long function than for its parts, which need no more registers.
+    callees_.push_back({.function = written(name, naming_),
+                        .sections = 1,
+                        .is_called = resident_tiles_.has_value()});
     callee_of_.push_back(callee);
     kept_of_.push_back(callees_.back().function.kept);
     sources_.push_back(callees_.back().function.source);
   }
 
-  /// True if another member has as many ops and results.
-  bool may_be_repeated(const Kernel& member) const {
-    return std::ranges::count_if(kernel_.members, [&](const Kernel& other) {
-             return other.kind == member.kind && other.nodes.size() == member.nodes.size() &&
-                    other.stores.size() == member.stores.size();
+  /// True if another section has as many ops and results.
+  bool may_be_repeated(const Kernel& section) const {
+    return std::ranges::count_if(kernel_.sections, [&](const Kernel& other) {
+             return other.kind == section.kind && other.nodes.size() == section.nodes.size() &&
+                    other.stores.size() == section.stores.size();
            }) > 1;
   }
 
   // --- parameters -------------------------------------------------------------------------------
 
-  /// What several members of a phase read alike, in the same place of their code, is read by one of
-  /// them.
+  /// What several sections of a phase read alike, in the same place of their code, is read by one
+  /// of them.
   void read_once(std::size_t number) {
-    Source& member = sources_[number];
-    if (callees_[callee_of_[number]].members == 1) return;
-    for (std::size_t i = 0; i < member.arguments.size(); ++i) {
-      const Argument& argument = member.arguments[i];
-      const auto read = member.read_of.find(argument.index);
-      if (argument.kind != Argument::Kind::buffer || read == member.read_of.end()) continue;
+    Source& section = sources_[number];
+    if (callees_[callee_of_[number]].sections == 1) return;
+    for (std::size_t i = 0; i < section.arguments.size(); ++i) {
+      const Argument& argument = section.arguments[i];
+      const auto read = section.read_of.find(argument.index);
+      if (argument.kind != Argument::Kind::buffer || read == section.read_of.end()) continue;
       const auto [known, is_first] = read_by_phase_.try_emplace(
-          {kernel_.members[number].phase, callee_of_[number], i, argument.index}, read->second);
+          {kernel_.sections[number].phase, callee_of_[number], i, argument.index}, read->second);
       if (is_first) continue;
       if (known->second == read->second)
-        member.traffic.bytes_read = member.traffic.bytes_read - read->second;
+        section.traffic.bytes_read = section.traffic.bytes_read - read->second;
       else
-        member.traffic.is_bound = true;
+        section.traffic.is_bound = true;
     }
   }
 
-  void unite(const Source& member) {
-    source_.shared_bytes = std::max(source_.shared_bytes, member.shared_bytes);
-    source_.vector_bytes = std::max(source_.vector_bytes, member.vector_bytes);
-    source_.cluster = std::max(source_.cluster, member.cluster);
-    source_.has_barrier |= member.has_barrier;
-    add(shown_, member.traffic, 1);
-    // A member without blocks reads not even its constants.
-    add(source_.traffic, member.traffic, one_unless_zero(member.grid));
+  void unite(const Source& section) {
+    source_.shared_bytes = std::max(source_.shared_bytes, section.shared_bytes);
+    source_.vector_bytes = std::max(source_.vector_bytes, section.vector_bytes);
+    source_.cluster = std::max(source_.cluster, section.cluster);
+    source_.has_barrier |= section.has_barrier;
+    add(shown_, section.traffic, 1);
+    // A section without blocks reads not even its constants.
+    add(source_.traffic, section.traffic, one_unless_zero(section.grid));
   }
 
   static void add(Traffic& sum, const Traffic& more, Extent times) {
@@ -160,7 +161,7 @@ class JoinedWriter {
   /// An extent as text; symbols become parameters.
   std::string text(Extent extent) { return parameters_.text(extent, index_type_); }
 
-  /// What a member is called with for one of its parameters; scratch memory is dealt out.
+  /// What a section is called with for one of its parameters; scratch memory is dealt out.
   std::string argument_text(const Argument& argument, const std::string& name) {
     return parameters_.argument(argument, name, source_, index_type_);
   }
@@ -173,19 +174,19 @@ class JoinedWriter {
 
   // --- phases -----------------------------------------------------------------------------------
 
-  /// A member, or those of a list with blocks side by side that one function does the work of.
+  /// A section, or those of a list with blocks side by side that one function does the work of.
   using Run = std::vector<std::size_t>;
 
-  const MemberFunction& function_of(std::size_t member) const {
-    return callees_[callee_of_[member]].function;
+  const SectionFunction& function_of(std::size_t section) const {
+    return callees_[callee_of_[section]].function;
   }
 
   std::vector<Run> runs_of(int phase) const {
     std::vector<Run> runs;
     std::map<std::size_t, std::size_t> run_of;  // callee → run
-    for (std::size_t i = 0; i < kernel_.members.size(); ++i) {
-      if (kernel_.members[i].phase != phase) continue;
-      if (kernel_.members[i].list < 0) {
+    for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
+      if (kernel_.sections[i].phase != phase) continue;
+      if (kernel_.sections[i].list < 0) {
         runs.push_back({i});
         continue;
       }
@@ -198,58 +199,59 @@ class JoinedWriter {
 
   Extent blocks_of(const Run& run) const {
     Extent blocks = 0;
-    for (const std::size_t member : run) blocks = blocks + sources_[member].grid;
+    for (const std::size_t section : run) blocks = blocks + sources_[section].grid;
     return blocks;
   }
 
-  /// Scratch memory is dealt out to members as they are called.
-  void take_scratch(std::size_t member) {
+  /// Scratch memory is dealt out to sections as they are called.
+  void take_scratch(std::size_t section) {
     source_.workspace_bytes =
-        source_.workspace_bytes + ceil_div(sources_[member].workspace_bytes, 256) * Extent(256);
-    source_.tickets = source_.tickets + sources_[member].tickets;
+        source_.workspace_bytes + ceil_div(sources_[section].workspace_bytes, 256) * Extent(256);
+    source_.tickets = source_.tickets + sources_[section].tickets;
   }
 
-  std::string call(std::size_t member, const std::string& block) {
-    const MemberFunction& function = function_of(member);
+  std::string call(std::size_t section, const std::string& block) {
+    const SectionFunction& function = function_of(section);
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < function.names.size(); ++i)
-      arguments.push_back(argument_text(sources_[member].arguments[i], function.names[i]));
-    for (const int buffer : kept_of_[member]) arguments.push_back(panels_->pointer(buffer, member));
+      arguments.push_back(argument_text(sources_[section].arguments[i], function.names[i]));
+    for (const int buffer : kept_of_[section])
+      arguments.push_back(resident_tiles_->pointer(buffer, section));
     arguments.push_back(block);
-    take_scratch(member);
+    take_scratch(section);
     return fmt::format("{}({});", function.name, fmt::join(arguments, ", "));
   }
 
-  /// True if all members of `run` take the same value as argument `i`.
+  /// True if all sections of `run` take the same value as argument `i`.
   bool is_common(const Run& run, std::size_t i) const {
     const Argument& first = sources_[run[0]].arguments[i];
     if (first.kind == Argument::Kind::workspace || first.kind == Argument::Kind::tickets)
       return false;
-    return std::ranges::all_of(run, [&](std::size_t member) {
-      const Argument& argument = sources_[member].arguments[i];
+    return std::ranges::all_of(run, [&](std::size_t section) {
+      const Argument& argument = sources_[section].arguments[i];
       return argument.index == first.index && argument.extent == first.extent;
     });
   }
 
-  /// One call for all members of `run`, with what differs between them from the row of the table
+  /// One call for all sections of `run`, with what differs between them from the row of the table
   /// that the block falls into.
   void write_table_call(const Run& run, const std::string& block) {
-    const MemberFunction& function = function_of(run[0]);
+    const SectionFunction& function = function_of(run[0]);
     const std::size_t begin = source_.table.size();
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < function.names.size(); ++i)
       if (!is_common(run, i)) columns.push_back(i);
     Extent blocks = 0;
-    for (const std::size_t member : run) {
+    for (const std::size_t section : run) {
       source_.table.push_back({.kind = Argument::Kind::extent, .extent = blocks, .c_type = {}});
       for (const std::size_t i : columns) {
-        Argument argument = sources_[member].arguments[i];
+        Argument argument = sources_[section].arguments[i];
         if (argument.kind == Argument::Kind::workspace) argument.extent = source_.workspace_bytes;
         if (argument.kind == Argument::Kind::tickets) argument.extent = source_.tickets;
         source_.table.push_back(std::move(argument));
       }
-      blocks = blocks + sources_[member].grid;
-      take_scratch(member);
+      blocks = blocks + sources_[section].grid;
+      take_scratch(section);
     }
     source_.lists.push_back({.begin = begin, .rows = run.size(), .columns = columns.size() + 1});
     out_.line(fmt::format("const unsigned long long* const row = table_row({}{}, {}, {}, {});",
@@ -286,7 +288,7 @@ class JoinedWriter {
       blocks = blocks + blocks_of(run);
     }
     if (!is_tail) source_.grid = most_blocks(source_.grid, blocks, phase == 0);
-    // Then every member's first block is the first of a cluster.
+    // Then every section's first block is the first of a cluster.
     const bool has_one_size = phase > 0 || std::ranges::all_of(runs, [&](const Run& run) {
                                 return function_of(run[0]).source.cluster == source_.cluster;
                               });
@@ -330,44 +332,45 @@ class JoinedWriter {
     index_type_ = "int";
     for (const Callee& callee : callees_)
       if (callee.function.index_type != "int") index_type_ = callee.function.index_type;
-    source_.grid = panels_->panels_per_round();
-    panels_->declare(out_, source_);
+    source_.grid = resident_tiles_->resident_tiles_per_round();
+    resident_tiles_->declare(out_, source_);
     for (Traffic* traffic : {&source_.traffic, &shown_})
-      traffic->bytes_read = traffic->bytes_read + panels_->bytes_read();
+      traffic->bytes_read = traffic->bytes_read + resident_tiles_->bytes_read();
     std::vector<std::string> arrays;
-    for (const Argument& argument : panels_->arguments()) {
+    for (const Argument& argument : resident_tiles_->arguments()) {
       const Buffer& buffer = program_.buffers[static_cast<std::size_t>(argument.index)];
       arrays.push_back(argument_text(
           argument, (naming_ == Naming::anonymous ? "array" : program_.name_of(buffer)) + "_in"));
     }
-    const auto write_call = [&](std::size_t member, const std::string& block) {
-      return call(member, block);
+    const auto write_call = [&](std::size_t section, const std::string& block) {
+      return call(section, block);
     };
-    const auto all_blocks = [&](std::size_t member) { return text(sources_[member].grid); };
-    if (panels_->is_local()) {
+    const auto all_blocks = [&](std::size_t section) { return text(sources_[section].grid); };
+    if (resident_tiles_->is_local()) {
       source_.has_barrier = true;
-      panels_->write_local(out_, index_type_, arrays, write_call);
-      for (int step = 0; step <= panels_->steps(); ++step) {
+      resident_tiles_->write_local(out_, index_type_, arrays, write_call);
+      for (int step = 0; step <= resident_tiles_->steps(); ++step) {
         if (step > 0) out_.line("grid_barrier(tickets);");
-        panels_->write_step(out_, step, index_type_, write_call, all_blocks);
+        resident_tiles_->write_step(out_, step, index_type_, write_call, all_blocks);
       }
       return;
     }
     const auto work = [&] {
       for (int phase = 0; phase < phases(kernel_); ++phase) {
-        const bool is_in_first_round =
-            schedule_.panels.rounds > 1 && phase <= panels_->first_phase_of_rounds();
+        const bool is_in_first_round = schedule_.resident_tiles.rounds > 1 &&
+                                       phase <= resident_tiles_->first_phase_of_rounds();
         if (phase > 0)
           out_.line(is_in_first_round ? "if (round == 0) grid_barrier(tickets);"
                                       : "grid_barrier(tickets);");
-        panels_->write_panels(out_, phase, index_type_, arrays, write_call);
-        panels_->write_others(out_, phase, index_type_, write_call, all_blocks);
+        resident_tiles_->write_resident_tiles(out_, phase, index_type_, arrays, write_call);
+        resident_tiles_->write_others(out_, phase, index_type_, write_call, all_blocks);
       }
     };
-    if (schedule_.panels.rounds == 1) return work();
+    if (schedule_.resident_tiles.rounds == 1) return work();
     out_.directive("#pragma unroll 1");
-    out_.block(fmt::format("for (int round = 0; round < {0}; ++round)", schedule_.panels.rounds),
-               work);
+    out_.block(
+        fmt::format("for (int round = 0; round < {0}; ++round)", schedule_.resident_tiles.rounds),
+        work);
   }
 
   /// The larger one; of symbols the sum, since blocks without work do no harm.
@@ -400,18 +403,18 @@ class JoinedWriter {
 
   std::string head_comment() const {
     return fmt::format("// sinter kernel {} · {} kernels in {} phase{} · threads {}\n",
-                       source_.entry, kernel_.members.size(), phases(kernel_),
+                       source_.entry, kernel_.sections.size(), phases(kernel_),
                        phases(kernel_) == 1 ? "" : "s", source_.threads) +
            traffic_comment(shown_) + reproduce_comment(program_, kernel_) + "\n";
   }
 
   void finish() {
     std::string text = naming_ == Naming::anonymous ? "" : head_comment();
-    if (panels_) text += panels_->function(index_type_) + "\n";
+    if (resident_tiles_) text += resident_tiles_->function(index_type_) + "\n";
     for (const Callee& callee : callees_) {
-      if (callee.members > 1 && naming_ != Naming::anonymous)
-        text += fmt::format("// {} members run this code; the first of them:\n", callee.members);
-      const MemberFunction& function = callee.function;
+      if (callee.sections > 1 && naming_ != Naming::anonymous)
+        text += fmt::format("// {} sections run this code; the first of them:\n", callee.sections);
+      const SectionFunction& function = callee.function;
       text += fmt::format("{}static __device__ {} void\n{}\n", function.head,
                           callee.is_called ? "__noinline__" : "__forceinline__", function.text);
     }
@@ -430,26 +433,26 @@ class JoinedWriter {
   const Schedule& schedule_;
   Naming naming_;
   std::vector<Callee> callees_;
-  std::vector<std::size_t> callee_of_;     ///< of each member
-  std::vector<Source> sources_;            ///< of each member; their texts are those of the callees
-  std::vector<std::vector<int>> kept_of_;  ///< of each member, as MemberFunction::kept
+  std::vector<std::size_t> callee_of_;  ///< of each section
+  std::vector<Source> sources_;         ///< of each section; their texts are those of the callees
+  std::vector<std::vector<int>> kept_of_;  ///< of each section, as SectionFunction::kept
   /// By whether they are in a list, and code.
   std::map<std::pair<bool, std::string>, std::size_t> callee_of_code_;
   /// Bytes, by phase, callee, place among its arguments, and buffer.
   std::map<std::tuple<int, std::size_t, std::size_t, int>, Extent> read_by_phase_;
-  JoinedParameters parameters_;
+  SharedParameters parameters_;
   std::string_view index_type_ = "int";
-  std::optional<PanelRounds> panels_;
+  std::optional<TileRounds> resident_tiles_;
   SourceWriter out_{1};
   Source source_;
-  Traffic shown_;  ///< where every member has work
+  Traffic shown_;  ///< where every section has work
 };
 
 }  // namespace
 
-Source write_joined(const Program& program, const Kernel& kernel, const Schedule& schedule,
-                    std::string_view entry, Naming naming) {
-  return JoinedWriter(program, kernel, schedule, entry, naming).write();
+Source write_fused_launch(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                          std::string_view entry, Naming naming) {
+  return FusedLaunchWriter(program, kernel, schedule, entry, naming).write();
 }
 
 }  // namespace sinter

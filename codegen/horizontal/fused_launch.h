@@ -7,9 +7,10 @@
 
 namespace sinter {
 
-/// The CUDA C++ of a joined kernel. Members of a phase have blocks side by side; between phases all
-/// blocks of the grid wait for one another, so that it must be launched as a cooperative one.
-Source write_joined(const Program& program, const Kernel& kernel, const Schedule& schedule,
-                    std::string_view entry, Naming naming);
+/// The CUDA C++ of a horizontally fused kernel. Sections of a phase have blocks side by side;
+/// between phases all blocks of the grid wait for one another, so that it must be launched as a
+/// cooperative one.
+Source write_fused_launch(const Program& program, const Kernel& kernel, const Schedule& schedule,
+                          std::string_view entry, Naming naming);
 
 }  // namespace sinter

@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-JoinedParameters::Parameter& JoinedParameters::parameter(const Argument& argument,
+SharedParameters::Parameter& SharedParameters::parameter(const Argument& argument,
                                                          const std::string& name) {
   const auto is_same = [&](const Parameter& known) {
     return known.argument.kind == argument.kind && known.argument.index == argument.index &&
@@ -22,7 +22,7 @@ JoinedParameters::Parameter& JoinedParameters::parameter(const Argument& argumen
   return list_.back();
 }
 
-std::string JoinedParameters::text(Extent extent, std::string_view index_type) {
+std::string SharedParameters::text(Extent extent, std::string_view index_type) {
   const IndexWriter writer{
       .c_type = index_type,
       .axis = {},
@@ -40,7 +40,7 @@ std::string JoinedParameters::text(Extent extent, std::string_view index_type) {
   return writer.text(extent);
 }
 
-std::string JoinedParameters::argument(const Argument& argument, const std::string& name,
+std::string SharedParameters::argument(const Argument& argument, const std::string& name,
                                        const Source& source, std::string_view index_type) {
   if (argument.kind == Argument::Kind::extent && argument.extent.is_number())
     return text(argument.extent, index_type);
@@ -61,20 +61,20 @@ std::string JoinedParameters::argument(const Argument& argument, const std::stri
   return of_all;
 }
 
-void JoinedParameters::add_tickets() {
+void SharedParameters::add_tickets() {
   Parameter& tickets = parameter(
       {.kind = Argument::Kind::tickets, .index = 0, .extent = 0, .c_type = "unsigned*"}, "tickets");
   tickets.is_const = tickets.is_restrict = false;
 }
 
-std::string JoinedParameters::table() {
+std::string SharedParameters::table() {
   return parameter(
              {.kind = Argument::Kind::table, .c_type = "const unsigned long long* __restrict__"},
              "table")
       .name;
 }
 
-std::vector<std::string> JoinedParameters::declare(Source& source) {
+std::vector<std::string> SharedParameters::declare(Source& source) {
   std::vector<std::string> declarations;
   for (Parameter& parameter : list_) {
     Argument& argument = parameter.argument;

@@ -1,4 +1,4 @@
-// The parameters of a joined kernel, which its members share.
+// The parameters of a horizontally fused kernel, which its sections share.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace sinter {
 
-class JoinedParameters {
+class SharedParameters {
  public:
-  JoinedParameters(const Program& program, std::string_view entry, Naming naming)
+  SharedParameters(const Program& program, std::string_view entry, Naming naming)
       : program_(program), naming_(naming) {
     names_.take(entry);
   }
 
   /// An extent as text; symbols become parameters.
   std::string text(Extent extent, std::string_view index_type);
-  /// What a member is called with for one of its arguments, which it calls `name`; its scratch
+  /// What a section is called with for one of its arguments, which it calls `name`; its scratch
   /// memory begins behind what `source` has already.
   std::string argument(const Argument& argument, const std::string& name, const Source& source,
                        std::string_view index_type);
@@ -34,8 +34,8 @@ class JoinedParameters {
   struct Parameter {
     Argument argument;
     std::string name;
-    bool is_const = true;     ///< in every member
-    bool is_restrict = true;  ///< in every member
+    bool is_const = true;     ///< in every section
+    bool is_restrict = true;  ///< in every section
   };
   Parameter& parameter(const Argument& argument, const std::string& name);
 

@@ -17,7 +17,7 @@ void ColumnCluster::declare() {
   writer_.out.line("cluster_arrive();  // this block has started");
   writer_.source.shared_bytes += 2 * half;
   writer_.declare_index("column_tile", fmt::format("{} / {}", writer_.block(), cluster));
-  writer_.declare_index("piece", "cluster_rank()");
+  writer_.declare_index("split", "cluster_rank()");
 }
 
 void ColumnCluster::await_start() {
@@ -31,21 +31,22 @@ void ColumnCluster::write_join(const std::vector<const Node*>& reductions,
   std::int64_t offset = 0;
   std::vector<std::string> places;
   for (std::size_t i = 0; i < reductions.size(); ++i) {
-    places.push_back(writer_.name_for(reductions[i], "_pieces"));
+    places.push_back(writer_.name_for(reductions[i], "_splits"));
     const std::string type = writer_.state_type(*reductions[i]);
     writer_.out.line(fmt::format(
         "{}* const {} = {};", type, places[i],
         i == 0 ? fmt::format("cluster.next<{}>()", type)
                : fmt::format("reinterpret_cast<{}*>(reinterpret_cast<unsigned char*>({}) + {})",
                              type, places[0], offset)));
-    writer_.out.line(fmt::format("hand_over<{}, Shape>({}, {});", cluster, places[i], states[i]));
+    writer_.out.line(
+        fmt::format("share_states<{}, Shape>({}, {});", cluster, places[i], states[i]));
     offset += cluster_bytes(writer_.schedule, state_bytes(*reductions[i]));
   }
   writer_.out.line("cluster_arrive();");
   writer_.out.line("cluster_wait();");
   for (std::size_t i = 0; i < reductions.size(); ++i)
     writer_.out.line(
-        fmt::format("join_handed_over<{}, Shape>({}, {});", cluster, places[i], states[i]));
+        fmt::format("join_shared_states<{}, Shape>({}, {});", cluster, places[i], states[i]));
 }
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Columns of a cluster: blocks that have a piece of the rows each, keep it, and hand their states
+// Columns of a cluster: blocks that have a split of the rows each, keep it, and hand their states
 // over to one another at the end of every pass.
 #pragma once
 
@@ -14,7 +14,7 @@ class ColumnCluster {
  public:
   explicit ColumnCluster(KernelWriter& writer) : writer_(writer) {}
 
-  /// Declares `column_tile` and `piece`, by which this block knows its columns and rows, and what
+  /// Declares `column_tile` and `split`, by which this block knows its columns and rows, and what
   /// the cluster exchanges states in; sets the grid. This block arrives at the first barrier.
   void declare();
   /// Waits for all blocks to have started: before the first of them reaches into another.

@@ -24,11 +24,11 @@ class ColumnWriter {
         body_(writer.body),
         schedule_(writer.schedule),
         plan_(plan_tree(writer, 1)),
-        piece_(piece_of(plan_.tree, schedule_)),
-        kept_(writer, piece_) {
-    plan_.parts_per_group = static_cast<int>(piece_.parts) / schedule_.groups;
-    plan_.accumulators_per_thread = static_cast<int>(piece_.accumulators) / plan_.lanes;
-    plan_.tiles = (piece_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
+        split_(split_of(plan_.tree, schedule_)),
+        kept_(writer, split_) {
+    plan_.parts_per_group = static_cast<int>(split_.parts) / schedule_.groups;
+    plan_.accumulators_per_thread = static_cast<int>(split_.accumulators) / plan_.lanes;
+    plan_.tiles = (split_.chunks_per_part + plan_.lanes - 1) / plan_.lanes;
   }
 
   void write() {
@@ -51,7 +51,7 @@ class ColumnWriter {
   /// Which threads store what is one per column.
   std::string first_of_columns() const {
     const std::string first =
-        cluster_ ? "piece == 0 && Shape::along() == 0" : "Shape::along() == 0";
+        cluster_ ? "split == 0 && Shape::along() == 0" : "Shape::along() == 0";
     return live_.empty() ? first : live_ + " && " + first;
   }
 
@@ -59,7 +59,7 @@ class ColumnWriter {
 
   void declare_shape() {
     writer_.out.line(fmt::format("using Shape = ColumnShape<{}, {}, {}, {}, {}>;", columns(),
-                                 plan_.lanes, schedule_.groups, piece_.accumulators,
+                                 plan_.lanes, schedule_.groups, split_.accumulators,
                                  schedule_.vector));
     writer_.source.has_barrier = true;
     declare_exchange(writer_, exchange_places(schedule_) * widest_state(writer_));
@@ -82,13 +82,13 @@ class ColumnWriter {
     if (schedule_.cluster > 1) {
       cluster_.emplace(writer_);
       cluster_->declare();
-    } else if (schedule_.pieces > 1) {
-      pieces_.emplace(writer_, writer_.source.grid);
-      pieces_->declare();
+    } else if (schedule_.splits > 1) {
+      splits_.emplace(writer_, writer_.source.grid);
+      splits_->declare();
     }
-    if (piece_.pieces > 1) {
+    if (split_.splits > 1) {
       block = "column_tile";
-      declare_rows_of_piece();
+      declare_rows_of_split();
     }
     if (!outer.empty()) {
       const std::string blocks = atomic(writer_.text(across));
@@ -122,14 +122,14 @@ class ColumnWriter {
         writer_.declare_index("column", fmt::format("live ? wanted_column : {}", last));
   }
 
-  /// Which rows a piece has: its part, and its residue among the accumulators of that part.
-  void declare_rows_of_piece() {
-    if (piece_.residues > 1)
+  /// Which rows a split has: its part, and its residue among the accumulators of that part.
+  void declare_rows_of_split() {
+    if (split_.residues > 1)
       writer_.declare_index(
-          "residue", plan_.tree.parts == 1 ? "piece" : fmt::format("piece / {}", plan_.tree.parts));
-    if (piece_.parts > 1 || plan_.tree.parts == 1) return;
+          "residue", plan_.tree.parts == 1 ? "split" : fmt::format("split / {}", plan_.tree.parts));
+    if (split_.parts > 1 || plan_.tree.parts == 1) return;
     const std::string part =
-        piece_.residues > 1 ? fmt::format("piece % {}", plan_.tree.parts) : "piece";
+        split_.residues > 1 ? fmt::format("split % {}", plan_.tree.parts) : "split";
     writer_.declare_index("first_chunk", fmt::format("{} * {}", part, chunks_text(plan_)));
   }
 
@@ -223,7 +223,7 @@ class ColumnWriter {
   }
 
   /// Chunks of a part from each of a thread's chunks to the next one.
-  std::int64_t stride() const { return plan_.lanes * piece_.residues; }
+  std::int64_t stride() const { return plan_.lanes * split_.residues; }
 
   /// True if the last chunks of all threads are those of a part too.
   bool is_whole() const {
@@ -232,35 +232,35 @@ class ColumnWriter {
 
   /// The first chunk of the part that is being read, as an expression.
   std::string start_of_part() {
-    if (piece_.pieces == 1)
+    if (split_.splits == 1)
       return part_start(writer_, plan_, plan_.parts_per_group == 1 ? "0" : "part");
     if (plan_.tree.parts == 1) return "0";
-    if (piece_.parts == 1) return "first_chunk";
-    return fmt::format("({} * {} + piece) * {}", part_of_piece(), piece_.pieces,
+    if (split_.parts == 1) return "first_chunk";
+    return fmt::format("({} * {} + split) * {}", part_of_split(), split_.splits,
                        chunks_text(plan_));
   }
 
-  /// The number of the part among those of a piece.
-  std::string part_of_piece() const {
+  /// The number of the part among those of a split.
+  std::string part_of_split() const {
     if (plan_.parts_per_group == 1) return "Shape::group()";
     return schedule_.groups == 1 ? "part"
                                  : fmt::format("(part * {} + Shape::group())", schedule_.groups);
   }
 
-  /// The number of the chunk `chunk` of all among those of a piece.
-  std::string chunk_of_piece(const std::string& chunk) const {
-    if (piece_.pieces == 1) return chunk;
-    if (piece_.parts == 1) return "Shape::chunk(tile)";
-    return fmt::format("({} * {} + Shape::chunk(tile))", part_of_piece(), piece_.chunks_per_part);
+  /// The number of the chunk `chunk` of all among those of a split.
+  std::string chunk_of_split(const std::string& chunk) const {
+    if (split_.splits == 1) return chunk;
+    if (split_.parts == 1) return "Shape::chunk(tile)";
+    return fmt::format("({} * {} + Shape::chunk(tile))", part_of_split(), split_.chunks_per_part);
   }
 
   void write_chunk(int pass, const Sinks& sinks) {
     const std::string start = start_of_part();
     const std::string in_part =
-        piece_.residues == 1 ? "Shape::chunk(tile)"
-                             : fmt::format("(residue + {} * Shape::chunk(tile))", piece_.residues);
+        split_.residues == 1 ? "Shape::chunk(tile)"
+                             : fmt::format("(residue + {} * Shape::chunk(tile))", split_.residues);
     const std::string chunk = start == "0" ? in_part : fmt::format("({} + {})", start, in_part);
-    const std::string kept_chunk = chunk_of_piece(chunk);
+    const std::string kept_chunk = chunk_of_split(chunk);
     const auto rows = [&] {
       writer_.out.unrolled("within", std::to_string(kChunk), [&] {
         writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
@@ -298,11 +298,11 @@ class ColumnWriter {
       writer_.out.line(fmt::format("{} {}[{}];", writer_.state_type(*nodes.back()), states.back(),
                                    schedule_.vector));
       writer_.out.line(fmt::format("{}.finish({}, exchange);", tree, states.back()));
-      if (!pieces_ && !cluster_) declare_result(index, states.back());
+      if (!splits_ && !cluster_) declare_result(index, states.back());
     }
-    if (pieces_) pieces_->write_join(nodes, states);
+    if (splits_) splits_->write_join(nodes, states);
     if (cluster_) cluster_->write_join(nodes, states);
-    if (!pieces_ && !cluster_) return;
+    if (!splits_ && !cluster_) return;
     for (std::size_t i = 0; i < reductions.size(); ++i) declare_result(reductions[i], states[i]);
   }
 
@@ -322,9 +322,9 @@ class ColumnWriter {
   const Body& body_;
   const Schedule& schedule_;
   TreePlan plan_;
-  ColumnPiece piece_;  ///< of this block
-  KeptColumns kept_;
-  std::optional<ColumnPieces> pieces_;
+  ColumnSplit split_;  ///< of this block
+  ColumnStaging kept_;
+  std::optional<SplitColumns> splits_;
   std::optional<ColumnCluster> cluster_;
   std::string live_;
 };

@@ -1,4 +1,4 @@
-// Pieces of columns: blocks that have a part of the rows each, and the last one, which joins them.
+// Splits of columns: blocks that have a part of the rows each, and the last one, which joins them.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sinter {
 
-/// `extent` tiles of columns, each the work of `Schedule::pieces` blocks.
-class ColumnPieces {
+/// `extent` tiles of columns, each the work of `Schedule::splits` blocks.
+class SplitColumns {
  public:
-  ColumnPieces(KernelWriter& writer, Extent tiles) : writer_(writer), tiles_(tiles) {}
+  SplitColumns(KernelWriter& writer, Extent tiles) : writer_(writer), tiles_(tiles) {}
 
-  /// Declares `tile` and `piece`, by which this block knows its columns and rows, and sets the
+  /// Declares `tile` and `split`, by which this block knows its columns and rows, and sets the
   /// grid.
   void declare();
   /// Leaves `states`, arrays of those of a thread's columns, in the workspace; all blocks but the

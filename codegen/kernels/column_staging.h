@@ -13,17 +13,17 @@ namespace sinter {
 /// Each thread has vectors of its own there, one for each of its rows, so that no barrier is needed
 /// for them. Those of neighbouring threads lie side by side, and each of the four rows of a chunk
 /// has a region of its own: a warp reads whole lines of shared memory.
-class KeptColumns {
+class ColumnStaging {
  public:
   /// Keeps nothing unless the writer's schedule is resident.
-  KeptColumns(KernelWriter& writer, const ColumnPiece& piece);
+  ColumnStaging(KernelWriter& writer, const ColumnSplit& split);
 
   const PassPlan& passes() const { return passes_; }
   /// Declares pointers to this thread's vectors, behind what the kernel has of shared memory.
   void declare();
   /// The values that `pass` leaves for later ones.
   std::vector<int> kept_by(int pass) const;
-  /// Before and after what `pass` does with the row `within` of chunk number `chunk` of the piece.
+  /// Before and after what `pass` does with the row `within` of chunk number `chunk` of the split.
   void write_before(int pass, const std::string& chunk);
   void write_after(int pass, const std::string& chunk);
 
@@ -32,9 +32,9 @@ class KeptColumns {
   int threads_side_by_side() const;
 
   KernelWriter& writer_;
-  ColumnPiece piece_;
+  ColumnSplit split_;
   PassPlan passes_;
-  SharedKeeps keeps_;
+  SharedStaging keeps_;
 };
 
 }  // namespace sinter

@@ -9,14 +9,14 @@
 
 namespace sinter {
 
-JoinedColumns::JoinedColumns(KernelWriter& writer, RowPasses& passes, const Tree& over_rows)
+ColumnStates::ColumnStates(KernelWriter& writer, RowPasses& passes, const Tree& over_rows)
     : writer_(writer),
       body_(writer.body),
       schedule_(writer.schedule),
       out_(writer.out),
       passes_(passes),
       over_rows_(over_rows),
-      levels_(waiting_levels(over_rows, schedule_.pieces)),
+      levels_(waiting_levels(over_rows, schedule_.splits)),
       left_(states_left(schedule_)),
       per_group_(states_per_group(schedule_)),
       groups_(left_ / per_group_) {
@@ -27,19 +27,19 @@ JoinedColumns::JoinedColumns(KernelWriter& writer, RowPasses& passes, const Tree
     neighbours_ *= 2;
 }
 
-bool JoinedColumns::joins_in_block() const {
+bool ColumnStates::joins_in_block() const {
   return schedule_.rows_per_block > 1 || schedule_.joins_columns;
 }
 
-std::int64_t JoinedColumns::accesses() const { return body_.reduced_size().number() / neighbours_; }
+std::int64_t ColumnStates::accesses() const { return body_.reduced_size().number() / neighbours_; }
 
-void JoinedColumns::for_each_column(const std::function<void(std::size_t)>& inside) const {
+void ColumnStates::for_each_column(const std::function<void(std::size_t)>& inside) const {
   for (std::size_t i = 0; i < names_.size(); ++i) inside(i);
 }
 
 /// The states of columns that wait for their partner stand behind the exchange, and what a block
 /// or cluster joins stands there later.
-void JoinedColumns::declare() {
+void ColumnStates::declare() {
   for (const BodyReduction& column : body_.columns) {
     const std::string name = writer_.name_for(column.node, "_tree");
     in_shared_.push_back(writer_.source.shared_bytes);
@@ -57,7 +57,7 @@ void JoinedColumns::declare() {
 
 /// What a block joins has numbers that differ in the highest bits, then what a cluster joins: the
 /// tree joins far ones first.
-void JoinedColumns::declare_piece() {
+void ColumnStates::declare_split() {
   const int slots = schedule_.rows_per_block;
   writer_.source.grid = blocks_of(schedule_);
   writer_.source.cluster = schedule_.cluster;
@@ -70,11 +70,11 @@ void JoinedColumns::declare_piece() {
     place = slots > 1 ? fmt::format("(cluster_rank() + {} * slot)", schedule_.cluster)
                       : "cluster_rank()";
   writer_.declare_index(
-      "piece", place.empty() ? number_ : fmt::format("{} + {} * {}", number_, left_, place));
+      "split", place.empty() ? number_ : fmt::format("{} + {} * {}", number_, left_, place));
   if (groups_ > 1) writer_.declare_index("group", fmt::format("{} % {}", number_, groups_));
 }
 
-void JoinedColumns::write() {
+void ColumnStates::write() {
   declare_workspace();
   if (schedule_.rows_per_block > 1) write_joins_in_block();
   if (schedule_.joins_columns) write_joins_in_cluster();
@@ -89,7 +89,7 @@ void JoinedColumns::write() {
   write_last_blocks();
 }
 
-void JoinedColumns::declare_workspace() {
+void ColumnStates::declare_workspace() {
   writer_.add_scratch_arguments();
   writer_.source.tickets = (groups_ == 1 ? 1 : groups_ + 1) * schedule_.cluster;
   Traffic& traffic = writer_.source.traffic;
@@ -114,7 +114,7 @@ void JoinedColumns::declare_workspace() {
 }
 
 /// `inside` gets the access that the states of this thread from `held_place` on are for.
-void JoinedColumns::write_held(const std::function<void(const std::string& at)>& inside) {
+void ColumnStates::write_held(const std::function<void(const std::string& at)>& inside) {
   const std::string at =
       neighbours_ == 1 ? "column + k" : fmt::format("(column + k) / {}", neighbours_);
   passes_.for_each_vector([&](const Tile& tile) {
@@ -128,7 +128,7 @@ void JoinedColumns::write_held(const std::function<void(const std::string& at)>&
   });
 }
 
-void JoinedColumns::for_each_access(const std::function<void()>& inside) {
+void ColumnStates::for_each_access(const std::function<void()>& inside) {
   out_.directive("#pragma unroll 1");
   out_.block(fmt::format("for (int at = static_cast<int>(threadIdx.x); at < {}; at += {})",
                          accesses(), schedule_.threads),
@@ -137,7 +137,7 @@ void JoinedColumns::for_each_access(const std::function<void()>& inside) {
 
 /// Blocks of a cluster deal out the columns: those of their parts of a row where they share it,
 /// else as many as there are threads to each in turn.
-void JoinedColumns::for_each_own_access(const std::function<void()>& inside) {
+void ColumnStates::for_each_own_access(const std::function<void()>& inside) {
   if (schedule_.cluster == 1) return for_each_access(inside);
   const int blocks = schedule_.cluster;
   const Tree along = tree_of(body_.reduced_size().number());
@@ -159,7 +159,7 @@ void JoinedColumns::for_each_own_access(const std::function<void()>& inside) {
 }
 
 /// The threads of all rows of a block leave what they hold; then each joins some columns.
-void JoinedColumns::write_joins_in_block() {
+void ColumnStates::write_joins_in_block() {
   if (levels_ > 0) out_.line("block_barrier();  // what waited stood in the same memory");
   write_held([&](const std::string& at) {
     for_each_column([&](std::size_t i) {
@@ -181,7 +181,7 @@ void JoinedColumns::write_joins_in_block() {
 }
 
 /// Each block joins some columns of all blocks of its cluster, which may not end before.
-void JoinedColumns::write_joins_in_cluster() {
+void ColumnStates::write_joins_in_cluster() {
   if (schedule_.rows_per_block == 1) {
     if (levels_ > 0) out_.line("block_barrier();  // what waited stood in the same memory");
     write_held([&](const std::string& at) {
@@ -204,7 +204,7 @@ void JoinedColumns::write_joins_in_cluster() {
 }
 
 /// Blocks of one rank have tickets of their own: they join the columns that they alone have stored.
-std::string JoinedColumns::ticket(const std::string& number) const {
+std::string ColumnStates::ticket(const std::string& number) const {
   std::string result = "tickets";
   if (schedule_.cluster > 1)
     result +=
@@ -213,7 +213,7 @@ std::string JoinedColumns::ticket(const std::string& number) const {
 }
 
 /// The last block of a group joins its states, and the last one of these the groups.
-void JoinedColumns::write_last_blocks() {
+void ColumnStates::write_last_blocks() {
   if (groups_ > 1) {
     out_.line(fmt::format("if (!last_block({}, {})) return;", ticket("group"), per_group_));
     for_each_own_access([&] {
@@ -238,7 +238,7 @@ void JoinedColumns::write_last_blocks() {
   });
 }
 
-void JoinedColumns::write_column() {
+void ColumnStates::write_column() {
   writer_.axis_names[body_.reduced_axis()] = writer_.declare_index(
       "column", neighbours_ == 1 ? "at" : fmt::format("at * {} + k", neighbours_));
   for_each_column([&](std::size_t i) {

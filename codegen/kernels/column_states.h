@@ -13,15 +13,15 @@
 
 namespace sinter {
 
-class JoinedColumns {
+class ColumnStates {
  public:
-  JoinedColumns(KernelWriter& writer, RowPasses& passes, const Tree& over_rows);
+  ColumnStates(KernelWriter& writer, RowPasses& passes, const Tree& over_rows);
 
   /// `name`_tree for each column, in the shared memory behind what is declared.
   void declare();
-  /// The numbers of the piece that a thread goes through, and of the states that it helps to leave.
-  void declare_piece();
-  /// All pieces are done: joins them, and stores what is made of them.
+  /// The numbers of the split that a thread goes through, and of the states that it helps to leave.
+  void declare_split();
+  /// All splits are done: joins them, and stores what is made of them.
   void write();
 
   const std::vector<std::string>& names() const { return names_; }
@@ -29,7 +29,7 @@ class JoinedColumns {
  private:
   bool joins_in_block() const;
   std::string in_block(std::size_t column) const { return names_[column] + "_block"; }
-  std::string in_workspace(std::size_t column) const { return names_[column] + "_pieces"; }
+  std::string in_workspace(std::size_t column) const { return names_[column] + "_splits"; }
   /// Of neighbouring columns: how many accesses there are to one state of each.
   std::int64_t accesses() const;
   void for_each_column(const std::function<void(std::size_t)>& inside) const;

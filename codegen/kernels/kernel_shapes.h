@@ -17,7 +17,7 @@ void write_scatter(KernelWriter& writer);
 void write_scan(KernelWriter& writer);
 /// The reduced axis is walked by the threads of a row.
 void write_row_reduce(KernelWriter& writer);
-/// Rows as well as columns: pieces of the tree over the rows, joined by the last blocks.
+/// Rows as well as columns: splits of the tree over the rows, joined by the last blocks.
 void write_row_column_reduce(KernelWriter& writer);
 /// Threads stand side by side on an axis that stays and walk the reduced axis together.
 void write_column_reduce(KernelWriter& writer);

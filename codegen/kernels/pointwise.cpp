@@ -137,7 +137,7 @@ void write_pointwise(KernelWriter& writer) {
     };
     return ahead.with_arrays(schedule.unroll, [&] {
       writer.out.block(has_all, [&] {
-        const SameBytes same(writer.source);
+        const EqualText same(writer.source);
         each([&] { ahead.write_loads("u", declare_tile("first", true)); });
       });
       writer.out.block("else", [&] {
@@ -149,7 +149,7 @@ void write_pointwise(KernelWriter& writer) {
   if (is_busy(body) || !reads_once(body, all, axes))
     return writer.out.unrolled("u", unroll, [&] { vectors(false); });
   writer.out.block(has_all, [&] {
-    const SameBytes same(writer.source);
+    const EqualText same(writer.source);
     writer.out.unrolled("u", unroll, [&] { vectors(true); });
     writer.out.line("return;");
   });

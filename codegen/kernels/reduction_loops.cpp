@@ -110,7 +110,7 @@ class RolledTiles {
     const std::int64_t rest = plan_.tiles - whole;
     const bool is_short = rest <= 2 * step;
     if (whole > 0) {
-      std::optional<SameBytes> same;
+      std::optional<EqualText> same;
       if (rest > 0) same.emplace(writer_.source);
       write_loop("0", std::to_string(whole), step, {.accumulator = "i", .is_whole = true});
     }
@@ -134,7 +134,7 @@ class RolledTiles {
     const std::int64_t waves = count / at_once_;
     const std::int64_t rest = count % at_once_;
     if (waves > 0) {
-      std::optional<SameBytes> same;
+      std::optional<EqualText> same;
       if (rest > 0) same.emplace(writer_.source);
       const std::string wave = waves == 1 ? "0" : fmt::format("wave * {}", at_once_);
       const auto write = [&] { write_wave(first, wave, at_once_, loop); };

@@ -11,9 +11,9 @@ namespace sinter {
 
 namespace {
 
-/// The tree over the rows is cut into pieces: number part + P * residue has those accumulators of a
-/// part that leave the same rest. The threads of a row go through the rows of one piece, and so
-/// hold the states of all columns. By these numbers pieces join far first, as the tree wants it.
+/// The tree over the rows is cut into splits: number part + P * residue has those accumulators of a
+/// part that leave the same rest. The threads of a row go through the rows of one split, and so
+/// hold the states of all columns. By these numbers splits join far first, as the tree wants it.
 class RowColumnWriter {
  public:
   explicit RowColumnWriter(KernelWriter& writer)
@@ -24,13 +24,13 @@ class RowColumnWriter {
         passes_(writer),
         tree_(tree_of(evaluate(body_.parallel_size(), writer.program.facts.symbols))),
         columns_(writer, passes_, tree_),
-        residues_(schedule_.pieces / tree_.parts),
-        levels_(waiting_levels(tree_, schedule_.pieces)) {}
+        residues_(schedule_.splits / tree_.parts),
+        levels_(waiting_levels(tree_, schedule_.splits)) {}
 
   void write() {
     writer_.vector_axis = body_.reduced_axis();
     passes_.declare_shape(0);
-    columns_.declare_piece();
+    columns_.declare_split();
     if (!body_.parallel_size().is_number())
       writer_.declare_index(
           "row_chunks",
@@ -48,8 +48,8 @@ class RowColumnWriter {
   }
 
   void write_turns() {
-    const std::string part = fmt::format("piece % {}", tree_.parts);
-    const std::string residue = tree_.parts == 1 ? "piece" : fmt::format("piece / {}", tree_.parts);
+    const std::string part = fmt::format("split % {}", tree_.parts);
+    const std::string residue = tree_.parts == 1 ? "split" : fmt::format("split / {}", tree_.parts);
     writer_.declare_index("first_chunk",
                           tree_.parts == 1 ? "0" : fmt::format("{} * {}", part, row_chunks()));
     if (levels_ == 0) {
@@ -73,7 +73,7 @@ class RowColumnWriter {
            tree_.parts * tree_.chunks_per_part * kChunk == tree_.extent;
   }
   /// True if the threads of a block agree on which rows there are: one row to a block, or
-  /// accumulators of one length for each piece. Else they go on together to the end of the longest
+  /// accumulators of one length for each split. Else they go on together to the end of the longest
   /// one, for the barriers' sake.
   bool agree_on_rows() const {
     return schedule_.rows_per_block == 1 ||
@@ -155,8 +155,8 @@ class RowColumnWriter {
   SourceWriter& out_;
   RowPasses passes_;
   Tree tree_;  ///< over the rows
-  JoinedColumns columns_;
-  std::int64_t residues_;  ///< pieces of one part
+  ColumnStates columns_;
+  std::int64_t residues_;  ///< splits of one part
   int levels_;
 };
 

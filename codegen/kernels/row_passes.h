@@ -76,7 +76,7 @@ class RowPasses {
   KernelWriter& writer_;
   const Body& body_;
   const Schedule& schedule_;
-  SharedKeeps shared_;
+  SharedStaging shared_;
   TreePlan plan_;
   PassPlan passes_;
   std::vector<int> kept_of_rows_;

@@ -13,7 +13,7 @@ RowTiles::RowTiles(KernelWriter& writer) : writer_(writer) {}
 void RowTiles::declare() {
   if (writer_.schedule.tile == 0) return;
   const Schedule& schedule = writer_.schedule;
-  for (const int store : turned_stores(writer_.body, writer_.program.facts)) {
+  for (const int store : transposed_stores(writer_.body, writer_.program.facts)) {
     const BodyStore& to = writer_.body.stores[static_cast<std::size_t>(store)];
     const std::int64_t offset = (writer_.source.shared_bytes + 15) / 16 * 16;
     std::string name = writer_.name_for(to.node, "_tile");

@@ -24,7 +24,7 @@ class ScanWriter {
         schedule_(writer.schedule),
         lanes_(schedule_.threads_per_row),
         rows_(schedule_.rows_per_block),
-        is_across_(lies_across_rows(body_, writer.program.facts)),
+        is_across_(is_contiguous_across_rows(body_, writer.program.facts)),
         type_(writer.index_type()),
         extent_(writer.text(body_.reduced_size())) {}
 

@@ -4,7 +4,7 @@
 
 namespace sinter {
 
-void SharedKeeps::declare(const PassPlan& passes, std::int64_t elements, std::string_view own) {
+void SharedStaging::declare(const PassPlan& passes, std::int64_t elements, std::string_view own) {
   const KeptSlots slots = kept_slots(writer_.body, passes);
   std::vector<std::int64_t> starts;
   for (const int bytes : slots.bytes) {
@@ -23,7 +23,7 @@ void SharedKeeps::declare(const PassPlan& passes, std::int64_t elements, std::st
   }
 }
 
-void SharedKeeps::write_before(const PassPlan& passes, int pass, const std::string& place) {
+void SharedStaging::write_before(const PassPlan& passes, int pass, const std::string& place) {
   const std::vector<bool>& needed = passes.needed[static_cast<std::size_t>(pass)];
   for (std::size_t i = 0; i < passes.kept.size(); ++i) {
     const auto value = static_cast<std::size_t>(passes.kept[i]);
@@ -36,7 +36,7 @@ void SharedKeeps::write_before(const PassPlan& passes, int pass, const std::stri
   }
 }
 
-void SharedKeeps::write_after(const PassPlan& passes, int pass, const std::string& place) {
+void SharedStaging::write_after(const PassPlan& passes, int pass, const std::string& place) {
   for (std::size_t i = 0; i < passes.kept.size(); ++i)
     if (passes.first_pass[static_cast<std::size_t>(passes.kept[i])] == pass)
       writer_.out.line(fmt::format("{}[{}] = {};", memory_[i], place, names_[i]));

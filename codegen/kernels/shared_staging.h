@@ -9,9 +9,9 @@
 
 namespace sinter {
 
-class SharedKeeps {
+class SharedStaging {
  public:
-  explicit SharedKeeps(KernelWriter& writer) : writer_(writer) {}
+  explicit SharedStaging(KernelWriter& writer) : writer_(writer) {}
 
   /// Declares pointers to what `passes` keep, behind what the kernel has of shared memory:
   /// `elements` of each value, those of this thread from the vector numbered `own` on.

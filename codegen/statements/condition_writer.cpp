@@ -1,5 +1,5 @@
-// Conditions: which piece of a concat an element or a whole vector lies in, and what happens there
-// alone.
+// Conditions: which segment of a concat an element or a whole vector lies in, and what happens
+// there alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::optional<Extent> distance(const Condition& condition, Extent bound, const C
   return (bound - condition.at.constant) - (other_bound - other.at.constant);
 }
 
-/// True if `condition` has to be asked for its begin. What is nested in a piece never lies before
+/// True if `condition` has to be asked for its begin. What is nested in a segment never lies before
 /// 0.
 bool asks_begin(const Condition& condition) {
   const std::optional<Extent> smallest = lower_bound(condition.at);
@@ -83,13 +83,13 @@ bool KernelWriter::is_chosen_in_memory(const Value& select) const {
   return select.kind == Value::Kind::select && is_narrow(select.dtype) && schedule.vector == 1 &&
          kernel.kind == KernelKind::pointwise &&
          std::ranges::all_of(select.operands, [&](int operand) {
-           const Value& piece = body.values[static_cast<std::size_t>(operand)];
-           return piece.kind == Value::Kind::load && piece.dtype == select.dtype &&
-                  !piece.conditions.empty() && tiled_element(piece).empty();
+           const Value& segment = body.values[static_cast<std::size_t>(operand)];
+           return segment.kind == Value::Kind::load && segment.dtype == select.dtype &&
+                  !segment.conditions.empty() && tiled_element(segment).empty();
          });
 }
 
-bool KernelWriter::is_piece_in_memory(int value) const {
+bool KernelWriter::is_segment_in_memory(int value) const {
   return std::ranges::any_of(body.values, [&](const Value& user) {
     return std::ranges::count(user.operands, value) > 0 && is_chosen_in_memory(user);
   });

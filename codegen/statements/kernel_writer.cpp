@@ -200,15 +200,15 @@ std::string reproduce_comment(const Program& program, const Kernel& kernel) {
 }
 
 std::string KernelWriter::head_comment() const {
-  std::string text = is_member_ ? fmt::format("// phase {}: {} · {}\n", kernel.phase,
-                                              name(kernel.kind), to_string(schedule))
-                                : fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
-                                              name(kernel.kind), to_string(schedule));
+  std::string text = is_section_ ? fmt::format("// phase {}: {} · {}\n", kernel.phase,
+                                               name(kernel.kind), to_string(schedule))
+                                 : fmt::format("// sinter kernel {} · {} · {}\n", source.entry,
+                                               name(kernel.kind), to_string(schedule));
   for (const Node* node : kernel.nodes)
     text += fmt::format("//   {} : {}\n", statement_text(*node, program.names()), type_text(*node));
   for (const std::string& note : kernel.notes) text += fmt::format("// {}\n", note);
   text += traffic_comment(source.traffic);
-  if (!is_member_) text += reproduce_comment(program, kernel);
+  if (!is_section_) text += reproduce_comment(program, kernel);
   return text;
 }
 
@@ -264,7 +264,7 @@ std::string KernelWriter::parameters() {
     parameters.push_back(
         fmt::format("{}{}* {}", written_to_shared_.contains(buffer) ? "" : "const ",
                     info(program.buffers[static_cast<std::size_t>(buffer)].dtype).c_name, name));
-  if (is_member_) parameters.push_back(fmt::format("const {} block", index_type_));
+  if (is_section_) parameters.push_back(fmt::format("const {} block", index_type_));
   return fmt::format("({})",
                      fmt::join(parameters, ",\n" + std::string(source.entry.size() + 1, ' ')));
 }
@@ -286,11 +286,11 @@ std::string KernelWriter::custom_definitions(const std::string& head) const {
 }
 
 std::string KernelWriter::block() const {
-  if (is_member_) return "block";
+  if (is_section_) return "block";
   return fmt::format("static_cast<{}>(blockIdx.x)", index_type_);
 }
 
-std::string KernelWriter::blocks() { return is_member_ ? text(source.grid) : "gridDim.x"; }
+std::string KernelWriter::blocks() { return is_section_ ? text(source.grid) : "gridDim.x"; }
 
 namespace {
 
@@ -311,8 +311,8 @@ Source KernelWriter::finish() {
   return std::move(source);
 }
 
-void KernelWriter::become_member(std::set<int> exchanged) {
-  is_member_ = true;
+void KernelWriter::become_section(std::set<int> exchanged) {
+  is_section_ = true;
   exchanged_ = std::move(exchanged);
 }
 
@@ -339,7 +339,7 @@ std::string KernelWriter::size_text(Extent size) {
   return sizes_.emplace_back(size, names_.take("elements")).second;
 }
 
-MemberFunction KernelWriter::finish_member() {
+SectionFunction KernelWriter::finish_section() {
   const std::string head = is_anonymous_ ? "" : head_comment();
   const std::string list = parameters();
   std::string text = fmt::format("{}{} {{\n", source.entry, list) + out.text() + "}\n";

@@ -41,8 +41,9 @@ struct Tile {
   bool loads_done = false;  ///< kept loads were made in a loop of their own
 };
 
-/// A member of a joined kernel as a function that its entry calls for each block of the member.
-struct MemberFunction {
+/// A section of a horizontally fused kernel as a function that its entry calls for each block of
+/// the section.
+struct SectionFunction {
   std::string name;
   std::string head;                ///< what stands in front of it: comments, functions of its own
   std::string text;                ///< from its name on
@@ -181,14 +182,14 @@ class KernelWriter {
   std::string blocks();
   Source finish();
 
-  /// To be called first: this kernel is a member of a joined one, other members of which write
+  /// To be called first: this kernel is a section of a joined one, other sections of which write
   /// `exchanged` buffers that it touches, or touch those that it writes.
-  void become_member(std::set<int> exchanged);
+  void become_section(std::set<int> exchanged);
   /// To be called after it: the kernel is one of a list, and its size a parameter where
   /// `size_text` is asked for it.
   void become_listed() { is_listed_ = true; }
   /// From here on loads of `buffer` are from shared memory, where the element is `at`, or where it
-  /// is in memory: the member has a pointer to where that begins as a parameter of its own.
+  /// is in memory: the section has a pointer to where that begins as a parameter of its own.
   void read_from_shared(int buffer, const std::optional<Index>& at);
   /// Stores to `buffer` go there too, or not to memory at all.
   void write_to_shared(int buffer, const std::optional<Index>& at, bool is_in_memory);
@@ -196,7 +197,7 @@ class KernelWriter {
   std::string size_text(Extent size);
   /// True if `size` is a number in the text.
   bool is_known(Extent size) const { return size.is_number() && !is_listed_; }
-  MemberFunction finish_member();
+  SectionFunction finish_section();
 
   const Program& program;
   const Kernel& kernel;
@@ -232,7 +233,7 @@ class KernelWriter {
   /// before one of them is chosen, so that they become one load for the compiler.
   bool is_chosen_in_memory(const Value& select) const;
   /// True for a piece of such a select.
-  bool is_piece_in_memory(int value) const;
+  bool is_segment_in_memory(int value) const;
   std::string custom_call(const Node& node, std::span<const std::string> operands);
   /// The users' functions in front of the kernel, under their own line numbers.
   std::string custom_definitions(const std::string& head) const;
@@ -332,7 +333,7 @@ class KernelWriter {
   std::vector<const Node*> customs_;    ///< one node for each function of the user's
   std::map<int, std::string> symbols_;  ///< symbol id → parameter
   std::vector<std::pair<Argument, std::string>> scratch_;
-  bool is_member_ = false;
+  bool is_section_ = false;
   bool is_listed_ = false;
   bool is_anonymous_;
   std::set<int> updated_;                              ///< buffers that are read and written

@@ -184,7 +184,7 @@ void KernelWriter::count_load(const Value& value) {
   if (!row_of(value).empty()) return;         // when the row was loaded
   if (kept_.contains(program.buffer_of.lookup(value.node)))
     return;  // when shared memory was filled
-  const Touched touched = touched_elements(body, value);
+  const Footprint touched = footprint_of(body, value);
   source.traffic.is_bound = source.traffic.is_bound || !touched.is_exact;
   const Extent bytes = touched.elements * Extent(size_of(value.dtype));
   source.traffic.bytes_read = source.traffic.bytes_read + bytes;

@@ -74,16 +74,16 @@ std::string KernelWriter::value_expression(int value) {
   if (v.kind == Value::Kind::number) return number_text(v, moves(value));
   if (v.kind == Value::Kind::select) {
     const bool is_in_memory = is_chosen_in_memory(v);
-    std::vector<std::string> pieces;
+    std::vector<std::string> segments;
     for (const int operand : v.operands)
-      pieces.push_back(is_in_memory ? in_memory_of(v.dtype, operand_text(operand))
-                                    : operand_text(operand));
-    std::string result = pieces.back();
+      segments.push_back(is_in_memory ? in_memory_of(v.dtype, operand_text(operand))
+                                      : operand_text(operand));
+    std::string result = segments.back();
     for (std::size_t i = v.conditions.size(); i-- > 0;) {
-      Condition piece = v.conditions[i];
-      piece.begin = 0;  // it does not lie in the pieces before
-      const std::string text = condition_text({piece}, !is_same_along_vector(v.conditions[i]));
-      result = fmt::format("({}) ? {} : {}", text, pieces[i], result);
+      Condition segment = v.conditions[i];
+      segment.begin = 0;  // it does not lie in the segments before
+      const std::string text = condition_text({segment}, !is_same_along_vector(v.conditions[i]));
+      result = fmt::format("({}) ? {} : {}", text, segments[i], result);
     }
     return is_in_memory ? computed(v.dtype, result) : result;
   }
@@ -117,7 +117,7 @@ void KernelWriter::write_scalar(int value) {
     std::string guard = tiled_element(v).empty() ? condition_text(v.conditions, true) : "";
     if (may_end) guard = fmt::format("k < {}{}{}", count_, guard.empty() ? "" : " && ", guard);
     count_load(v);
-    if (!guard.empty() && is_piece_in_memory(value)) {
+    if (!guard.empty() && is_segment_in_memory(value)) {
       out.line(fmt::format("const {0} {1} = ({2}) ? {3} : {0}{{}};", info(v.dtype).c_name, name,
                            guard, call));
       texts_[static_cast<std::size_t>(value)] = computed(v.dtype, name);

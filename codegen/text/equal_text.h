@@ -8,16 +8,16 @@
 namespace sinter {
 
 /// What is written while there is one is written again behind it, and its bytes are counted there.
-class SameBytes {
+class EqualText {
  public:
-  explicit SameBytes(Source& source)
+  explicit EqualText(Source& source)
       : source_(source), traffic_(source.traffic), read_of_(source.read_of) {}
-  ~SameBytes() {
+  ~EqualText() {
     source_.traffic = traffic_;
     source_.read_of = std::move(read_of_);
   }
-  SameBytes(const SameBytes&) = delete;
-  SameBytes& operator=(const SameBytes&) = delete;
+  EqualText(const EqualText&) = delete;
+  EqualText& operator=(const EqualText&) = delete;
 
  private:
   Source& source_;

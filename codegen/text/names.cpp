@@ -58,16 +58,16 @@ bool is_reserved_word(std::string_view name) {
       "lowest_one_of", "start", "outer", "wanted_row", "wanted_column", "Rows", "FarFirst",
       "TreeLevels", "far_first", "number", "block", "grid_arrival", "grid_barrier", "grid_depart",
       "Scratch", "ColumnStates", "Neighbours", "neighbours", "join_column", "reversed",
-      "accumulator", "ahead", "first_chunk", "group", "next", "piece", "row_chunks", "turn", "Tile",
+      "accumulator", "ahead", "first_chunk", "group", "next", "split", "row_chunks", "turn", "Tile",
       "TilePlace", "top", "TileStates", "handed_on", "look_back", "end_tiles", "tile_flags",
       "take_number", "publish", "await_flag", "row_of_block", "all", "totals", "prefixes", "chunks",
-      "column_tile", "residue", "store_piece", "join_pieces", "place_in_tile", "hand_over",
-      "join_handed_over", "cluster", "cluster_rank", "cluster_arrive", "cluster_wait",
-      "cluster_map", "blocks", "own", "owned", "PanelCopy", "copy_rounds", "load_rest", "keep_rest",
-      "panels", "panel", "has_place", "item", "round", "end", "down", "slot", "team", "join_slots",
-      "join_ranks", "named", "word", "own_bit", "is_begun", "results", "added", "first_column",
-      "quotients", "wave", "in_wave"};
-  // `row_0` names an axis, `s_tree_part` a piece of a reduction.
+      "column_tile", "residue", "store_split", "join_splits", "place_in_tile", "share_states",
+      "join_shared_states", "cluster", "cluster_rank", "cluster_arrive", "cluster_wait",
+      "cluster_map", "blocks", "own", "owned", "ResidentTileCopy", "copy_rounds", "load_rest",
+      "keep_rest", "resident_tiles", "resident_tile", "has_place", "item", "round", "end", "down",
+      "slot", "team", "join_slots", "join_ranks", "named", "word", "own_bit", "is_begun", "results",
+      "added", "first_column", "quotients", "wave", "in_wave"};
+  // `row_0` names an axis, `s_tree_part` a split of a reduction.
   const bool is_axis = is_numbered(name, "row") || is_numbered(name, "column") ||
                        is_numbered(name, "outer") || is_numbered(name, "along") ||
                        is_numbered(name, "from") || is_numbered(name, "copy");

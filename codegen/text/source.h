@@ -40,7 +40,7 @@ struct Argument {
   Widths stores = {};
 };
 
-/// Rows of `Source::table` for members that run the same code, as many columns each.
+/// Rows of `Source::table` for sections that run the same code, as many columns each.
 struct TableList {
   std::size_t begin = 0;  ///< of the first row, in values
   std::size_t rows = 0;
@@ -64,7 +64,7 @@ struct Source {
   std::string code = {};
   std::vector<Argument> arguments;
   /// What the kernel reads from device memory instead of from its parameters: the arrays and sizes
-  /// of lists of members that run the same code.
+  /// of lists of sections that run the same code.
   std::vector<Argument> table = {};
   std::vector<TableList> lists = {};  ///< what `table` consists of
   Extent grid = 1;                    ///< blocks (x); 0 blocks: do not launch

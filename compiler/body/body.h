@@ -72,7 +72,7 @@ struct BodyStore {
   int stage = 0;
   bool is_final = false;       ///< one element for the whole kernel
   bool of_columns = false;     ///< final too, but one element per position on the reduced axis
-  bool is_piece = false;       ///< writes a piece only, of a concat or of copies
+  bool is_segment = false;     ///< writes a segment only, of a concat or of copies
   int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
 };
 

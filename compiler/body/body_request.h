@@ -29,8 +29,8 @@ struct BodyRequest {
 /// A body, or the reason why there is none.
 struct BodyAnswer {
   Body body;
-  std::string why_not;
-  explicit operator bool() const { return why_not.empty(); }
+  std::string reason;
+  explicit operator bool() const { return reason.empty(); }
 };
 
 /// What values are called in messages.

@@ -209,14 +209,14 @@ std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
 
 }  // namespace
 
-Touched touched_elements(const Body& body, const Value& value) {
+Footprint footprint_of(const Body& body, const Value& value) {
   const bool is_plain = is_affine(value.at) && !value.may_repeat;
   if (is_plain && value.conditions.empty()) {
     Extent elements = 1;
     for (const IndexTerm& term : value.at.terms) elements = elements * term.atom->divisor;
     return {.elements = elements, .is_exact = true};
   }
-  Touched result{.elements = 1, .is_exact = !has_indirect(value.at)};
+  Footprint result{.elements = 1, .is_exact = !has_indirect(value.at)};
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
     if (!depends_on(value.at, axis)) continue;
     const Positions positions = visible(body, axis, value.conditions);
@@ -244,7 +244,7 @@ Touched touched_elements(const Body& body, const Value& value) {
 Extent stored_elements(const Body& body, const BodyStore& store) {
   if (store.of_columns) return body.reduced_size();
   if (store.is_final) return 1;
-  if (store.is_piece || !store.conditions.empty()) return store.elements;
+  if (store.is_segment || !store.conditions.empty()) return store.elements;
   Extent result = body.parallel_size();
   if (store.varies) result = result * body.reduced_size();
   return result;

@@ -6,11 +6,11 @@
 namespace sinter {
 
 /// How many distinct elements a load touches in the whole kernel.
-struct Touched {
+struct Footprint {
   Extent elements;
   bool is_exact = true;  ///< else maybe fewer: read through data, or under conditions too tangled
 };
-Touched touched_elements(const Body& body, const Value& value);
+Footprint footprint_of(const Body& body, const Value& value);
 /// Distinct elements that `store` writes.
 Extent stored_elements(const Body& body, const BodyStore& store);
 

@@ -23,29 +23,29 @@ Extent reduced_extent(const Node& reduction);
 /// The extents of the axes that stay.
 std::vector<Extent> parallel_extents(const Node& reduction);
 
-/// The rows of a space in pieces of one size along an axis: one place of the space has a row of
+/// The rows of a space in segments of one size along an axis: one place of the space has a row of
 /// each.
 struct Cut {
   int axis = -1;
-  int pieces = 1;
+  int segments = 1;
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 /// Results of rows that lie along neighbouring rows: the work of a kernel of their own, or stored
 /// where they are at hand.
-enum class Turned { apart, at_hand };
-/// `body` anew with the pieces of a concat computed in one place, where fewer bytes are read like
+enum class TransposedStores { apart, at_hand };
+/// `body` anew with the segments of a concat computed in one place, where fewer bytes are read like
 /// that, or far less is computed; else as it is.
-Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names);
-/// What concats that are stored have pieces of: each may be the space of a kernel without
-/// reductions, whose threads store all pieces that they have at hand.
-std::vector<const Node*> spaces_of_pieces(const BodyRequest& request);
+Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names);
+/// What concats that are stored have segments of: each may be the space of a kernel without
+/// reductions, whose threads store all segments that they have at hand.
+std::vector<const Node*> spaces_of_segments(const BodyRequest& request);
 
 class BodyBuilder {
  public:
   /// `walked`: what a kernel without reductions has as its space, where that is no result.
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {}, Turned turned = {},
-              const Node* walked = nullptr)
-      : request_(request), names_(names), walked_(walked), cut_(cut), turned_(turned) {
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
+              TransposedStores turned = {}, const Node* walked = nullptr)
+      : request_(request), names_(names), walked_(walked), cut_(cut), transposed_stores_(turned) {
     inside_.reserve(static_cast<unsigned>(request.nodes.size()));
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
@@ -54,18 +54,18 @@ class BodyBuilder {
 
   Body build();
   /// True if some result of the rows may be at hand elsewhere than where its own order has it …
-  bool may_have_turned() const { return may_have_turned_; }
+  bool may_store_transposed() const { return may_store_transposed_; }
   /// … and if one is stored there, along neighbouring rows.
-  bool has_turned() const { return has_turned_; }
+  bool stores_transposed() const { return stores_transposed_; }
 
  private:
   void choose_space();
-  /// An axis of rows; of one piece only where it is cut.
+  /// An axis of rows; of one segment only where it is cut.
   void add_row_axis(Extent extent);
-  /// The place along an axis of the rows, in `piece_`.
+  /// The place along an axis of the rows, in `segment_`.
   Index row_axis(int axis);
-  /// From here on rows are those of `piece`.
-  void enter(int piece);
+  /// From here on rows are those of `segment`.
+  void enter(int segment);
   static std::vector<Extent> strides_of(const StoreRequest& store);
   void add_reduction_space(const Node& reduction);
   /// `first`, or the reduction of rows whose columns it reduces.
@@ -86,13 +86,13 @@ class BodyBuilder {
   void add_store(std::size_t place);
   /// Lets every reduction of rows be known, and what it reduces be at hand.
   void reduce_rows();
-  /// Where the store of `place` for `piece_` belongs.
+  /// Where the store of `place` for `segment_` belongs.
   BodyStore& store_of(std::size_t place) {
-    return body_.stores[static_cast<std::size_t>(piece_) * request_.stores.size() + place];
+    return body_.stores[static_cast<std::size_t>(segment_) * request_.stores.size() + place];
   }
   /// True for what the kernel is asked to store.
   bool is_stored_by_request(const Node& node) const;
-  /// True where another piece has stored all of it.
+  /// True where another segment has stored all of it.
   bool is_stored(std::size_t place) const;
   /// True for as many elements as all rows have, where rows are reduced or scanned.
   bool counts_elements(Extent size) const;
@@ -125,36 +125,38 @@ class BodyBuilder {
   bool store_where_found(std::size_t place, bool always = false);
   /// Where all elements are at hand several times, each of these copies by a store of its own.
   bool store_copies(std::size_t place, std::span<const Site> sites);
-  bool store_piece_where_found(std::size_t place, std::span<const Site> sites, bool always);
+  bool store_segment_where_found(std::size_t place, std::span<const Site> sites, bool always);
   /// False if `site` has not every element.
   bool store_at(std::size_t place, const Site& site, bool always = false);
-  /// The same of the elements of `piece_`, a piece along `axis`.
-  bool store_piece_at(std::size_t place, const Site& site, std::size_t axis, bool always);
+  /// The same of the elements of `segment_`, a segment along `axis`.
+  bool store_segment_at(std::size_t place, const Site& site, std::size_t axis, bool always);
   /// True where a store at every place moves along an axis that loads move along: neighbouring
   /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
-  bool fits_everywhere(std::size_t place, const Cover& covered);
+  bool fits_everywhere(std::size_t place, const StoreMapping& covered);
   /// The store of `elements` of what `place` asks for, at those places of `site` that are
   /// `covered`.
-  BodyStore covered_store(std::size_t place, const Site& site, Cover covered, Extent elements);
+  BodyStore mapped_store(std::size_t place, const Site& site, StoreMapping covered,
+                         Extent elements);
 
-  // --- results in pieces, in body_pieces.cpp ----------------------------------------------------
-  /// A piece of a result, or some of its numbers: stored where `site` is at hand, at the position
+  // --- results in segments, in body_segments.cpp
+  // ----------------------------------------------------
+  /// A segment of a result, or some of its numbers: stored where `site` is at hand, at the position
   /// that `covered` has in the result.
-  struct PieceStore {
+  struct SegmentStore {
     const Node* of = nullptr;
     Site site;
-    Cover covered;
+    StoreMapping covered;
     Extent elements;
   };
   /// A concat, or a view of all of one, of what is at hand and of numbers. False for all else.
-  bool store_in_pieces(std::size_t place);
-  /// The pieces that `node` is made of, with positions in it; false if some are not at hand.
-  bool find_pieces(const Node& node, std::vector<PieceStore>& result);
-  bool find_whole_piece(const Node& node, std::vector<PieceStore>& result);
-  bool find_operands(const Node& concat, std::vector<PieceStore>& result);
+  bool store_in_segments(std::size_t place);
+  /// The segments that `node` is made of, with positions in it; false if some are not at hand.
+  bool find_segments(const Node& node, std::vector<SegmentStore>& result);
+  bool find_whole_segment(const Node& node, std::vector<SegmentStore>& result);
+  bool find_operands(const Node& concat, std::vector<SegmentStore>& result);
   /// Numbers are stored where elements of a `neighbour`, another operand of the concat, are.
-  bool add_numbers(const Node& number, const PieceStore& neighbour, std::size_t axis, Extent begin,
-                   std::vector<PieceStore>& result);
+  bool add_numbers(const Node& number, const SegmentStore& neighbour, std::size_t axis,
+                   Extent begin, std::vector<SegmentStore>& result);
 
   bool is_of_elements(const Site& site) const;
   bool varies(const Site& site) const;
@@ -173,7 +175,7 @@ class BodyBuilder {
   int free_value(const Node& node, std::span<const Index> at);
   int load(const Node& node, int place);
   Index load_offset(const Node& node, int place);
-  /// The load that reads the same place for a neighbouring piece of a concat: one load is enough.
+  /// The load that reads the same place for a neighbouring segment of a concat: one load is enough.
   std::optional<int> read_with_neighbour(const Value& value);
   /// True if `node` reduces one value per row of this kernel over all rows, in their order.
   bool is_over_rows(const Node& node) const;
@@ -221,15 +223,15 @@ class BodyBuilder {
   const Node* walked_ = nullptr;       ///< of a pointwise kernel, what is its space
   std::vector<int> walked_order_;      ///< its axes, as the space has them
   Cut cut_;
-  Turned turned_;
-  bool may_have_turned_ = false;
-  bool has_turned_ = false;
-  int piece_ = 0;                      ///< that rows are of at the moment
-  int entered_ = -1;                   ///< that `row_` and `element_` are of
-  bool may_be_moved_ = false;          ///< some node is one of those that `is_moved` looks for
-  Extent rows_ = 1;                    ///< of all pieces
-  std::vector<int> reduction_pieces_;  ///< of the rows of each of the body's reductions
-  Index row_;                          ///< row-major number of the row over the parallel axes
+  TransposedStores transposed_stores_;
+  bool may_store_transposed_ = false;
+  bool stores_transposed_ = false;
+  int segment_ = 0;                      ///< that rows are of at the moment
+  int entered_ = -1;                     ///< that `row_` and `element_` are of
+  bool may_be_moved_ = false;            ///< some node is one of those that `is_moved` looks for
+  Extent rows_ = 1;                      ///< of all segments
+  std::vector<int> reduction_segments_;  ///< of the rows of each of the body's reductions
+  Index row_;                            ///< row-major number of the row over the parallel axes
   Index element_;  ///< row-major number of the element over the primary operand's shape
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some view on the way has an element in several places
@@ -249,7 +251,7 @@ class BodyBuilder {
   DenseMap<std::pair<int, int>, int> broadcasts_;
   /// The place of a Number in a shape, for `entered_`.
   DenseMap<std::pair<int, int>, int> places_of_numbers_;
-  std::map<std::vector<std::uint64_t>, std::vector<int>> pieces_read_;  ///< by node and place
+  std::map<std::vector<std::uint64_t>, std::vector<int>> segments_read_;  ///< by node and place
   DenseSet<const Node*> watched_;
   DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
 };

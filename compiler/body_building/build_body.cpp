@@ -10,17 +10,17 @@ BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   BodyAnswer answer;
   BodyBuilder builder(request, names);
   try {
-    answer.body = cut_where_less_is_read(builder.build(), request, names);
+    answer.body = split_concat_if_fewer_bytes(builder.build(), request, names);
   } catch (Refusal& refusal) {
-    answer.why_not = std::move(refusal.reason);
+    answer.reason = std::move(refusal.reason);
   }
-  if (answer || !builder.may_have_turned()) return answer;
+  if (answer || !builder.may_store_transposed()) return answer;
   try {
-    BodyBuilder other(request, names, {}, Turned::at_hand);
+    BodyBuilder other(request, names, {}, TransposedStores::at_hand);
     Body body = other.build();
-    if (!other.has_turned()) return answer;
+    if (!other.stores_transposed()) return answer;
     answer.body = std::move(body);
-    answer.why_not.clear();
+    answer.reason.clear();
   } catch (const Refusal&) {
     // The first reason is the plainer one.
   }

@@ -38,12 +38,13 @@ bool is_impossible(const Condition& condition) {
 }
 
 /// The operands of a concat that its element at `at` may lie in.
-std::vector<std::size_t> pieces_at(const Node& concat, std::span<const Index> at) {
+std::vector<std::size_t> segments_at(const Node& concat, std::span<const Index> at) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < concat.operands.size(); ++i) {
-    const Piece piece = concat_piece(concat, i);
-    const Condition condition{
-        .at = at[static_cast<std::size_t>(piece.axis)], .begin = piece.begin, .end = piece.end};
+    const Segment segment = concat_segment(concat, i);
+    const Condition condition{.at = at[static_cast<std::size_t>(segment.axis)],
+                              .begin = segment.begin,
+                              .end = segment.end};
     if (is_certain(condition)) return {i};
     if (!is_impossible(condition)) result.push_back(i);
   }
@@ -251,7 +252,7 @@ int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place)
 
 int BodyBuilder::gather(const Node& node, std::span<const Index> at) {
   std::vector<Index> from = operand_index(body_.space, node, 0, at);
-  // Inside a concat the indices are read for its own piece only.
+  // Inside a concat the indices are read for its own segment only.
   Index& index = from[static_cast<std::size_t>(attribute(node, "axis").integer)];
   const IndexAtom& atom = *index.terms[0].atom;
   index = body_.space.indirect(atom.tensor, atom.at, atom.divisor, branch());
@@ -306,19 +307,19 @@ int BodyBuilder::load(const Node& node, int place) {
 
 std::optional<int> BodyBuilder::read_with_neighbour(const Value& value) {
   if (value.conditions.empty()) return std::nullopt;
-  const Condition& piece = value.conditions.back();
+  const Condition& segment = value.conditions.back();
   std::vector<std::uint64_t> key = {value.node->id};
   append(key, value.at);
-  append(key, piece.at);
+  append(key, segment.at);
   append(key, {value.conditions.begin(), value.conditions.end() - 1});
-  std::vector<int>& reads = pieces_read_[std::move(key)];
+  std::vector<int>& reads = segments_read_[std::move(key)];
   for (const int read : reads) {
     Value& known = body_.values[static_cast<std::size_t>(read)];
     Condition& other = known.conditions.back();
-    if (other.end == piece.begin)
-      other.end = piece.end;
-    else if (other.begin == piece.end)
-      other.begin = piece.begin;
+    if (other.end == segment.begin)
+      other.end = segment.end;
+    else if (other.begin == segment.end)
+      other.begin = segment.begin;
     else
       continue;
     known.may_repeat |= value.may_repeat;
@@ -403,7 +404,7 @@ int BodyBuilder::reduced(const Node& node, int place) {
     throw Refusal{
         fmt::format("{} is needed at other rows than the one being computed", names_(&node))};
   for (std::size_t i = 0; i < body_.reductions.size(); ++i)
-    if (body_.reductions[i].node == &node && reduction_pieces_[i] == piece_)
+    if (body_.reductions[i].node == &node && reduction_segments_[i] == segment_)
       return body_.reductions[i].result;
   const int operand = reduced_operand(node, operand_place(node));
   const int pass = body_.values[static_cast<std::size_t>(operand)].stage;
@@ -411,26 +412,27 @@ int BodyBuilder::reduced(const Node& node, int place) {
     throw Refusal{fmt::format("{} needs a result of all rows", names_(&node))};
   const int result = add(result_of(node, {.varies = false, .stage = pass + 1, .is_final = false}));
   body_.reductions.push_back({.node = &node, .operand = operand, .result = result, .stage = pass});
-  reduction_pieces_.push_back(piece_);
+  reduction_segments_.push_back(segment_);
   return result;
 }
 
 int BodyBuilder::select(const Node& node, std::span<const Index> at) {
-  const std::vector<std::size_t> pieces = pieces_at(node, at);
+  const std::vector<std::size_t> segments = segments_at(node, at);
   Value value{.kind = Value::Kind::select, .node = &node, .dtype = node.dtype};
-  for (const std::size_t i : pieces) {
-    const Piece piece = concat_piece(node, i);
-    const auto axis = static_cast<std::size_t>(piece.axis);
+  for (const std::size_t i : segments) {
+    const Segment segment = concat_segment(node, i);
+    const auto axis = static_cast<std::size_t>(segment.axis);
     std::vector<Index> from = operand_index(body_.space, node, i, at);
-    from[axis] = body_.space.bounded(from[axis], piece.end - piece.begin);
-    if (pieces.size() == 1) return evaluate(*node.operand(i), from);
-    Condition condition{.at = body_.space.plain(at[axis]), .begin = piece.begin, .end = piece.end};
+    from[axis] = body_.space.bounded(from[axis], segment.end - segment.begin);
+    if (segments.size() == 1) return evaluate(*node.operand(i), from);
+    Condition condition{
+        .at = body_.space.plain(at[axis]), .begin = segment.begin, .end = segment.end};
     value.varies |= varies(condition.at);
     value.stage = std::max(value.stage, stage(condition.at));
     conditions_.push_back(condition);
     value.operands.push_back(evaluate(*node.operand(i), from));
     conditions_.pop_back();
-    if (i != pieces.back()) value.conditions.push_back(std::move(condition));
+    if (i != segments.back()) value.conditions.push_back(std::move(condition));
   }
   return add(std::move(value));
 }

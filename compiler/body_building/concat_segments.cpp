@@ -1,6 +1,6 @@
-// Results that are concats, stored piece by piece: padded arrays by the kernel of what is padded,
-// shifted copies of one array by the thread that has read its element, levels of a recurrence by
-// the thread that goes through all of them.
+// Results that are concats, stored segment by segment: padded arrays by the kernel of what is
+// padded, shifted copies of one array by the thread that has read its element, levels of a
+// recurrence by the thread that goes through all of them.
 #include <algorithm>
 
 #include "compiler/body/body_request.h"
@@ -11,7 +11,7 @@ namespace sinter {
 
 namespace {
 
-/// Stores that a piece of numbers is given by, at most, where it is longer than its neighbour.
+/// Stores that a segment of numbers is given by, at most, where it is longer than its neighbour.
 constexpr std::int64_t kMostRepeats = 4;
 
 bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
@@ -72,21 +72,21 @@ class SpaceFinder {
 
 }  // namespace
 
-std::vector<const Node*> spaces_of_pieces(const BodyRequest& request) {
+std::vector<const Node*> spaces_of_segments(const BodyRequest& request) {
   return SpaceFinder(request).find();
 }
 
-bool BodyBuilder::find_pieces(const Node& node, std::vector<PieceStore>& result) {
-  if (find_whole_piece(node, result)) return true;
+bool BodyBuilder::find_segments(const Node& node, std::vector<SegmentStore>& result) {
+  if (find_whole_segment(node, result)) return true;
   if (has_all_of_operand(node)) {
     const std::size_t first = result.size();
-    if (!find_pieces(*node.operand(0), result)) return false;
+    if (!find_segments(*node.operand(0), result)) return false;
     for (std::size_t i = first; i < result.size(); ++i) {
       const Site inner = {.node = node.operand(0),
                           .position = result[i].covered.position,
                           .conditions = {},
                           .from = nullptr};
-      const std::optional<Site> outer = seen_through(body_.space, node, inner);
+      const std::optional<Site> outer = invert_view(body_.space, node, inner);
       if (!outer) return false;
       result[i].covered.position = outer->position;
     }
@@ -95,14 +95,15 @@ bool BodyBuilder::find_pieces(const Node& node, std::vector<PieceStore>& result)
   return node.op == Op::concat && inside_.contains(&node) && find_operands(node, result);
 }
 
-bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& result) {
+bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>& result) {
   const auto is_there = [&] {
     DenseSet<const Node*> seen;
     std::vector<Site> sites;
     find_sites(node, seen, sites);
     for (Site& site : sites) {
       if (site.copies > 1) continue;  // which is one of them
-      if (std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape)) {
+      if (std::optional<StoreMapping> covered =
+              map_store(body_, is_of_elements(site), site, node.shape)) {
         result.push_back({.of = &node,
                           .site = std::move(site),
                           .covered = std::move(*covered),
@@ -114,8 +115,8 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
   };
   if (is_free_number(node)) return false;
   if (is_there()) return true;
-  // Beside reductions only what they leave at hand: a piece that has nothing to do with them would
-  // keep the kernel that makes it from storing it in its place.
+  // Beside reductions only what they leave at hand: a segment that has nothing to do with them
+  // would keep the kernel that makes it from storing it in its place.
   const bool may_be_made = !primary_ && node.op != Op::concat && !is_view(node) &&
                            inside_.contains(&node) && has_own_position(node) &&
                            !product(node.shape).is(1) && !is_moved(node);
@@ -125,20 +126,20 @@ bool BodyBuilder::find_whole_piece(const Node& node, std::vector<PieceStore>& re
   return is_there();
 }
 
-bool BodyBuilder::find_operands(const Node& concat, std::vector<PieceStore>& result) {
+bool BodyBuilder::find_operands(const Node& concat, std::vector<SegmentStore>& result) {
   struct Number {
     const Node* node;
     Extent begin;
   };
   const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
   std::vector<Number> numbers;
-  std::optional<PieceStore> neighbour;
+  std::optional<SegmentStore> neighbour;
   Extent begin = 0;
   for (const Node* operand : concat.operands) {
     const std::size_t first = result.size();
     if (is_free_number(*operand))
       numbers.push_back({.node = operand, .begin = begin});
-    else if (!find_pieces(*operand, result))
+    else if (!find_segments(*operand, result))
       return false;
     if (result.size() > first && result[first].of == operand) neighbour = result[first];
     for (std::size_t i = first; i < result.size(); ++i) {
@@ -152,8 +153,8 @@ bool BodyBuilder::find_operands(const Node& concat, std::vector<PieceStore>& res
   });
 }
 
-bool BodyBuilder::add_numbers(const Node& number, const PieceStore& neighbour, std::size_t axis,
-                              Extent begin, std::vector<PieceStore>& result) {
+bool BodyBuilder::add_numbers(const Node& number, const SegmentStore& neighbour, std::size_t axis,
+                              Extent begin, std::vector<SegmentStore>& result) {
   if (neighbour.site.whole) return false;
   const Extent extent = number.shape[axis];
   const Extent step = neighbour.of->shape[axis];
@@ -172,7 +173,8 @@ bool BodyBuilder::add_numbers(const Node& number, const PieceStore& neighbour, s
         {.at = body_.space.plain(site.position[axis]), .begin = 0, .end = count});
     std::vector<Extent> shape = shape_of(number);
     shape[axis] = count;
-    std::optional<Cover> covered = cover(body_, is_of_elements(neighbour.site), site, shape);
+    std::optional<StoreMapping> covered =
+        map_store(body_, is_of_elements(neighbour.site), site, shape);
     if (!covered) return false;
     Index& at = covered->position[axis];
     at = body_.space.add(at, constant_index(begin + from));
@@ -184,24 +186,26 @@ bool BodyBuilder::add_numbers(const Node& number, const PieceStore& neighbour, s
   return true;
 }
 
-bool BodyBuilder::store_in_pieces(std::size_t place) {
-  if (cut_.pieces > 1) return false;
+bool BodyBuilder::store_in_segments(std::size_t place) {
+  if (cut_.segments > 1) return false;
   const StoreRequest& request = request_.stores[place];
   enter(0);
-  std::vector<PieceStore> pieces;
-  if (!find_pieces(*request.node, pieces)) return false;
+  std::vector<SegmentStore> segments;
+  if (!find_segments(*request.node, segments)) return false;
   // Along rows, what lies across them is stored by a kernel apart, through tiles.
-  const auto lies_across = [&](const PieceStore& piece) {
-    return is_of_elements(piece.site) &&
-           !follows_loads(body_, address(body_.space, piece.covered.position, strides_of(request)));
+  const auto lies_across = [&](const SegmentStore& segment) {
+    return is_of_elements(segment.site) &&
+           !follows_loads(body_,
+                          address(body_.space, segment.covered.position, strides_of(request)));
   };
-  if (std::ranges::any_of(pieces, lies_across)) return false;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    PieceStore& piece = pieces[i];
-    BodyStore store = covered_store(place, piece.site, std::move(piece.covered), piece.elements);
+  if (std::ranges::any_of(segments, lies_across)) return false;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    SegmentStore& segment = segments[i];
+    BodyStore store =
+        mapped_store(place, segment.site, std::move(segment.covered), segment.elements);
     // Numbers go with their neighbours.
-    if (is_free_number(*piece.of)) store.value = evaluate(*piece.of, piece.site.position);
-    store.is_piece = true;
+    if (is_free_number(*segment.of)) store.value = evaluate(*segment.of, segment.site.position);
+    store.is_segment = true;
     if (i == 0)
       body_.stores[place] = std::move(store);
     else

@@ -29,7 +29,7 @@ std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site
 }
 
 std::optional<Site> seen_through_turn(IndexSpace& space, const Node& take, Site site) {
-  const std::optional<std::int64_t> shift = turned_by(take);
+  const std::optional<std::int64_t> shift = rotated_by(take);
   if (!shift) return std::nullopt;
   if (!site.whole) {
     Site whole = site;
@@ -45,9 +45,9 @@ std::optional<Site> seen_through_turn(IndexSpace& space, const Node& take, Site 
 
 }  // namespace
 
-bool rearranges(const Node& node) { return is_view(node) || turned_by(node).has_value(); }
+bool rearranges(const Node& node) { return is_view(node) || rotated_by(node).has_value(); }
 
-std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site) {
+std::optional<Site> invert_view(IndexSpace& space, const Node& view, const Site& site) {
   const std::span<const Extent> from = view.operand(0)->shape;
   Site result = site;
   result.node = &view;
@@ -70,11 +70,11 @@ std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site
   }
 }
 
-std::optional<Site> seen_in_whole(IndexSpace& space, const Node& view, const Site& site) {
+std::optional<Site> invert_slice(IndexSpace& space, const Node& view, const Site& site) {
   if (view.op != Op::slice || site.whole) return std::nullopt;
   Site result = site;
   result.whole = std::make_shared<const Site>(site);
-  return seen_through(space, view, result);
+  return invert_view(space, view, result);
 }
 
 std::vector<Site> repeated(const Node& view, const Site& site) {

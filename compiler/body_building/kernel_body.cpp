@@ -41,7 +41,7 @@ Body body_of(const Program& program, const Kernel& kernel) {
     return fmt::format("{}_{}", info(node->op).name, node->id);
   });
   ensure(static_cast<bool>(answer),
-         fmt::format("kernel {} has no body: {}", kernel.name, answer.why_not));
+         fmt::format("kernel {} has no body: {}", kernel.name, answer.reason));
   return collapse_axes(std::move(answer.body));
 }
 

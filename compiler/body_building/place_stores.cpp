@@ -31,7 +31,7 @@ void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
   for (const Node* node : scatters_) {
     // Each goes through its indices by itself and reads what it adds by itself.
     known_.clear();
-    pieces_read_.clear();
+    segments_read_.clear();
     BodyScatter scatter{.node = node};
     scatter.base = evaluate(*node->operand(0), at);
     scatter.index = evaluate(*node->operand(1), {&k, 1});
@@ -70,7 +70,7 @@ void BodyBuilder::add_scatter() {
 }
 
 void BodyBuilder::add_stores() {
-  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.pieces));
+  body_.stores.resize(request_.stores.size() * static_cast<std::size_t>(cut_.segments));
   std::vector<std::size_t> plain, moved, others;
   plain.reserve(request_.stores.size());
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
@@ -81,8 +81,8 @@ void BodyBuilder::add_stores() {
     (is_plain ? plain : has_own ? moved : others).push_back(place);
   }
   const auto add = [&](std::size_t place) {
-    for (int piece = 0; piece < cut_.pieces; ++piece) {
-      enter(piece);
+    for (int segment = 0; segment < cut_.segments; ++segment) {
+      enter(segment);
       if (!is_stored(place)) add_store(place);
     }
   };
@@ -101,7 +101,7 @@ void BodyBuilder::add_stores() {
       reduce_rows();
       if (store_where_found(place, true)) continue;
     }
-    may_have_turned_ |= body_.has_reduced_axis;
+    may_store_transposed_ |= body_.has_reduced_axis;
     add(place);
   }
   while (!others.empty()) {
@@ -109,7 +109,7 @@ void BodyBuilder::add_stores() {
         std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
     if (found == others.end() && has_all_reduced)
       found =
-          std::ranges::find_if(others, [&](std::size_t place) { return store_in_pieces(place); });
+          std::ranges::find_if(others, [&](std::size_t place) { return store_in_segments(place); });
     if (found != others.end())
       others.erase(found);
     else if (!std::exchange(has_all_reduced, true))
@@ -121,8 +121,8 @@ void BodyBuilder::add_stores() {
 }
 
 void BodyBuilder::reduce_rows() {
-  for (int piece = 0; piece < cut_.pieces; ++piece) {
-    enter(piece);
+  for (int segment = 0; segment < cut_.segments; ++segment) {
+    enter(segment);
     if (is_scan(primary_->op)) evaluate(*primary_, place_of(Number::element, primary_->shape));
     for (const Node* node : request_.nodes)
       if (is_reduction(node->op) && product(node->shape) == rows_ &&
@@ -137,7 +137,7 @@ bool BodyBuilder::is_stored_by_request(const Node& node) const {
 
 bool BodyBuilder::is_stored(std::size_t place) const {
   const BodyStore& first = body_.stores[place];
-  return piece_ > 0 && first.node && first.elements == product(first.node->shape);
+  return segment_ > 0 && first.node && first.elements == product(first.node->shape);
 }
 
 void BodyBuilder::add_store(std::size_t place) {
@@ -149,7 +149,7 @@ void BodyBuilder::add_store(std::size_t place) {
   const std::span<const Index> at = places_.at(there);
   BodyStore store{.node = node,
                   .request = static_cast<int>(place),
-                  .elements = floor_div(size, Extent(cut_.pieces)),
+                  .elements = floor_div(size, Extent(cut_.segments)),
                   .value = value,
                   .position = {at.begin(), at.end()},
                   .at = request.strides.empty()
@@ -252,7 +252,7 @@ bool BodyBuilder::may_be_moved() const {
 
 bool BodyBuilder::is_moved(const Node& node) const {
   return is_moved(node, [](const Node& at) {
-    return at.op == Op::permute || at.op == Op::flip || turned_by(at).has_value();
+    return at.op == Op::permute || at.op == Op::flip || rotated_by(at).has_value();
   });
 }
 
@@ -309,9 +309,9 @@ void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
       if (site.copies == 1) add(site, site);
     } else if (std::vector<Site> copies = repeated(node, site); !copies.empty()) {
       for (Site& copy : copies) add(std::move(copy), site);
-    } else if (std::optional<Site> own = seen_through(body_.space, node, site)) {
+    } else if (std::optional<Site> own = invert_view(body_.space, node, site)) {
       add(std::move(*own), site);
-      if (std::optional<Site> in_whole = seen_in_whole(body_.space, node, site))
+      if (std::optional<Site> in_whole = invert_slice(body_.space, node, site))
         add(std::move(*in_whole), site);
     }
   }
@@ -341,10 +341,10 @@ bool BodyBuilder::store_where_found(std::size_t place, bool always) {
     return site.copies == 1 && store_at(place, site, always);
   };
   if (std::ranges::any_of(sites, has_all)) return true;
-  if (cut_.pieces == 1) return !always && store_copies(place, sites);
-  for (int piece = 0; piece < cut_.pieces; ++piece) {
-    enter(piece);
-    if (!store_piece_where_found(place, sites, always)) return false;
+  if (cut_.segments == 1) return !always && store_copies(place, sites);
+  for (int segment = 0; segment < cut_.segments; ++segment) {
+    enter(segment);
+    if (!store_segment_where_found(place, sites, always)) return false;
   }
   return true;
 }
@@ -358,11 +358,11 @@ bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
       return site.whole == all[0].whole && site.copy == static_cast<int>(&site - all.data());
     });
     if (!is_complete || !store_at(place, all[0])) continue;
-    store_of(place).is_piece = true;
+    store_of(place).is_segment = true;
     for (const Site& site : all.subspan(1)) {
       BodyStore before = std::exchange(store_of(place), {});
       if (!store_at(place, site)) refuse_shape(*request_.stores[place].node);
-      store_of(place).is_piece = true;
+      store_of(place).is_segment = true;
       body_.stores.push_back(std::exchange(store_of(place), std::move(before)));
     }
     return true;
@@ -370,41 +370,41 @@ bool BodyBuilder::store_copies(std::size_t place, std::span<const Site> sites) {
   return false;
 }
 
-bool BodyBuilder::store_piece_where_found(std::size_t place, std::span<const Site> sites,
-                                          bool always) {
+bool BodyBuilder::store_segment_where_found(std::size_t place, std::span<const Site> sites,
+                                            bool always) {
   for (const Site& site : sites)
     for (std::size_t axis = 0; axis < site.position.size(); ++axis)
-      if (store_piece_at(place, site, axis, always)) return true;
+      if (store_segment_at(place, site, axis, always)) return true;
   return false;
 }
 
 bool BodyBuilder::store_at(std::size_t place, const Site& site, bool always) {
   const Node& node = *request_.stores[place].node;
-  std::optional<Cover> covered = cover(body_, is_of_elements(site), site, node.shape);
+  std::optional<StoreMapping> covered = map_store(body_, is_of_elements(site), site, node.shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
-  store_of(place) = covered_store(place, site, std::move(*covered),
-                                  floor_div(product(node.shape), Extent(site.copies)));
+  store_of(place) = mapped_store(place, site, std::move(*covered),
+                                 floor_div(product(node.shape), Extent(site.copies)));
   return true;
 }
 
-bool BodyBuilder::store_piece_at(std::size_t place, const Site& site, std::size_t axis,
-                                 bool always) {
+bool BodyBuilder::store_segment_at(std::size_t place, const Site& site, std::size_t axis,
+                                   bool always) {
   std::vector<Extent> shape(request_.stores[place].node->shape.begin(),
                             request_.stores[place].node->shape.end());
-  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.pieces));
+  const std::optional<Extent> extent = divide_exactly(shape[axis], Extent(cut_.segments));
   if (!extent || site.whole) return false;
   shape[axis] = *extent;
-  const Extent begin = *extent * Extent(piece_);
+  const Extent begin = *extent * Extent(segment_);
   Site within = site;
   within.position[axis] = body_.space.add(within.position[axis], constant_index(Extent(0) - begin));
-  std::optional<Cover> covered = cover(body_, is_of_elements(site), within, shape);
+  std::optional<StoreMapping> covered = map_store(body_, is_of_elements(site), within, shape);
   if (!covered || (always && !fits_everywhere(place, *covered))) return false;
   covered->position[axis] = body_.space.add(covered->position[axis], constant_index(begin));
-  store_of(place) = covered_store(place, site, std::move(*covered), product(shape));
+  store_of(place) = mapped_store(place, site, std::move(*covered), product(shape));
   return true;
 }
 
-bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
+bool BodyBuilder::fits_everywhere(std::size_t place, const StoreMapping& covered) {
   if (!covered.conditions.empty()) return false;
   const StoreRequest& request = request_.stores[place];
   // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
@@ -413,13 +413,13 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const Cover& covered) {
   if (follows_loads(body_, at)) return true;
   const std::optional<Extent> step =
       body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
-  if (turned_ == Turned::apart || !step || !step->is(1)) return false;
-  has_turned_ = true;
+  if (transposed_stores_ == TransposedStores::apart || !step || !step->is(1)) return false;
+  stores_transposed_ = true;
   return true;
 }
 
-BodyStore BodyBuilder::covered_store(std::size_t place, const Site& site, Cover covered,
-                                     Extent elements) {
+BodyStore BodyBuilder::mapped_store(std::size_t place, const Site& site, StoreMapping covered,
+                                    Extent elements) {
   const StoreRequest& request = request_.stores[place];
   const bool of_elements = is_of_elements(site);
   const int number = value_at(site);

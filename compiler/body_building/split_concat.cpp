@@ -1,6 +1,6 @@
-// Concats whose pieces read the same memory, as the halves of rotary embeddings and of gated units
-// do: one place of the space then computes an element of each piece, and reads what they share
-// once.
+// Concats whose segments read the same memory, as the halves of rotary embeddings and of gated
+// units do: one place of the space then computes an element of each segment, and reads what they
+// share once.
 #include <algorithm>
 #include <utility>
 
@@ -13,19 +13,19 @@ namespace sinter {
 
 namespace {
 
-/// Elements along the last axis, at least, of a piece: vectors must have room.
+/// Elements along the last axis, at least, of a segment: vectors must have room.
 constexpr std::int64_t kLeastAlong = 16;
-constexpr int kMostCutPieces = 4;
+constexpr int kMaxConcatSegments = 4;
 
-/// The cut that gives each piece of `select`, a concat along an axis of the rows, a place of its
-/// own; none if its pieces are not of one size.
+/// The cut that gives each segment of `select`, a concat along an axis of the rows, a place of its
+/// own; none if its segments are not of one size.
 std::optional<Cut> cut_between(const Body& body, const Value& select) {
-  const auto pieces = static_cast<int>(select.operands.size());
+  const auto segments = static_cast<int>(select.operands.size());
   const Index& at = select.conditions[0].at;
-  if (pieces > kMostCutPieces || at.terms.size() != 1) return std::nullopt;
+  if (segments > kMaxConcatSegments || at.terms.size() != 1) return std::nullopt;
   const IndexAtom& atom = *at.terms[0].atom;
   if (atom.kind != IndexAtom::Kind::axis || atom.axis >= body.parallel_axes) return std::nullopt;
-  const std::optional<Extent> size = divide_exactly(body.space.extent(atom.axis), Extent(pieces));
+  const std::optional<Extent> size = divide_exactly(body.space.extent(atom.axis), Extent(segments));
   if (!size) return std::nullopt;
   for (std::size_t i = 0; i < select.conditions.size(); ++i) {
     const Condition& condition = select.conditions[i];
@@ -36,7 +36,7 @@ std::optional<Cut> cut_between(const Body& body, const Value& select) {
   }
   const bool is_along = !body.has_reduced_axis && atom.axis == body.parallel_axes - 1;
   if (is_along && (!size->is_number() || size->number() % kLeastAlong != 0)) return std::nullopt;
-  return Cut{.axis = atom.axis, .pieces = pieces};
+  return Cut{.axis = atom.axis, .segments = segments};
 }
 
 std::vector<Cut> cuts_of(const Body& body) {
@@ -54,7 +54,7 @@ Extent bytes_read(const Body& body) {
   Extent result = 0;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load)
-      result = result + touched_elements(body, value).elements * Extent(size_of(value.dtype));
+      result = result + footprint_of(body, value).elements * Extent(size_of(value.dtype));
   return result;
 }
 
@@ -71,9 +71,9 @@ bool computes_far_less(const Body& body, const Body& other) {
   return provably_less(computed(body) * Extent(4), computed(other));
 }
 
-/// True if vectors run across `axis`, and all that is read along it is of one piece, at a place
-/// that no data decides: the space of such a piece is that of other kernels that read it.
-bool reads_pieces_alone(const Body& body, int axis) {
+/// True if vectors run across `axis`, and all that is read along it is of one segment, at a place
+/// that no data decides: the space of such a segment is that of other kernels that read it.
+bool reads_segments_alone(const Body& body, int axis) {
   return axis + 1 < body.parallel_axes && body.indirect.empty() &&
          std::ranges::all_of(body.values, [&](const Value& value) {
            return value.kind != Value::Kind::load || !value.conditions.empty() ||
@@ -119,21 +119,21 @@ std::vector<const Node*> wholes_of(const BodyRequest& request) {
 
 void BodyBuilder::add_row_axis(Extent extent) {
   rows_ = rows_ * extent;
-  if (body_.parallel_axes == cut_.axis) extent = *divide_exactly(extent, cut_.pieces);
+  if (body_.parallel_axes == cut_.axis) extent = *divide_exactly(extent, cut_.segments);
   body_.space.add_axis(extent);
   ++body_.parallel_axes;
 }
 
 Index BodyBuilder::row_axis(int axis) {
   const Index own = body_.space.axis(axis);
-  if (axis != cut_.axis || piece_ == 0) return own;
-  return body_.space.add(own, constant_index(body_.space.extent(axis) * Extent(piece_)));
+  if (axis != cut_.axis || segment_ == 0) return own;
+  return body_.space.add(own, constant_index(body_.space.extent(axis) * Extent(segment_)));
 }
 
-void BodyBuilder::enter(int piece) {
-  piece_ = piece;
-  if (std::exchange(entered_, piece) == piece) return;
-  if (scatter_) return;  // whose rows are all of one piece
+void BodyBuilder::enter(int segment) {
+  segment_ = segment;
+  if (std::exchange(entered_, segment) == segment) return;
+  if (scatter_) return;  // whose rows are all of one segment
   places_of_numbers_.clear();
   if (!primary_) {
     std::vector<Index> position(walked_->shape.size());
@@ -149,25 +149,25 @@ void BodyBuilder::enter(int piece) {
       body_.space.linearize(places_.at(operand_place(*primary_)), primary_->operand(0)->shape);
 }
 
-Body cut_where_less_is_read(Body body, const BodyRequest& request, const NodeNames& names) {
+Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names) {
   const auto built = [&](Cut cut, const Node* walked) -> std::optional<Body> {
     try {
       return BodyBuilder(request, names, cut, {}, walked).build();
     } catch (const Refusal&) {
-      return std::nullopt;  // some result is not made of pieces of its own
+      return std::nullopt;  // some result is not made of segments of its own
     }
   };
   for (const Cut cut : cuts_of(body))
     if (std::optional<Body> other = built(cut, nullptr)) {
       const Extent saved = bytes_read(body) - bytes_read(*other);
       if (provably_less(Extent(0), saved)) return std::move(*other);
-      if (saved.is(0) && reads_pieces_alone(body, cut.axis)) return std::move(*other);
+      if (saved.is(0) && reads_segments_alone(body, cut.axis)) return std::move(*other);
     }
   if (body.has_reduced_axis || body.scatter) return body;
   for (const Node* walked : wholes_of(request))
     if (std::optional<Body> other = built({}, walked); other && reads_less(*other, body))
       return std::move(*other);
-  for (const Node* walked : spaces_of_pieces(request)) {
+  for (const Node* walked : spaces_of_segments(request)) {
     std::optional<Body> other = built({}, walked);
     if (!other) continue;
     if (reads_less(*other, body) || (!reads_less(body, *other) && computes_far_less(*other, body)))

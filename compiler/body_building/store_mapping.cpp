@@ -113,7 +113,7 @@ class Covering {
   }
 
   /// The conditions that are left once what no element depends on stands at 0.
-  std::optional<Cover> take() {
+  std::optional<StoreMapping> take() {
     for (const Number& number : numbers_)
       if (number.extent.is_number() && number.extent.number() < 1) return std::nullopt;
     for (int axis = 0; axis < axes_; ++axis) {
@@ -280,15 +280,16 @@ class Covering {
   std::vector<Number> numbers_;  ///< the axes come first
   Index standing_;               ///< over the body's axes
   bool is_empty_ = false;
-  Cover cover_;
+  StoreMapping cover_;
 };
 
 }  // namespace
 
-std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
-                           std::span<const Extent> shape) {
+std::optional<StoreMapping> map_store(Body& body, bool of_elements, const Site& site,
+                                      std::span<const Extent> shape) {
   if (site.whole) {
-    std::optional<Cover> result = cover(body, of_elements, *site.whole, site.whole->node->shape);
+    std::optional<StoreMapping> result =
+        map_store(body, of_elements, *site.whole, site.whole->node->shape);
     if (!result) return std::nullopt;
     for (std::size_t i = site.whole->conditions.size(); i < site.conditions.size(); ++i)
       result->conditions.push_back(site.conditions[i]);
@@ -303,7 +304,7 @@ std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
       return std::nullopt;
   const Index element = body.space.plain(body.space.linearize(site.position, shape));
   if (!covering.has_every(covering.here(element), product(shape))) return std::nullopt;
-  std::optional<Cover> result = covering.take();
+  std::optional<StoreMapping> result = covering.take();
   if (result)
     for (const Index& index : site.position)
       result->position.push_back(covering.back(covering.here(body.space.plain(index))));

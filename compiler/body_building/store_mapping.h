@@ -32,17 +32,17 @@ bool rearranges(const Node& node);
 
 /// The site of an operand as one of `view`, which rearranges some of its elements or all; nullopt
 /// where the view has no inverse.
-std::optional<Site> seen_through(IndexSpace& space, const Node& view, const Site& site);
+std::optional<Site> invert_view(IndexSpace& space, const Node& view, const Site& site);
 
 /// The same of a slice as conditions on places where the operand has every element; nullopt for all
 /// other views.
-std::optional<Site> seen_in_whole(IndexSpace& space, const Node& view, const Site& site);
+std::optional<Site> invert_slice(IndexSpace& space, const Node& view, const Site& site);
 
 /// The sites of an operand's elements in `view`, a broadcast that repeats all of them a few times:
 /// one for each copy, in their order. Empty where it does not, or they are too many.
 std::vector<Site> repeated(const Node& view, const Site& site);
 
-struct Cover {
+struct StoreMapping {
   std::vector<Condition> conditions;
   std::vector<Index> position;  ///< of the site, in fewer words where the conditions hold
   /// Extents with symbols: where one of them is 0, the place that stores is not there.
@@ -51,8 +51,8 @@ struct Cover {
 
 /// Conditions under which the places of `body`'s rows, or of their elements, give each element of
 /// an array of `shape` once. nullopt where `site` is not seen to have every element.
-std::optional<Cover> cover(Body& body, bool of_elements, const Site& site,
-                           std::span<const Extent> shape);
+std::optional<StoreMapping> map_store(Body& body, bool of_elements, const Site& site,
+                                      std::span<const Extent> shape);
 
 /// True if `at`, along rows, moves by one element along an axis that loads of their elements do so
 /// too: neighbouring threads, which read neighbours, then write neighbours.

@@ -15,7 +15,7 @@ bool is_read_once(const Body& body, const Value& load) {
   const int axes = body.parallel_axes + (body.has_reduced_axis ? 1 : 0);
   for (int axis = 0; axis < axes; ++axis)
     if (!body.space.extent(axis).is(1) && !depends_on(load.at, axis)) return false;
-  return touched_elements(body, load).is_exact &&
+  return footprint_of(body, load).is_exact &&
          std::ranges::count_if(body.values, [&](const Value& other) {
            return other.kind == Value::Kind::load && other.node == load.node;
          }) == 1;
@@ -25,9 +25,8 @@ double moved_bytes(const Body& body, const Facts& facts) {
   double bytes = 0;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load)
-      bytes +=
-          static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
-          size_of(value.dtype);
+      bytes += static_cast<double>(evaluate(footprint_of(body, value).elements, facts.symbols)) *
+               size_of(value.dtype);
   for (const BodyStore& store : body.stores)
     bytes += static_cast<double>(evaluate(stored_elements(body, store), facts.symbols)) *
              size_of(store.node->dtype);

@@ -28,7 +28,7 @@ Sizes sizes_along(const Body& body, int axis) {
 int streams(const Body& body) {
   const Extent places = body.parallel_size() * body.reduced_size();
   return static_cast<int>(std::ranges::count_if(body.values, [&](const Value& value) {
-    return value.kind == Value::Kind::load && touched_elements(body, value).elements == places;
+    return value.kind == Value::Kind::load && footprint_of(body, value).elements == places;
   }));
 }
 

@@ -28,7 +28,7 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
   const auto chunks = static_cast<int>(scan_chunks(extent));
-  const bool is_across = lies_across_rows(body, facts);
+  const bool is_across = is_contiguous_across_rows(body, facts);
   const bool has_tiles = extent > chunks * kChunk;
   const int sector = is_across ? 32 / sizes_along(body, body.parallel_axes - 1).largest : 1;
   CandidateList list;
@@ -69,7 +69,7 @@ std::vector<Schedule> scatters(const Body& body, const Target& target, const Fac
       const std::int64_t per_block = rows_owned(body, target, facts, per_sm);
       const std::int64_t most = kept > 0                    ? kept
                                 : stores_only_scatter(body) ? INT32_MAX
-                                                            : kMostNamedRows;
+                                                            : kMaxNamedRows;
       list.add({.threads = threads,
                 .rows_per_block = static_cast<int>(std::min(per_block, most)),
                 .resident = kept > 0});
@@ -92,7 +92,7 @@ std::vector<Schedule> candidates_without_hints(KernelKind kind, const Body& body
     case KernelKind::row_reduce: return row_candidates(body, target, facts, false);
     case KernelKind::row_column_reduce: return row_column_candidates(body, target, facts);
     case KernelKind::full_reduce: return row_candidates(body, target, facts, true);
-    case KernelKind::joined:  // its members have their own
+    case KernelKind::horizontal:  // its sections have their own
     case KernelKind::opaque: break;
   }
   return {};

@@ -96,7 +96,7 @@ class ColumnCandidates {
       return schedule.resident && schedule.cluster == 1;
     });
     if (kept != schedules.end() &&
-        model_.seconds(*kept) <= kDoubt * model_.seconds(schedules.front()))
+        model_.seconds(*kept) <= kModelMargin * model_.seconds(schedules.front()))
       std::rotate(schedules.begin(), kept, kept + 1);
   }
 
@@ -107,7 +107,7 @@ class ColumnCandidates {
     const auto best = std::ranges::min_element(schedules, {}, [&](const Schedule& schedule) {
       const bool moves_as_much = schedule.resident == first.resident &&
                                  schedule.cluster == first.cluster &&
-                                 schedule.pieces == first.pieces;
+                                 schedule.splits == first.splits;
       return moves_as_much ? model_.seconds_in_waves(schedule)
                            : std::numeric_limits<double>::infinity();
     });
@@ -151,13 +151,13 @@ class ColumnCandidates {
   /// `lanes` threads, or as many as there are accumulators, for each of so many vectors of columns;
   /// short of threads along the rows, parts are dealt out too. None: blocks have no good size.
   std::optional<Schedule> schedule_of(int vector, int lanes, int side_by_side,
-                                      std::int64_t pieces = 1, int most_grouped = 256) const {
-    const ColumnPiece piece = piece_of(tree_, pieces);
+                                      std::int64_t splits = 1, int most_grouped = 256) const {
+    const ColumnSplit split = split_of(tree_, splits);
     side_by_side = std::min(side_by_side, std::max(columns_there(vector), least_side_by_side()));
     if (lanes < 1 || side_by_side < 1) return std::nullopt;
-    lanes = static_cast<int>(std::min<std::int64_t>(lanes, piece.accumulators));
+    lanes = static_cast<int>(std::min<std::int64_t>(lanes, split.accumulators));
     int groups = 1;
-    while (groups * 2 <= piece.parts && lanes == piece.accumulators &&
+    while (groups * 2 <= split.parts && lanes == split.accumulators &&
            lanes * side_by_side * groups * 2 <= most_grouped)
       groups *= 2;
     const int threads = lanes * side_by_side * groups;
@@ -167,8 +167,8 @@ class ColumnCandidates {
                       .threads_per_row = lanes * groups,
                       .rows_per_block = side_by_side,
                       .groups = groups,
-                      .pieces = static_cast<int>(pieces)};
-    if (is_cheap_) schedule.unroll = chunks_at_once(vector, piece.chunks_per_part / lanes);
+                      .splits = static_cast<int>(splits)};
+    if (is_cheap_) schedule.unroll = chunks_at_once(vector, split.chunks_per_part / lanes);
     return schedule;
   }
 
@@ -232,7 +232,7 @@ class ColumnCandidates {
           if (auto schedule = over_bytes_of_rows(bytes, vector, threads, cluster);
               schedule && schedule->threads <= most_threads) {
             schedule->cluster = cluster;
-            schedule->pieces = 1;
+            schedule->splits = 1;
             schedule->resident = schedule->in_shared = true;
             std::ranges::copy(with_more_ahead(*schedule), std::back_inserter(result));
           }
@@ -241,11 +241,11 @@ class ColumnCandidates {
 
   /// `threads` with vectors as wide as rows allow, over `bytes` of each row.
   std::optional<Schedule> over_bytes_of_rows(int bytes, int vector, int threads,
-                                             std::int64_t pieces = 1) const {
+                                             std::int64_t splits = 1) const {
     const int wide =
         std::max(std::min(bytes / (vector * model_.narrowest()), columns_there(vector)),
                  least_side_by_side());
-    return schedule_of(vector, threads / wide, wide, pieces, std::max(threads, 256));
+    return schedule_of(vector, threads / wide, wide, splits, std::max(threads, 256));
   }
   /// Two chunks of an accumulator at once, where it has several, however much there is to do: what
   /// a block loads at once is all that is in flight on its SM.
@@ -293,10 +293,10 @@ class ColumnCandidates {
         const std::int64_t tiles = std::max<std::int64_t>(model_.tiles(*whole), 1);
         const auto wanted =
             static_cast<std::uint64_t>(std::max<std::int64_t>(target_.sm_count * scale / tiles, 1));
-        const auto pieces = std::min(static_cast<std::int64_t>(std::bit_ceil(wanted)), most);
-        if (pieces == 1) continue;
+        const auto splits = std::min(static_cast<std::int64_t>(std::bit_ceil(wanted)), most);
+        if (splits == 1) continue;
         const std::optional<Schedule> schedule =
-            schedule_of(widest_, static_cast<int>(lanes), wide, pieces);
+            schedule_of(widest_, static_cast<int>(lanes), wide, splits);
         if (schedule && model_.fits(*schedule)) more.push_back(*schedule);
       }
     append(schedules, std::move(more));

@@ -33,7 +33,7 @@ ColumnModel::ColumnModel(const Body& body, const Target& target, const Facts& fa
   for (std::size_t i = 0; i < body.values.size(); ++i) {
     const Value& value = body.values[i];
     if (value.kind != Value::Kind::load) continue;
-    const double bytes = bytes_of(touched_elements(body, value).elements, value.dtype, facts);
+    const double bytes = bytes_of(footprint_of(body, value).elements, value.dtype, facts);
     read_bytes_ += bytes;
     if (!value.varies) continue;
     const int size = size_of(value.dtype);
@@ -85,11 +85,11 @@ std::int64_t ColumnModel::most_registers(int threads) const {
 /// their levels, and those that are joined), the rows of every load that are under way, and the
 /// rest of the loop.
 std::int64_t ColumnModel::registers(const Schedule& schedule) const {
-  const ColumnPiece piece = piece_of(tree_, schedule);
+  const ColumnSplit split = split_of(tree_, schedule);
   const int lanes = schedule.threads_per_row / schedule.groups;
   const auto levels = static_cast<std::int64_t>(
-      std::bit_width(static_cast<std::uint64_t>(piece.accumulators / lanes)) +
-      std::bit_width(static_cast<std::uint64_t>(piece.parts / schedule.groups)));
+      std::bit_width(static_cast<std::uint64_t>(split.accumulators / lanes)) +
+      std::bit_width(static_cast<std::uint64_t>(split.parts / schedule.groups)));
   const std::int64_t rows = kChunk * schedule.unroll;
   return (is_heavy_ ? 48 : 32) +
          schedule.vector * (state_bytes_ * (levels + 2) + rows * loaded_bytes_) / 4;
@@ -99,7 +99,7 @@ std::int64_t ColumnModel::shared_bytes(const Schedule& schedule) const {
   std::int64_t exchange = 2 * ((exchange_places(schedule) * widest_state_ + 15) / 16 * 16);
   if (schedule.cluster > 1) exchange += 2 * cluster_bytes(schedule, body_);
   if (!schedule.resident) return exchange;
-  return exchange + kept_rows(piece_of(tree_, schedule)) * columns_of(schedule) * kept_bytes_;
+  return exchange + kept_rows(split_of(tree_, schedule)) * columns_of(schedule) * kept_bytes_;
 }
 
 std::int64_t ColumnModel::tiles(const Schedule& schedule) const {
@@ -109,7 +109,7 @@ std::int64_t ColumnModel::tiles(const Schedule& schedule) const {
 
 /// Blocks for each SM, whether they fit or not.
 double ColumnModel::blocks_per_sm_of(const Schedule& schedule) const {
-  return static_cast<double>(tiles(schedule) * schedule.pieces * schedule.cluster) /
+  return static_cast<double>(tiles(schedule) * schedule.splits * schedule.cluster) /
          target_.sm_count;
 }
 
@@ -149,9 +149,9 @@ double ColumnModel::share_of_sectors(const Schedule& schedule) const {
   return loaded_bytes_ == 0 ? 1 : used / static_cast<double>(loaded_bytes_);
 }
 
-double ColumnModel::bytes_of_pieces(const Schedule& schedule) const {
-  if (schedule.pieces == 1) return 0;
-  return static_cast<double>(tiles(schedule) * columns_of(schedule) * schedule.pieces *
+double ColumnModel::bytes_of_splits(const Schedule& schedule) const {
+  if (schedule.splits == 1) return 0;
+  return static_cast<double>(tiles(schedule) * columns_of(schedule) * schedule.splits *
                              state_bytes_);
 }
 
@@ -178,12 +178,12 @@ double ColumnModel::seconds(const Schedule& schedule, const Grid& grid) const {
   // Stores do not wait for one another; only SMs without work store nothing.
   const double storing = std::clamp(kStores * blocks_per_sm_of(schedule), 1e-3, 1.0);
   result += stored_bytes_ / (target_.bandwidth * storing);
-  if (schedule.pieces > 1) {
-    const double states = bytes_of_pieces(schedule);
-    result = kDoubt * result + kTicketSeconds + 2 * states / target_.bandwidth +
+  if (schedule.splits > 1) {
+    const double states = bytes_of_splits(schedule);
+    result = kModelMargin * result + kTicketSeconds + 2 * states / target_.bandwidth +
              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
-  if (schedule.cluster > 1) result = kDoubt * result + kClusterBarrierSeconds * meetings_;
+  if (schedule.cluster > 1) result = kModelMargin * result + kClusterBarrierSeconds * meetings_;
   return result;
 }
 
@@ -202,7 +202,7 @@ ColumnPrediction predict_columns(const Body& body, const Target& target, const F
   const Schedule& first = schedules.front();
   return {.is_resident = first.resident,
           .seconds = model.seconds(first),
-          .bytes_of_pieces = model.bytes_of_pieces(first)};
+          .bytes_of_splits = model.bytes_of_splits(first)};
 }
 
 }  // namespace sinter

@@ -11,8 +11,8 @@
 
 namespace sinter {
 
-/// What pieces, or reading again, must be worth: more than the model's errors.
-inline constexpr double kDoubt = 1.1;
+/// What splits, or reading again, must be worth: more than the model's errors.
+inline constexpr double kModelMargin = 1.1;
 
 class ColumnModel {
  public:
@@ -21,7 +21,7 @@ class ColumnModel {
   /// True if a block has as much shared memory as the schedule needs, and a thread the registers.
   bool fits(const Schedule& schedule) const;
   bool fits_shared(const Schedule& schedule) const;
-  /// Blocks that share all columns side by side, before rows are dealt out to pieces.
+  /// Blocks that share all columns side by side, before rows are dealt out to splits.
   std::int64_t tiles(const Schedule& schedule) const;
   /// Bytes of loads per SM, as far as the memory can make use of them.
   double bytes_in_flight(const Schedule& schedule) const;
@@ -36,8 +36,8 @@ class ColumnModel {
   int planned_blocks(const Schedule& schedule) const;
   /// Bytes of what is kept between passes, of one element; 0: nothing may be.
   std::int64_t kept_bytes() const { return kept_bytes_; }
-  /// States that pieces leave in the workspace.
-  double bytes_of_pieces(const Schedule& schedule) const;
+  /// States that splits leave in the workspace.
+  double bytes_of_splits(const Schedule& schedule) const;
 
   const Sizes& sizes() const { return sizes_; }
   /// Bytes of the smallest and of the largest element that is loaded or stored row by row.
@@ -91,7 +91,7 @@ int loads_of(const PassPlan& plan, std::size_t value);
 struct ColumnPrediction {
   bool is_resident = false;
   double seconds = 0;          ///< without the launch
-  double bytes_of_pieces = 0;  ///< written to the workspace, and read
+  double bytes_of_splits = 0;  ///< written to the workspace, and read
 };
 /// Needs: collapsed axes.
 ColumnPrediction predict_columns(const Body& body, const Target& target, const Facts& facts);

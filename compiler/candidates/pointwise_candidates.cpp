@@ -79,8 +79,7 @@ FlatVector flat_vector(const Body& body, int limit, std::int64_t size, const Fac
       if (value.kind != Value::Kind::load || value.at.is_constant()) continue;
       if (runs(value.at, value.dtype, value.aligned, limit))
         ++along;
-      else if (evaluate(touched_elements(body, value).elements, facts.symbols) * kLeastPlaces <=
-               size)
+      else if (evaluate(footprint_of(body, value).elements, facts.symbols) * kLeastPlaces <= size)
         others.push_back(static_cast<int>(i));
       else
         is_possible = false;

@@ -125,8 +125,7 @@ class RowCandidates {
       bytes += evaluate(elements, facts_.symbols) * size_of(dtype);
     };
     for (const Value& value : body_.values)
-      if (value.kind == Value::Kind::load)
-        add(touched_elements(body_, value).elements, value.dtype);
+      if (value.kind == Value::Kind::load) add(footprint_of(body_, value).elements, value.dtype);
     for (const BodyStore& store : body_.stores)
       add(stored_elements(body_, store), store.node->dtype);
     return bytes / std::max<std::int64_t>(rows_, 1);

@@ -20,8 +20,8 @@ namespace sinter {
 namespace {
 
 constexpr std::size_t kMostSchedules = 12;
-/// The last blocks join pieces by two steps, each of which a thread unrolls.
-constexpr std::int64_t kMostJoinedPieces = 4096;
+/// The last blocks join splits by two steps, each of which a thread unrolls.
+constexpr std::int64_t kMaxCombinedSplits = 4096;
 
 std::int64_t bit_floor(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
@@ -85,7 +85,7 @@ class RowColumnCandidates {
     std::vector<Schedule> result;
     std::size_t joining = 0;
     for (const Timed& timed : list_) {
-      // Where a launch has other members, blocks join no columns in clusters.
+      // Where a launch has other sections, blocks join no columns in clusters.
       if (timed.schedule.joins_columns && ++joining > kMostSchedules / 2) continue;
       if (result.size() < kMostSchedules) result.push_back(timed.schedule);
     }
@@ -175,7 +175,7 @@ class RowColumnCandidates {
       int before = 0;
       for (const int scale : {1, 2, 4, 8}) {
         Schedule schedule = schedule_of(row, ahead, scale, together);
-        if (std::exchange(before, schedule.pieces) == schedule.pieces) continue;
+        if (std::exchange(before, schedule.splits) == schedule.splits) continue;
         keep(alone, row, schedule);
         if (row.cluster > 1) continue;
         // Pairs of SMs are everywhere; the largest clusters leave the fewest states.
@@ -199,14 +199,14 @@ class RowColumnCandidates {
       if (next.seconds < known.seconds) std::swap(next, known);
   }
 
-  /// Whole warps, where some pieces may have no rows; then what there is for `threads` threads.
+  /// Whole warps, where some splits may have no rows; then what there is for `threads` threads.
   int rows_together(const Row& row, int threads) const {
     return static_cast<int>(
-        std::max<std::int64_t>({std::min<std::int64_t>(threads / row.threads, most_pieces()),
+        std::max<std::int64_t>({std::min<std::int64_t>(threads / row.threads, most_splits()),
                                 (32 + row.threads - 1) / row.threads, 1}));
   }
-  std::int64_t most_pieces() const {
-    return std::min(over_.parts * over_.accumulators, kMostJoinedPieces);
+  std::int64_t most_splits() const {
+    return std::min(over_.parts * over_.accumulators, kMaxCombinedSplits);
   }
 
   /// About `scale` blocks to an SM.
@@ -220,9 +220,9 @@ class RowColumnCandidates {
                       .resident = body_.passes() > 1,
                       .cluster = row.cluster};
     const std::int64_t least = std::max<std::int64_t>(over_.parts, together);
-    schedule.pieces =
+    schedule.splits =
         static_cast<int>(std::clamp(bit_floor(target_.sm_count) * scale * together / row.cluster,
-                                    least, std::max(most_pieces(), least)));
+                                    least, std::max(most_splits(), least)));
     return schedule;
   }
 
@@ -246,7 +246,7 @@ class RowColumnCandidates {
     constexpr double kPass = 0.3e-6;    // a pass over a row, with a reduction of the block
     constexpr double kMoreRows = 0.05;  // of a pass, where twice as many rows wait for it
     constexpr double kElement = 15e-9;  // of a thread
-    const double rows = static_cast<double>(over_.extent) / schedule.pieces;
+    const double rows = static_cast<double>(over_.extent) / schedule.splits;
     const double rounds = std::ceil(rows / kChunk) * kChunk / schedule.unroll;
     const double waits = 1 + kMoreRows * std::bit_width(static_cast<unsigned>(
                                              row.threads > 32 ? schedule.rows_per_block / 2 : 0));
@@ -309,14 +309,14 @@ class RowColumnCandidates {
 
 bool loads_ahead(const Body& body) { return body.indirect.empty(); }
 
-int waiting_levels(const Tree& over_rows, std::int64_t pieces) {
+int waiting_levels(const Tree& over_rows, std::int64_t splits) {
   const std::int64_t turns =
-      std::max<std::int64_t>(over_rows.parts * over_rows.accumulators / pieces, 1);
+      std::max<std::int64_t>(over_rows.parts * over_rows.accumulators / splits, 1);
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(turns))) - 1;
 }
 
 int blocks_of(const Schedule& schedule) {
-  return schedule.pieces / schedule.rows_per_block * schedule.blocks_per_row();
+  return schedule.splits / schedule.rows_per_block * schedule.blocks_per_row();
 }
 
 int states_left(const Schedule& schedule) { return blocks_of(schedule) / schedule.cluster; }
@@ -332,7 +332,7 @@ int states_per_group(const Schedule& schedule) {
 
 std::int64_t states_in_shared(const Tree& over_rows, const Schedule& schedule, std::int64_t held,
                               std::int64_t columns) {
-  const std::int64_t waiting = waiting_levels(over_rows, schedule.pieces) * held * schedule.threads;
+  const std::int64_t waiting = waiting_levels(over_rows, schedule.splits) * held * schedule.threads;
   const bool hands_over = schedule.rows_per_block > 1 || schedule.joins_columns;
   return std::max(waiting, hands_over ? schedule.rows_per_block * columns : 0);
 }
@@ -351,7 +351,7 @@ std::string row_column_refusal(const Body& body, const Target& target, const Fac
   if (!body.reduced_size().is_number())
     return fmt::format("a thread holds its columns in registers, but how many {} are is not known",
                        to_string(body.reduced_size()));
-  if (lies_across_rows(body, facts))
+  if (is_contiguous_across_rows(body, facts))
     return "neighbouring elements in memory belong to different rows";
   if (row_column_candidates(body, target, facts).empty())
     return fmt::format("rows of {} elements with {} sum{} for each column do not fit in registers",

@@ -12,9 +12,9 @@
 
 namespace sinter {
 
-/// How many states of a column wait for their partner while a piece goes through its accumulators:
+/// How many states of a column wait for their partner while a split goes through its accumulators:
 /// the binary logarithm of these.
-int waiting_levels(const Tree& over_rows, std::int64_t pieces);
+int waiting_levels(const Tree& over_rows, std::int64_t splits);
 
 /// The blocks of a schedule of rows and columns.
 int blocks_of(const Schedule& schedule);

@@ -50,7 +50,7 @@ double seconds_of(const Cost& cost, const Target& target, double busy, double mo
 
 namespace {
 
-/// What a kernel of rows and columns does besides its loads and stores: the states of its pieces go
+/// What a kernel of rows and columns does besides its loads and stores: the states of its splits go
 /// to the workspace and come back. Returns the share of SMs that have work.
 double add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
   if (body.columns.empty()) return 1;
@@ -100,8 +100,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     else if (value.varies && !resident)
       times = loads_of(plan, i);
     if (value.kind == Value::Kind::load && !is_staged[i])
-      cost.bytes_read +=
-          times * bytes_of(touched_elements(body, value).elements, value.dtype, facts);
+      cost.bytes_read += times * bytes_of(footprint_of(body, value).elements, value.dtype, facts);
     if (value.kind == Value::Kind::op)
       cost.instructions += times * instructions_of(value.node->op) * shares[i] *
                            (value.is_final ? 1.0 : rows) * (value.varies ? row : 1.0);
@@ -119,8 +118,8 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
     cost.bytes_written += bytes;
     cost.bytes_read += bytes;
   }
-  cost.bytes_written += columns.bytes_of_pieces;
-  cost.bytes_read += columns.bytes_of_pieces;
+  cost.bytes_written += columns.bytes_of_splits;
+  cost.bytes_read += columns.bytes_of_splits;
   const double busy = add_columns(cost, body, target, facts);
   for (const Extent extent : body.at_least_one)
     if (evaluate(extent, facts.symbols) == 0) {

@@ -12,7 +12,7 @@ namespace sinter {
 
 namespace {
 
-using Kind = Regular::Kind;
+using Kind = GroupShape::Kind;
 
 bool is_in_memory_order(const Node& node) {
   return node.op != Op::input || attribute(node, "strides").extents.empty();
@@ -24,8 +24,8 @@ bool is_array(const Node& operand) {
   return !is_view(operand) && !is_free(operand) && is_in_memory_order(operand);
 }
 
-Regular elementwise(const Node& node) {
-  Regular result{.kind = Kind::plain, .is_direct = false, .shaped = &node};
+GroupShape elementwise(const Node& node) {
+  GroupShape result{.kind = Kind::plain, .is_direct = false, .shaped = &node};
   bool is_direct = true;
   for (const Node* operand : node.operands) {
     if (is_view(*operand)) {
@@ -49,7 +49,7 @@ bool is_reduced(std::span<const Extent> reduced, std::span<const Extent> shape) 
          std::ranges::equal(reduced.first(reduced.size() - 1), shape.first(shape.size() - 1));
 }
 
-Regular reduction(const Node& node) {
+GroupShape reduction(const Node& node) {
   const Node& operand = *node.operand(0);
   const std::span<const std::int64_t> axes = reduced_axes(node);
   if (node.operands.size() != 1 || !is_array(operand) || axes.size() != 1 ||
@@ -61,13 +61,13 @@ Regular reduction(const Node& node) {
 
 }  // namespace
 
-Regular regular(const Node& node) {
+GroupShape group_shape(const Node& node) {
   if (is_elementwise(node.op) || node.op == Op::cast) return elementwise(node);
   if (is_reduction(node.op)) return reduction(node);
   return {};
 }
 
-Regular united(const Regular& a, const Regular& b) {
+GroupShape merged_shape(const GroupShape& a, const GroupShape& b) {
   if (a.kind == Kind::none || b.kind == Kind::none) return {};
   const bool is_direct = a.is_direct && b.is_direct;
   if (std::ranges::equal(a.shape(), b.shape()))
@@ -94,7 +94,7 @@ double share_of_vector(Extent last, std::span<const std::int64_t> symbols) {
 
 }  // namespace
 
-std::int64_t most_kept_bytes(const Parts& parts) {
+std::int64_t most_kept_bytes(const KernelContents& parts) {
   std::int64_t result = 0;
   for (const Node* node : parts.loads)
     if (varies(*node)) result += size_of(node->dtype);
@@ -103,27 +103,26 @@ std::int64_t most_kept_bytes(const Parts& parts) {
   return result;
 }
 
-bool reads_rows_once(const Regular& rows, std::int64_t most_kept, const Target& target,
+bool reads_rows_once(const GroupShape& rows, std::int64_t most_kept, const Target& target,
                      const Facts& facts) {
   if (!rows.is_direct || !rows.shape().back().is_number()) return false;
   const std::int64_t extent = rows.shape().back().number();
   const std::int64_t count =
       evaluate(product(rows.shape().first(rows.shape().size() - 1)), facts.symbols);
-  return !deals_out_rows(count, extent, target) &&
-         extent * most_kept <= most_resident_bytes(target);
+  return !splits_rows(count, extent, target) && extent * most_kept <= most_resident_bytes(target);
 }
 
-std::optional<Cost> cost_of(const Regular& regular, const Parts& parts, const Target& target,
-                            NodeSizes& sizes) {
-  if (regular.kind == Kind::none || !regular.is_direct) return std::nullopt;
-  const bool is_mixed = regular.kind == Kind::mixed;
-  const double share = is_mixed ? share_of_vector(regular.shape().back(), sizes.symbols()) : 1;
+std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& parts,
+                            const Target& target, NodeSizes& sizes) {
+  if (group_shape.kind == Kind::none || !group_shape.is_direct) return std::nullopt;
+  const bool is_mixed = group_shape.kind == Kind::mixed;
+  const double share = is_mixed ? share_of_vector(group_shape.shape().back(), sizes.symbols()) : 1;
   // Where such a value is stored, and how often, is seen in the body.
   if (share == 0 || (is_mixed && !std::ranges::all_of(
                                      parts.stores, [](const Node* node) { return varies(*node); })))
     return std::nullopt;
   Cost cost;
-  const double all = sizes.elements(*regular.shaped);
+  const double all = sizes.elements(*group_shape.shaped);
   for (const Node* node : parts.loads) cost.bytes_read += sizes.bytes(*node);
   for (const Node* node : parts.stores) cost.bytes_written += sizes.bytes(*node);
   for (const Node* node : parts.nodes) {

@@ -15,7 +15,7 @@
 namespace sinter {
 
 /// How the nodes of a group read one another.
-struct Regular {
+struct GroupShape {
   enum class Kind : std::uint8_t {
     none,   ///< any other way: only a body tells
     plain,  ///< each element is made of those at its own place, and of what is in memory
@@ -30,9 +30,9 @@ struct Regular {
 };
 
 /// What a group of `node` alone is.
-Regular regular(const Node& node);
+GroupShape group_shape(const Node& node);
 /// What the union of two groups is.
-Regular united(const Regular& a, const Regular& b);
+GroupShape merged_shape(const GroupShape& a, const GroupShape& b);
 
 /// How many elements nodes have at the planned sizes, each counted once.
 class NodeSizes {
@@ -58,7 +58,7 @@ class NodeSizes {
 };
 
 /// What a kernel is made of, without repetition.
-struct Parts {
+struct KernelContents {
   std::span<const Node* const> nodes;
   std::span<const Node* const> loads;
   std::span<const Node* const> stores;
@@ -66,16 +66,16 @@ struct Parts {
 
 /// Bytes of a row, per element, that a kernel of `parts` keeps at most: of all that varies within
 /// it.
-std::int64_t most_kept_bytes(const Parts& parts);
+std::int64_t most_kept_bytes(const KernelContents& parts);
 /// True if one kernel of regular rows reads each array once and computes each value once, whatever
 /// it keeps of these many bytes per element. False where that is not known for certain: rows may be
 /// too long to be kept, or so long that their parts must be dealt out.
-bool reads_rows_once(const Regular& rows, std::int64_t most_kept, const Target& target,
+bool reads_rows_once(const GroupShape& rows, std::int64_t most_kept, const Target& target,
                      const Facts& facts);
 
 /// The cost of a kernel, equal to that of its body; none where only the body tells. Of rows it must
 /// be known that they are read once.
-std::optional<Cost> cost_of(const Regular& regular, const Parts& parts, const Target& target,
-                            NodeSizes& sizes);
+std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& parts,
+                            const Target& target, NodeSizes& sizes);
 
 }  // namespace sinter

@@ -8,10 +8,10 @@ namespace sinter {
 Cost cost_of(const Program& program, const Kernel& kernel, const Target& target) {
   if (kernel.kind == KernelKind::opaque)
     return {.bytes_read = kernel.bytes, .seconds = kernel.seconds};
-  if (kernel.members.empty()) return cost_of(body_of(program, kernel), target, program.facts);
+  if (kernel.sections.empty()) return cost_of(body_of(program, kernel), target, program.facts);
   Cost sum{.seconds = target.launch_seconds};
-  for (const Kernel& member : kernel.members) {
-    const Cost cost = cost_of(body_of(program, member), target, program.facts);
+  for (const Kernel& section : kernel.sections) {
+    const Cost cost = cost_of(body_of(program, section), target, program.facts);
     sum.bytes_read += cost.bytes_read;
     sum.bytes_written += cost.bytes_written;
     sum.instructions += cost.instructions;

@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-/// One launch at the program's sizes: all members, and the barriers between their phases.
+/// One launch at the program's sizes: all sections, and the barriers between their phases.
 Cost cost_of(const Program& program, const Kernel& kernel, const Target& target);
 
 }  // namespace sinter

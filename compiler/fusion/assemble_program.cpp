@@ -28,7 +28,7 @@ class Assembler {
   void run(const Apart& apart) {
     add_bound_buffers();
     add_parts();
-    read_pieces_of_results();
+    read_segments_of_results();
     order_groups();
     reserve_temporaries();
     std::erase_if(order_, [&](int group) { return groups_[group].is_placed; });
@@ -92,23 +92,23 @@ class Assembler {
     }
   }
 
-  /// A value that its kernel stores as a piece of a result too is read there, and stored once.
-  void read_pieces_of_results() {
+  /// A value that its kernel stores as a segment of a result too is read there, and stored once.
+  void read_segments_of_results() {
     for (int group = 0; group < groups_.size(); ++group) {
       if (!groups_[group].alive || groups_[group].is_placed) continue;
       for (const Node* node : groups_[group].stores)
         if (node->op == Op::concat && outputs_of_.contains(node) &&
             std::ranges::find(graph().updates, node, &UpdateInfo::value) == graph().updates.end())
-          read_pieces_of(group, outputs_of_.lookup(node).front());
+          read_segments_of(group, outputs_of_.lookup(node).front());
     }
   }
 
-  void read_pieces_of(int group, int whole) {
+  void read_segments_of(int group, int whole) {
     const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
     const auto axis = static_cast<std::size_t>(attribute(*all.node, "axis").integer);
     Extent begin = 0;
     for (const Node* operand : all.node->operands) {
-      const std::optional<ConcatPart> part = part_of(*all.node, operand, begin, all.strides);
+      const std::optional<PlacedSegment> part = segment_of(*all.node, operand, begin, all.strides);
       begin = begin + operand->shape[axis];
       if (part && groups_.home(part->node) == group && !groups_.is_result(part->node) &&
           !parts_of_.contains(part->node) && has_long_runs(*part, program_.facts) &&
@@ -139,12 +139,12 @@ class Assembler {
 
   void add_parts_of(int whole) {
     const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
-    const auto parts = parts_of(*all.node, all.strides);
+    const auto parts = segments_of(*all.node, all.strides);
     ensure(parts.has_value(), "a concat is placed that cannot be");
-    for (const ConcatPart& part : *parts) parts_of_[part.node].push_back(add_part(whole, part));
+    for (const PlacedSegment& part : *parts) parts_of_[part.node].push_back(add_part(whole, part));
   }
 
-  int add_part(int whole, const ConcatPart& part) {
+  int add_part(int whole, const PlacedSegment& part) {
     const Buffer all = program_.buffers[static_cast<std::size_t>(whole)];
     return add_buffer(
         {.kind = all.kind,

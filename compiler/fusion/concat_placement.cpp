@@ -63,8 +63,8 @@ std::optional<std::vector<Extent>> strides_before(const Node& view,
   return result;
 }
 
-std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
-                                  std::span<const Extent> strides) {
+std::optional<PlacedSegment> segment_of(const Node& concat, const Node* operand, Extent begin,
+                                        std::span<const Extent> strides) {
   const Extent offset =
       begin * strides[static_cast<std::size_t>(attribute(concat, "axis").integer)];
   std::vector<Extent> own(strides.begin(), strides.end());
@@ -75,16 +75,16 @@ std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Exten
     own = std::move(*before);
   }
   if (is_view(*node) || is_source(node->op)) return std::nullopt;
-  return ConcatPart{.node = node, .strides = std::move(own), .offset = offset};
+  return PlacedSegment{.node = node, .strides = std::move(own), .offset = offset};
 }
 
-std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
-                                                std::span<const Extent> strides) {
-  std::vector<ConcatPart> result;
+std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
+                                                      std::span<const Extent> strides) {
+  std::vector<PlacedSegment> result;
   Extent begin = 0;
   const auto axis = static_cast<std::size_t>(attribute(concat, "axis").integer);
   for (const Node* operand : concat.operands) {
-    std::optional<ConcatPart> part = part_of(concat, operand, begin, strides);
+    std::optional<PlacedSegment> part = segment_of(concat, operand, begin, strides);
     if (!part) return std::nullopt;
     begin = begin + operand->shape[axis];
     result.push_back(std::move(*part));
@@ -92,7 +92,7 @@ std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
   return result;
 }
 
-bool has_long_runs(const ConcatPart& part, const Facts& facts) {
+bool has_long_runs(const PlacedSegment& part, const Facts& facts) {
   if (is_row_major(part.node->shape, part.strides)) return true;
   // Axes whose places follow one another without a gap are one run.
   Extent run = 1;
@@ -120,14 +120,14 @@ bool is_placeable(const GraphData& graph, const Groups& groups, const Node* node
   // What is written in place has readers to wait for.
   if (std::ranges::find(graph.updates, node, &UpdateInfo::value) != graph.updates.end())
     return false;
-  const auto can_be_stored = [&](const ConcatPart& part) {
+  const auto can_be_stored = [&](const PlacedSegment& part) {
     // A scatter stores its rows once, and a part has no parts. Calls know nothing of strides.
-    return part.node->op != Op::opaque && !groups.is_for_call(part.node) &&
+    return part.node->op != Op::opaque && !groups.is_call_operand(part.node) &&
            part.node->op != Op::scatter && part.node->op != Op::concat &&
            groups.home(part.node) >= 0 && has_long_runs(part, facts);
   };
   return std::ranges::all_of(layouts_of(graph, node), [&](const std::vector<Extent>& strides) {
-    const auto parts = parts_of(*node, strides);
+    const auto parts = segments_of(*node, strides);
     return parts && std::ranges::all_of(*parts, can_be_stored);
   });
 }

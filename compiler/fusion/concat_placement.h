@@ -16,8 +16,8 @@ namespace sinter {
 std::optional<std::vector<Extent>> strides_before(const Node& view,
                                                   std::span<const Extent> strides);
 
-/// What lies in a piece of a concat.
-struct ConcatPart {
+/// What lies in a segment of a concat.
+struct PlacedSegment {
   const Node* node = nullptr;   ///< computed; the operand, or what that is a view of
   std::vector<Extent> strides;  ///< per axis of the node, in elements
   Extent offset = 0;            ///< of its first element
@@ -25,14 +25,14 @@ struct ConcatPart {
 
 /// One for each operand of `concat`, in memory with `strides`; nullopt if one of them is not a
 /// whole result in its own order.
-std::optional<std::vector<ConcatPart>> parts_of(const Node& concat,
-                                                std::span<const Extent> strides);
+std::optional<std::vector<PlacedSegment>> segments_of(const Node& concat,
+                                                      std::span<const Extent> strides);
 
 /// One operand of `concat` that begins at `begin` along its axis; nullopt likewise.
-std::optional<ConcatPart> part_of(const Node& concat, const Node* operand, Extent begin,
-                                  std::span<const Extent> strides);
+std::optional<PlacedSegment> segment_of(const Node& concat, const Node* operand, Extent begin,
+                                        std::span<const Extent> strides);
 /// True if `part` is stored in runs of at least a sector, or all at once.
-bool has_long_runs(const ConcatPart& part, const Facts& facts);
+bool has_long_runs(const PlacedSegment& part, const Facts& facts);
 
 /// True if `group` does nothing but copy results that other kernels store into a concat, and they
 /// can store them there: in runs of at least a sector.

@@ -45,11 +45,11 @@ Fused fused(Graph graph, Program& program, const Target& target, bool fuses = tr
   if (!fuses) return result;
   result.fuser->run();
   const bool is_small = data.nodes.size() <= kMostNodesTwice;
-  if (result.fuser->has_put_off_shapes() && is_small) try_other({.shapes_first = true});
-  // A concat that computes its pieces may keep them from the kernels of their reductions.
+  if (result.fuser->has_deferred_shapes() && is_small) try_other({.shapes_first = true});
+  // A concat that computes its segments may keep them from the kernels of their reductions.
   std::vector<const Node*> placed = concats_to_place(data, result.fuser->groups, program.facts);
   if (!placed.empty()) try_other({.placed = std::move(placed)});
-  if (result.fuser->has_met_too_many_arrays() && is_small) {
+  if (result.fuser->has_hit_array_limit() && is_small) {
     const auto explorer = fuser();
     explorer->run(best);
     if (!result.fuser->merge_as(explorer->merge_past_arrays())) {
@@ -66,14 +66,14 @@ Program fuse(Graph graph, const Target& target, const Facts& facts, const PlanOp
   Program program;
   program.facts = facts;
   read_inputs_as_values(graph.data());
-  give_calls_their_memory(graph.data());
+  assign_call_buffers(graph.data());
   Fused best = fused(std::move(graph), program, target, options.fuse);
   const std::vector<int> views =
       options.fuse ? views_to_compute(best.graph->data(), best.fuser->groups) : std::vector<int>();
   if (!views.empty()) {
     Graph other = compact(*best.graph);
     compute_views(other.data(), views);
-    give_calls_their_memory(other.data());
+    assign_call_buffers(other.data());
     Fused computed = fused(compact(other), program, target);
     if (computed.fuser->seconds() < best.fuser->seconds()) best = std::move(computed);
   }

@@ -58,9 +58,9 @@ void Fuser::run(const Way& way) {
   const auto seconds_of = [&](int group) {
     return groups[group].alive ? cost_or_infinite(group) : 0.0;
   };
-  hand_over_concats(groups, seconds_of);
+  sink_concats(groups, seconds_of);
   groups.find_chain();
-  if (hand_over_smaller_values(groups, sizes_, seconds_of)) {
+  if (sink_shrinking_consumers(groups, sizes_, seconds_of)) {
     merge_neighbours();
     groups.find_chain();
   }
@@ -102,24 +102,24 @@ bool Fuser::merge_as(const std::vector<Merge>& merges) {
   return true;
 }
 
-Parts Fuser::parts(int group) const {
+KernelContents Fuser::parts(int group) const {
   return {
       .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
 }
 
 bool Fuser::are_simply_one(int a, int b) {
-  const Regular both = groups.regular(a, b);
-  if (both.kind != Regular::Kind::rows) return both.kind == Regular::Kind::plain;
+  const GroupShape both = groups.group_shape(a, b);
+  if (both.kind != GroupShape::Kind::rows) return both.kind == GroupShape::Kind::plain;
   return reads_rows_once(both, most_kept_bytes(parts(a)) + most_kept_bytes(parts(b)), target_,
                          facts_);
 }
 
 std::optional<Cost> Fuser::simple_cost(int group) {
-  const Regular& regular = groups[group].regular;
-  if (regular.kind == Regular::Kind::rows &&
-      !reads_rows_once(regular, most_kept_bytes(parts(group)), target_, facts_))
+  const GroupShape& group_shape = groups[group].group_shape;
+  if (group_shape.kind == GroupShape::Kind::rows &&
+      !reads_rows_once(group_shape, most_kept_bytes(parts(group)), target_, facts_))
     return std::nullopt;
-  return cost_of(regular, parts(group), target_, sizes_);
+  return cost_of(group_shape, parts(group), target_, sizes_);
 }
 
 const Fuser::Least& Fuser::least(int group) {
@@ -133,7 +133,7 @@ const Fuser::Least& Fuser::least(int group) {
     known.bytes = cost->bytes_read + cost->bytes_written;
     known.seconds = cost->seconds;
     // In other company, what is the same all along a row may be computed less often.
-    if (now.regular.kind != Regular::Kind::mixed) known.instructions = cost->instructions;
+    if (now.group_shape.kind != GroupShape::Kind::mixed) known.instructions = cost->instructions;
   }
   return known;
 }
@@ -177,26 +177,26 @@ double Fuser::cost_or_infinite(int group) {
   if (groups[group].nodes.size() > kMaxNodes || groups.arguments(group) > kMaxArguments)
     return kImpossibleSeconds;
   if (const std::optional<Cost> cost = simple_cost(group)) return cost->seconds;
-  const Judge::Finding& finding = judge_.of(groups.whole(group));
-  const bool is_one = finding.cost && finding.why_not_shapes.empty();
+  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(group));
+  const bool is_one = finding.cost && finding.shapes_reason.empty();
   return is_one ? finding.cost->seconds : kImpossibleSeconds;
 }
 
 Fuser::Verdict Fuser::judge(int a, int b) {
   if (are_simply_one(a, b)) return {.is_one = true};
-  const Judge::Finding& finding = judge_.of(groups.whole(a, b));
-  if (!finding.cost || !finding.why_not_shapes.empty()) return {};
+  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(a, b));
+  if (!finding.cost || !finding.shapes_reason.empty()) return {};
   const double together = finding.cost->seconds;
   return {.is_one = together <= seconds(a) + seconds(b), .seconds = together};
 }
 
-std::string Fuser::why_two(int a, int b) {
+std::string Fuser::boundary_reason(int a, int b) {
   if (std::string refusal = nodes_refusal(count_nodes(a, b)); !refusal.empty()) return refusal;
-  if (are_simply_one(a, b)) return arguments_refusal(groups.meeting(a, b, sizes_).arguments);
-  const Judge::Finding& finding = judge_.of(groups.whole(a, b));
-  if (finding.has_body && !finding.why_not_shapes.empty())
-    return judge_.in_words(finding.why_not_shapes);
-  if (!finding.cost) return judge_.in_words(finding.why_not);
+  if (are_simply_one(a, b)) return arguments_refusal(groups.union_traffic(a, b, sizes_).arguments);
+  const FusionEvaluator::Evaluation& finding = judge_.of(groups.whole(a, b));
+  if (finding.has_body && !finding.shapes_reason.empty())
+    return judge_.in_words(finding.shapes_reason);
+  if (!finding.cost) return judge_.in_words(finding.reason);
   const Cost cost = *finding.cost;
   const double apart = seconds(a) + seconds(b);
   if (cost.seconds <= apart) return {};
@@ -215,8 +215,8 @@ std::string Fuser::reason(int producer, int consumer) {
   if (detour == Groups::Detour::too_far_to_tell)
     return "so much lies between them that a third kernel may need the result of one and feed "
            "the other";
-  const std::string why_not = why_two(producer, consumer);
-  return why_not.empty() ? "merging them later became possible only in another order" : why_not;
+  const std::string reason = boundary_reason(producer, consumer);
+  return reason.empty() ? "merging them later became possible only in another order" : reason;
 }
 
 void Fuser::offer(int owner, int a, int b) {
@@ -226,9 +226,9 @@ void Fuser::offer(int owner, int a, int b) {
   // What is too much for one kernel now only grows with the groups.
   if (count_nodes(a, b) > kMaxNodes) return;
   ++work_.candidates_scored;
-  const Groups::Meeting meeting = groups.meeting_with(other, b, sizes_);
-  if (meeting.arguments <= most_arrays_)
-    queue_.add({.saved = meeting.saved, .a = a, .b = b}, owner, groups[other].version);
+  const Groups::UnionTraffic union_traffic = groups.union_traffic_with(other, b, sizes_);
+  if (union_traffic.arguments <= most_arrays_)
+    queue_.add({.saved = union_traffic.saved, .a = a, .b = b}, owner, groups[other].version);
   else
     has_met_too_many_arrays_ = true;
 }
@@ -236,7 +236,7 @@ void Fuser::offer(int owner, int a, int b) {
 void Fuser::score(int owner, auto offer_all) {
   queue_.begin_list(owner, groups[owner].version,
                     [&](int group, int version) { return is_current(group, version); });
-  groups.face(owner);
+  groups.set_focus(owner);
   offer_all();
   queue_.end_list(owner);
 }

@@ -24,16 +24,16 @@ class Fuser {
   struct Way {
     /// Results of other shapes join as early as all others.
     bool shapes_first = false;
-    /// These concats are stored piece by piece from the outset, and merged with nothing.
+    /// These concats are stored segment by segment from the outset, and merged with nothing.
     std::vector<const Node*> placed = {};
   };
   void run(const Way& way);
   void run() { run(Way{}); }
 
   /// True if other shapes first might have made other kernels.
-  bool has_put_off_shapes() const { return judge_.has_put_off(); }
+  bool has_deferred_shapes() const { return judge_.has_deferred(); }
   /// True if groups stayed apart for touching too many arrays.
-  bool has_met_too_many_arrays() const { return has_met_too_many_arrays_; }
+  bool has_hit_array_limit() const { return has_met_too_many_arrays_; }
 
   /// One group has become part of another, which touches so many arrays then.
   struct Merge {
@@ -54,7 +54,7 @@ class Fuser {
   std::string reason(int producer, int consumer);
   /// Bytes that one kernel of both would not move.
   double bytes_between(int producer, int consumer) {
-    return groups.meeting(producer, consumer, sizes_).saved;
+    return groups.union_traffic(producer, consumer, sizes_).saved;
   }
 
   /// What all kernels take, one after the other.
@@ -83,7 +83,7 @@ class Fuser {
   };
 
   double bytes(const Node* node) { return sizes_.bytes(*node); }
-  Parts parts(int group) const;
+  KernelContents parts(int group) const;
   /// True if it is known without a body that one kernel of `a` and `b` is no slower than two.
   bool are_simply_one(int a, int b);
   /// What `group` takes if that is known without a body.
@@ -106,7 +106,7 @@ class Fuser {
   /// too many.
   Verdict judge(int a, int b);
   /// The same in words; "" if one kernel it may be.
-  std::string why_two(int a, int b);
+  std::string boundary_reason(int a, int b);
 
   /// True if `group` is still what it was when it had this version.
   bool is_current(int group, int version) const {
@@ -126,10 +126,10 @@ class Fuser {
   /// its readers compute it themselves; or at least cast it from what is narrower.
   void recompute_cheap_values();
   /// Lets the readers of `node` compute what it is `made_of`; false if that does not pay.
-  bool try_recompute(int group, const Node* node, const Cone& made_of);
+  bool try_recompute(int group, const Node* node, const RematerializationCone& made_of);
   /// What `group` and `readers` take at least, each byte and each element counted once, once these
   /// compute `node` by its cone themselves, instead of loading it; 0 where that is not known.
-  double least_seconds(int group, const Node* node, const Cone& made_of,
+  double least_seconds(int group, const Node* node, const RematerializationCone& made_of,
                        std::span<const int> readers);
   double instructions(const Node* node);
   /// What `reader` computes besides at least, if it comes to compute `nodes`; 0 where that is not
@@ -143,11 +143,11 @@ class Fuser {
   const Target& target_;
   const Facts& facts_;
   PlanWork& work_;
-  Judge judge_;
+  FusionEvaluator judge_;
   NodeSizes sizes_;
   std::vector<Known> seconds_;  ///< by group
   DenseMap<int, Least> least_;  ///< by group, while values are tried as recomputed
-  Cones cones_;
+  RematerializationCones cones_;
   /// Of what it took before, what may be taken once a value is recomputed.
   double most_after_recompute_ = 1;
   std::size_t most_arrays_ = kMaxArguments;

@@ -31,7 +31,7 @@ std::size_t arguments_of(const Body& body) {
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load && std::ranges::find(loaded, value.node) == loaded.end())
       loaded.push_back(value.node);
-  // All pieces of a result are in one array.
+  // All segments of a result are in one array.
   int stored = 0;
   for (const BodyStore& store : body.stores) stored = std::max(stored, store.request + 1);
   return static_cast<std::size_t>(stored) + loaded.size();
@@ -45,7 +45,7 @@ Cost cost_of_built(Body body, const Target& target, const Facts& facts) {
 /// What `body` makes of its rows, lies along neighbouring ones, and may be written element by
 /// element. Views lie like that in any case: where rows follow one another at once, caches make
 /// sectors of what they write.
-const Node* turned_result(const Body& body) {
+const Node* transposed_result(const Body& body) {
   if (!body.has_reduced_axis || body.scan || body.parallel_axes == 0) return nullptr;
   const auto moves_by_one = [](const BodyStore& store, int axis) {
     const std::optional<Extent> step = coefficient_of(store.at, axis);
@@ -61,7 +61,8 @@ const Node* turned_result(const Body& body) {
 
 /// True if the best kernel of `body`, with its axes collapsed, writes whole sectors of `turned`, or
 /// a block all of a sector at about the same time.
-bool writes_turned(const Body& body, const Node& turned, const Target& target, const Facts& facts) {
+bool writes_transposed(const Body& body, const Node& turned, const Target& target,
+                       const Facts& facts) {
   const KernelKind kind = kind_of(body, target, facts);
   if (kind == KernelKind::column_reduce) return true;
   const Schedule best = candidates(kind, body, target, facts).front();
@@ -77,12 +78,13 @@ std::string arguments_refusal(std::size_t arguments, std::size_t most) {
   return fmt::format("together they touch {} arrays, more than {}", arguments, most);
 }
 
-Judge::Judge(const GraphData& graph, const Groups& groups, const Target& target, const Facts& facts)
+FusionEvaluator::FusionEvaluator(const GraphData& graph, const Groups& groups, const Target& target,
+                                 const Facts& facts)
     : groups_(groups), target_(target), facts_(facts), keys_(graph) {
   for (const UpdateInfo& update : graph.updates) parameter_of_[update.value] = update.parameter;
 }
 
-const KernelKey& Judge::key_of(const Groups::Whole& whole) {
+const KernelKey& FusionEvaluator::key_of(const Groups::Whole& whole) {
   key_ = keys_.of(groups_.request(whole));
   key_.push_back(allows_other_shapes_ ? 1 : 0);
   key_.push_back(static_cast<std::uint32_t>(most_arrays_));
@@ -95,43 +97,42 @@ const KernelKey& Judge::key_of(const Groups::Whole& whole) {
   return key_;
 }
 
-const Judge::Finding& Judge::of(const Groups::Whole& whole) {
+const FusionEvaluator::Evaluation& FusionEvaluator::of(const Groups::Whole& whole) {
   const KernelKey& key = key_of(whole);
-  if (const Finding* known = known_.find(key)) return *known;
-  return known_.add(key, find_out(whole));
+  if (const Evaluation* known = known_.find(key)) return *known;
+  return known_.add(key, evaluate_kernel(whole));
 }
 
-Cost Judge::cost(const Groups::Whole& whole) {
-  const Finding& finding = of(whole);
+Cost FusionEvaluator::cost(const Groups::Whole& whole) {
+  const Evaluation& finding = of(whole);
   if (finding.cost) return *finding.cost;
   BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return groups_.name(node); });
-  ensure(static_cast<bool>(answer), "a group has no body: " + answer.why_not);
+  ensure(static_cast<bool>(answer), "a group has no body: " + answer.reason);
   return cost_of_built(std::move(answer.body), target_, facts_);
 }
 
-Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
+FusionEvaluator::Evaluation FusionEvaluator::evaluate_kernel(const Groups::Whole& whole) const {
   BodyAnswer answer = groups_.body(whole, [&](const Node* node) { return place_text(node); });
-  if (!answer)
-    return {.has_body = false, .why_not = answer.why_not, .why_not_shapes = {}, .cost = {}};
+  if (!answer) return {.has_body = false, .reason = answer.reason, .shapes_reason = {}, .cost = {}};
   const Body& body = answer.body;
-  Finding result;
-  result.why_not_shapes = shapes_refusal(body);
-  result.why_not = arguments_refusal(arguments_of(body), most_arrays_);
-  if (result.why_not.empty()) result.why_not = split_refusal(body);
-  if (result.why_not.empty()) result.why_not = final_refusal(body);
-  if (result.why_not.empty()) result.why_not = row_column_refusal(body, target_, facts_);
-  if (result.why_not.empty()) result.why_not = scatter_refusal(body);
-  if (!result.why_not.empty()) return result;
-  const Node* turned = turned_result(body);
+  Evaluation result;
+  result.shapes_reason = shapes_refusal(body);
+  result.reason = arguments_refusal(arguments_of(body), most_arrays_);
+  if (result.reason.empty()) result.reason = split_refusal(body);
+  if (result.reason.empty()) result.reason = final_refusal(body);
+  if (result.reason.empty()) result.reason = row_column_refusal(body, target_, facts_);
+  if (result.reason.empty()) result.reason = scatter_refusal(body);
+  if (!result.reason.empty()) return result;
+  const Node* turned = transposed_result(body);
   if (!turned) {
     result.cost = cost_of_built(std::move(answer.body), target_, facts_);
     return result;
   }
   const Body collapsed = collapse_axes(std::move(answer.body));
-  if (writes_turned(collapsed, *turned, target_, facts_))
+  if (writes_transposed(collapsed, *turned, target_, facts_))
     result.cost = cost_of(collapsed, target_, facts_);
   else
-    result.why_not = fmt::format(
+    result.reason = fmt::format(
         "{} lies along neighbouring rows, of which no block makes enough to write whole sectors",
         place_text(turned));
   return result;
@@ -139,7 +140,7 @@ Judge::Finding Judge::find_out(const Groups::Whole& whole) const {
 
 /// Rows that do not stay on the SM may become sums in the place of their results, unless these are
 /// written over what they are made of.
-std::string Judge::scatter_refusal(const Body& body) const {
+std::string FusionEvaluator::scatter_refusal(const Body& body) const {
   if (!body.scatter || stores_only_scatter(body) || rows_kept(body, target_, facts_) > 0) return {};
   const Node* parameter = parameter_of_.lookup(body.stores[0].node);
   const bool is_read = parameter && std::ranges::any_of(body.values, [&](const Value& value) {
@@ -152,10 +153,10 @@ std::string Judge::scatter_refusal(const Body& body) const {
       place_text(body.scatter->node));
 }
 
-std::string Judge::split_refusal(const Body& body) const {
+std::string FusionEvaluator::split_refusal(const Body& body) const {
   // What columns take is predicted: however few they are, their cost decides.
   if (body.passes() == 1 || reduces_columns(body, facts_)) return {};
-  if (!wants_split(body, target_, facts_)) return {};
+  if (!should_split_rows(body, target_, facts_)) return {};
   const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts_.symbols);
   return fmt::format(
@@ -165,7 +166,7 @@ std::string Judge::split_refusal(const Body& body) const {
 }
 
 /// The last block alone reduces the rows' values: not too many of them, and in row kernels only.
-std::string Judge::final_refusal(const Body& body) const {
+std::string FusionEvaluator::final_refusal(const Body& body) const {
   constexpr std::int64_t kMostRows = 65536;
   if (body.finals.empty()) return {};
   const std::int64_t rows = evaluate(body.parallel_size(), facts_.symbols);
@@ -178,11 +179,11 @@ std::string Judge::final_refusal(const Body& body) const {
   return {};
 }
 
-std::string Judge::shapes_refusal(const Body& body) const {
+std::string FusionEvaluator::shapes_refusal(const Body& body) const {
   for (const BodyStore& store : body.stores) {
     if (store.conditions.empty()) continue;
     if (!allows_other_shapes_) {
-      has_put_off_ = true;
+      has_deferred_ = true;
       return "a result of another shape joins later";
     }
     if (has_them_first_ && store.varies && !follows_loads(body, store.at))
@@ -199,21 +200,21 @@ std::string Judge::shapes_refusal(const Body& body) const {
   return {};
 }
 
-std::string Judge::place_text(const Node* node) const {
+std::string FusionEvaluator::place_text(const Node* node) const {
   const int place = keys_.place(node);
   ensure(place >= 0, "a message is about a value that its kernel does not know");
   return fmt::format("{}{}{}", kPlaceMark, place, kPlaceMark);
 }
 
-std::string Judge::in_words(const std::string& why_not) const {
+std::string FusionEvaluator::in_words(const std::string& reason) const {
   std::string result;
   for (std::size_t at = 0;;) {
-    const std::size_t begin = why_not.find(kPlaceMark, at);
-    result += why_not.substr(at, begin - at);
-    if (begin == why_not.npos) return result;
-    const std::size_t end = why_not.find(kPlaceMark, begin + 1);
+    const std::size_t begin = reason.find(kPlaceMark, at);
+    result += reason.substr(at, begin - at);
+    if (begin == reason.npos) return result;
+    const std::size_t end = reason.find(kPlaceMark, begin + 1);
     int place = 0;
-    std::from_chars(why_not.data() + begin + 1, why_not.data() + end, place);
+    std::from_chars(reason.data() + begin + 1, reason.data() + end, place);
     result += groups_.name(keys_.node_at(place));
     at = end + 1;
   }

@@ -20,22 +20,23 @@ inline constexpr std::size_t kMaxArguments = 25;
 /// "" unless so many arrays are more than `most`.
 std::string arguments_refusal(std::size_t arguments, std::size_t most = kMaxArguments);
 
-class Judge {
+class FusionEvaluator {
  public:
-  Judge(const GraphData& graph, const Groups& groups, const Target& target, const Facts& facts);
+  FusionEvaluator(const GraphData& graph, const Groups& groups, const Target& target,
+                  const Facts& facts);
 
   /// What is known of one kernel.
-  struct Finding {
+  struct Evaluation {
     bool has_body = true;
     // Why there is no such kernel, where values stand as their places in the key.
-    std::string why_not;
-    std::string why_not_shapes;  ///< what its results of several shapes say against it
-    std::optional<Cost> cost;    ///< unless it is refused
+    std::string reason;
+    std::string shapes_reason;  ///< what its results of several shapes say against it
+    std::optional<Cost> cost;   ///< unless it is refused
   };
   /// Of a kernel of `whole`. It holds until the next call.
-  const Finding& of(const Groups::Whole& whole);
-  /// `why_not` of the latest finding in the words of its own values.
-  std::string in_words(const std::string& why_not) const;
+  const Evaluation& of(const Groups::Whole& whole);
+  /// `reason` of the latest finding in the words of its own values.
+  std::string in_words(const std::string& reason) const;
   /// What a kernel costs, even one that would be refused.
   Cost cost(const Groups::Whole& whole);
 
@@ -44,13 +45,13 @@ class Judge {
   /// The same from the outset, but for what kernels of rows would store across them.
   void allow_other_shapes_along_rows() { allows_other_shapes_ = has_them_first_ = true; }
   /// True if some kernel was refused because that was not allowed yet.
-  bool has_put_off() const { return has_put_off_; }
+  bool has_deferred() const { return has_deferred_; }
   /// From now on kernels may touch so many arrays.
   void allow_arrays(std::size_t most) { most_arrays_ = most; }
 
  private:
   const KernelKey& key_of(const Groups::Whole& whole);
-  Finding find_out(const Groups::Whole& whole) const;
+  Evaluation evaluate_kernel(const Groups::Whole& whole) const;
   std::string shapes_refusal(const Body& body) const;
   std::string scatter_refusal(const Body& body) const;
   std::string split_refusal(const Body& body) const;
@@ -64,10 +65,10 @@ class Judge {
   bool allows_other_shapes_ = false;
   bool has_them_first_ = false;
   std::size_t most_arrays_ = kMaxArguments;
-  mutable bool has_put_off_ = false;
+  mutable bool has_deferred_ = false;
   KernelKeys keys_;
   KernelKey key_;  ///< the latest, with what counts beside it
-  KnownOfKeys<Finding> known_;
+  KnownOfKeys<Evaluation> known_;
 };
 
 }  // namespace sinter

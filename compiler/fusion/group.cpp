@@ -27,7 +27,7 @@ void drop_if(Nodes& nodes, auto is_unwanted) {
 }
 
 /// Both lists, each by ascending id, as one without repetition.
-Nodes united(std::span<const Node* const> a, std::span<const Node* const> b) {
+Nodes merged_shape(std::span<const Node* const> a, std::span<const Node* const> b) {
   Nodes result;
   result.reserve(a.size() + b.size());
   std::ranges::set_union(a, b, std::back_inserter(result), {}, &Node::id, &Node::id);
@@ -51,10 +51,10 @@ void unite(Nodes& nodes, std::span<const Node* const> more) {
 }
 
 /// What a group of `nodes` is.
-Regular regular_of(std::span<const Node* const> nodes) {
+GroupShape regular_of(std::span<const Node* const> nodes) {
   if (nodes.empty()) return {};
-  Regular result = regular(*nodes[0]);
-  for (const Node* node : nodes.subspan(1)) result = united(result, regular(*node));
+  GroupShape result = group_shape(*nodes[0]);
+  for (const Node* node : nodes.subspan(1)) result = merged_shape(result, group_shape(*node));
   return result;
 }
 
@@ -152,14 +152,14 @@ std::size_t Groups::arguments(int group) const {
   return (*this)[group].stores.size() + (*this)[group].loads.size();
 }
 
-void Groups::face(int group) {
-  faced_ = group;
-  face_ = ++search_;
+void Groups::set_focus(int group) {
+  focused_ = group;
+  focus_mark_ = ++search_;
   homes_of_loads_.clear();
   shared_loads_.clear();
   for (const Node* node : (*this)[group].loads) {
     Value& known = value(node);
-    known.mark = face_;
+    known.mark = focus_mark_;
     homes_of_loads_.push_back(known.home);
     if (known.groups.size() > 1) shared_loads_.push_back(node);
   }
@@ -172,13 +172,13 @@ Nodes Groups::readers_within(int group, const Node* node) const {
   return result;
 }
 
-Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) {
-  const Group& faced = (*this)[faced_];
+Groups::UnionTraffic Groups::union_traffic_with(int other, int b, NodeSizes& sizes) {
+  const Group& faced = (*this)[focused_];
   const Group& met = (*this)[other];
-  Meeting result{.arguments = faced.stores.size() + met.stores.size() + faced.loads.size()};
+  UnionTraffic result{.arguments = faced.stores.size() + met.stores.size() + faced.loads.size()};
   // What one stores and the other reads is an argument only where others want it too. What `b`
   // reads of `a` need not be read any more, and mostly not be stored.
-  const auto hand_over = [&](const Node* node, Value& known, int reader) {
+  const auto sink = [&](const Node* node, Value& known, int reader) {
     const bool is_wanted = known.is_result || known.loaders > 1;
     result.arguments -= is_wanted ? 0 : 1;
     if (reader == b) result.saved += bytes(known, node, sizes) * (is_wanted ? 1 : 2);
@@ -186,17 +186,17 @@ Groups::Meeting Groups::meeting_with(int other, int b, NodeSizes& sizes) {
   for (std::size_t i = 0; i < homes_of_loads_.size(); ++i)
     if (homes_of_loads_[i] == other) {
       --result.arguments;
-      hand_over(faced.loads[i], value(faced.loads[i]), faced_);
+      sink(faced.loads[i], value(faced.loads[i]), focused_);
     }
   for (const Node* node : shared_loads_)
     if (home(node) != other && contains(other, node)) --result.arguments;
   for (const Node* node : met.loads) {
     Value& known = value(node);
-    if (known.mark == face_)
+    if (known.mark == focus_mark_)
       result.saved += bytes(known, node, sizes);
-    else if (known.home == faced_)
-      hand_over(node, known, other);
-    else if (!contains(faced_, known))
+    else if (known.home == focused_)
+      sink(node, known, other);
+    else if (!contains(focused_, known))
       ++result.arguments;
   }
   return result;
@@ -206,7 +206,7 @@ void Groups::merge(int into, int from, Between between) {
   find_place(into, from, std::move(between));
   Group& target = at(into);
   Group& source = at(from);
-  target.regular = regular(into, from);
+  target.group_shape = group_shape(into, from);
   unite(target.nodes, source.nodes);
   for (const Node* node : source.nodes) {
     Value& known = value(node);
@@ -233,7 +233,7 @@ void Groups::merge(int into, int from, Between between) {
   });
   source = {.version = source.version, .alive = false};
   ++target.version;
-  lose_reader(inside);
+  remove_reader(inside);
 }
 
 void Groups::recompute(int group, std::span<const Node* const> nodes) {
@@ -243,7 +243,7 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
     if (contains(group, node)) continue;
     added.push_back(node);
     join_group(node, group);
-    target.regular = united(target.regular, sinter::regular(*node));
+    target.group_shape = merged_shape(target.group_shape, sinter::group_shape(*node));
   }
   sort_unique(added);
   unite(target.nodes, added);
@@ -251,20 +251,20 @@ void Groups::recompute(int group, std::span<const Node* const> nodes) {
   ++target.version;
 }
 
-void Groups::hand_over(std::span<const Node* const> nodes, int from, int to) {
+void Groups::sink(std::span<const Node* const> nodes, int from, int to) {
   for (const Node* node : nodes) {
     join_group(node, to);
     leave_group(node, from);
   }
   Group& source = at(from);
   drop_if(source.nodes, [&](const Node* node) { return !contains(from, node); });
-  source.regular = regular_of(source.nodes);
+  source.group_shape = regular_of(source.nodes);
   drop_unused(from);
   Group& target = at(to);
   Nodes added(nodes.begin(), nodes.end());
   sort_unique(added);
   unite(target.nodes, added);
-  target.regular = regular_of(target.nodes);
+  target.group_shape = regular_of(target.nodes);
   drop_unused(to);
 }
 
@@ -286,14 +286,14 @@ void Groups::drop_unused(int group) {
     for (const Node* node : target.nodes)
       if (!is_needed(node)) leave_group(node, group);
     drop_if(target.nodes, [&](const Node* node) { return !is_needed(node); });
-    target.regular = regular_of(target.nodes);
+    target.group_shape = regular_of(target.nodes);
   }
   find_loads(group);
   target.alive = !target.nodes.empty();
   ++target.version;
 }
 
-void Groups::lose_reader(std::span<const Node* const> nodes) {
+void Groups::remove_reader(std::span<const Node* const> nodes) {
   for (const Node* node : nodes) {
     const int group = home(node);
     if (group < 0 || !(*this)[group].alive) continue;
@@ -301,7 +301,7 @@ void Groups::lose_reader(std::span<const Node* const> nodes) {
     if (!(*this)[group].stores.empty()) continue;
     const Nodes loads = (*this)[group].loads;
     drop_unused(group);
-    lose_reader(loads);
+    remove_reader(loads);
   }
   changes_.clear();  // nobody takes these back
 }
@@ -345,8 +345,8 @@ Groups::Whole Groups::whole(int a, int b) const {
   Whole result{.nodes = (*this)[a].nodes, .stores = {}};
   Nodes stores = (*this)[a].stores;
   if (b >= 0) {
-    result.nodes = united(result.nodes, (*this)[b].nodes);
-    stores = united(stores, (*this)[b].stores);
+    result.nodes = merged_shape(result.nodes, (*this)[b].nodes);
+    stores = merged_shape(stores, (*this)[b].stores);
   }
   for (const Node* node : stores)
     if (is_wanted_outside(node, a, b))

@@ -35,9 +35,10 @@ struct Group {
   bool alive = true;
   /// The results of an opaque call: merged with nothing.
   bool is_call = false;
-  /// A concat whose pieces are stored in their places by the kernels that compute them: no kernel.
+  /// A concat whose segments are stored in their places by the kernels that compute them: no
+  /// kernel.
   bool is_placed = false;
-  Regular regular;  ///< how its nodes read one another
+  GroupShape group_shape;  ///< how its nodes read one another
 };
 
 /// All groups of a graph. Views and free nodes belong to none: every reader looks through them.
@@ -67,7 +68,7 @@ class Groups {
   bool is_result(const Node* node) const { return value(node).is_result; }
 
   /// True if an opaque call reads `node`, which then must be in memory whole and row-major.
-  bool is_for_call(const Node* node) const { return value(node).is_for_call; }
+  bool is_call_operand(const Node* node) const { return value(node).is_call_operand; }
   /// True if `group` is what it is for good.
   bool stands_alone(int group) const { return (*this)[group].is_placed || (*this)[group].is_call; }
 
@@ -103,21 +104,23 @@ class Groups {
   /// The nodes of `group` that read `node`.
   Nodes readers_within(int group, const Node* node) const;
   /// What one kernel of two groups reads and writes.
-  struct Meeting {
+  struct UnionTraffic {
     std::size_t arguments = 0;  ///< arrays
     /// Bytes that do not cross memory any more: what both read, and what `b` reads of `a`.
     double saved = 0;
   };
-  Meeting meeting(int a, int b, NodeSizes& sizes) {
-    face(a);
-    return meeting_with(b, b, sizes);
+  UnionTraffic union_traffic(int a, int b, NodeSizes& sizes) {
+    set_focus(a);
+    return union_traffic_with(b, b, sizes);
   }
-  /// Makes `meeting_with` cheap for one `group` and many others, as long as nothing changes.
-  void face(int group);
-  /// The meeting of the faced group and `other`; `b` is the one of them that reads.
-  Meeting meeting_with(int other, int b, NodeSizes& sizes);
+  /// Makes `union_traffic_with` cheap for one `group` and many others, as long as nothing changes.
+  void set_focus(int group);
+  /// The union_traffic of the faced group and `other`; `b` is the one of them that reads.
+  UnionTraffic union_traffic_with(int other, int b, NodeSizes& sizes);
   /// How the nodes of both read one another.
-  Regular regular(int a, int b) const { return united((*this)[a].regular, (*this)[b].regular); }
+  GroupShape group_shape(int a, int b) const {
+    return merged_shape((*this)[a].group_shape, (*this)[b].group_shape);
+  }
 
   /// What is known of ways between two groups through at least one other.
   enum class Detour { none, some, too_far_to_tell };
@@ -138,16 +141,16 @@ class Groups {
   void recompute(int group, std::span<const Node* const> nodes);
   /// Lets `to` compute and store `nodes`, which `from` alone computes of what `to` stores, so that
   /// `from` reads them instead.
-  void hand_over(std::span<const Node* const> nodes, int from, int to);
+  void sink(std::span<const Node* const> nodes, int from, int to);
   /// Drops nodes of `group` that it no longer needs for what it stores.
   void drop_unused(int group);
   /// Lets the homes of `nodes`, which have lost a reader, store no more than is wanted.
-  void lose_reader(std::span<const Node* const> nodes);
+  void remove_reader(std::span<const Node* const> nodes);
 
   /// `group` is a concat that needs no kernel.
   void place(int group) { at(group).is_placed = true; }
 
-  /// Some groups as they are. What `recompute`, `hand_over` and `drop_unused` then do can be taken
+  /// Some groups as they are. What `recompute`, `sink` and `drop_unused` then do can be taken
   /// back, until the next snapshot.
   struct Snapshot {
     std::vector<int> numbers;
@@ -177,7 +180,7 @@ class Groups {
     std::uint32_t loaders = 0;  ///< how many groups load it
     std::uint32_t mark = 0;     ///< the latest search that met it
     bool is_result = false;
-    bool is_for_call = false;
+    bool is_call_operand = false;
   };
   Value& value(const Node* node) { return values_[node->id]; }
   const Value& value(const Node* node) const { return values_[node->id]; }
@@ -207,7 +210,7 @@ class Groups {
   void add_groups(std::span<const Node* const> firsts, Begin begin);
   /// By place in `firsts`: the place of the last node of the group that each of them begins in.
   std::vector<std::uint32_t> find_last_nodes(std::span<const Node* const> firsts,
-                                             std::span<const Regular> regular, Begin begin);
+                                             std::span<const GroupShape> group_shape, Begin begin);
   /// Adds a result of an opaque call to the group of the first one.
   void join_call(const Node* node);
   void join_group(const Node* node, int group);
@@ -239,10 +242,10 @@ class Groups {
   std::vector<std::uint32_t> seen_;  ///< the latest search that met it, by group
   std::uint32_t search_ = 0;
   std::vector<Value> values_;  ///< by id of the node
-  int faced_ = -1;
-  std::uint32_t face_ = 0;       ///< the search that marks what the faced group loads
-  GroupNumbers homes_of_loads_;  ///< of the faced group
-  Nodes shared_loads_;           ///< of the faced group, what more than one group computes
+  int focused_ = -1;
+  std::uint32_t focus_mark_ = 0;  ///< the search that marks what the faced group loads
+  GroupNumbers homes_of_loads_;   ///< of the faced group
+  Nodes shared_loads_;            ///< of the faced group, what more than one group computes
   /// Where a node was before it joined or left a group.
   struct Membership {
     const Node* node;

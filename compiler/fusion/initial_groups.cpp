@@ -74,7 +74,7 @@ void Groups::find_results(std::span<const Node* const> nodes) {
     if (!is_opaque(*node)) continue;
     for (const Node* operand : node->operands)
       if (must_be_stored_for_call(*operand))
-        value(operand).is_result = value(operand).is_for_call = true;
+        value(operand).is_result = value(operand).is_call_operand = true;
   }
 }
 
@@ -129,10 +129,10 @@ void Groups::find_users(std::span<const Node* const> firsts) {
 }
 
 void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
-  std::vector<Regular> regular;
-  regular.reserve(firsts.size());
-  for (const Node* node : firsts) regular.push_back(sinter::regular(*node));
-  const std::vector<std::uint32_t> last = find_last_nodes(firsts, regular, begin);
+  std::vector<GroupShape> group_shape;
+  group_shape.reserve(firsts.size());
+  for (const Node* node : firsts) group_shape.push_back(sinter::group_shape(*node));
+  const std::vector<std::uint32_t> last = find_last_nodes(firsts, group_shape, begin);
   // Groups that others read from have earlier last nodes.
   std::vector<int> number(firsts.size());
   int count = 0;
@@ -143,7 +143,9 @@ void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
     const Node* const node = firsts[i];
     const int home = number[last[i]];
     Group& group = at(home);
-    group.regular = group.nodes.empty() ? regular[i] : sinter::united(group.regular, regular[i]);
+    group.group_shape = group.nodes.empty()
+                            ? group_shape[i]
+                            : sinter::merged_shape(group.group_shape, group_shape[i]);
     group.is_call = is_opaque(*node);
     group.place = home;
     group.nodes.push_back(node);
@@ -162,7 +164,8 @@ void Groups::add_groups(std::span<const Node* const> firsts, Begin begin) {
 /// of both does no more than two, and nothing can stand between them (a fanout-free cone, of which
 /// Cong and Ding, "FlowMap", 1994, make logic).
 std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> firsts,
-                                                   std::span<const Regular> regular, Begin begin) {
+                                                   std::span<const GroupShape> group_shape,
+                                                   Begin begin) {
   std::vector<std::uint32_t> last(firsts.size());
   std::iota(last.begin(), last.end(), 0U);
   if (begin == Begin::apart) return last;
@@ -177,7 +180,8 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
     const auto count = static_cast<std::uint32_t>(reads(node).size());
     sizes[i].arguments = count + 1;
     const std::span<const Node* const> readers = users(node);
-    if (readers.empty() || is_result(node) || regular[i].kind != Regular::Kind::plain) continue;
+    if (readers.empty() || is_result(node) || group_shape[i].kind != GroupShape::Kind::plain)
+      continue;
     const auto last_of = [&](const Node* reader) {
       return last[static_cast<std::size_t>(value(reader).home)];
     };
@@ -185,9 +189,9 @@ std::vector<std::uint32_t> Groups::find_last_nodes(std::span<const Node* const> 
     Size& size = sizes[to];
     const std::uint32_t arguments =
         size.arguments + count - static_cast<std::uint32_t>(readers.size());
-    if (regular[to].kind != Regular::Kind::plain || widens(*firsts[to]) ||
+    if (group_shape[to].kind != GroupShape::Kind::plain || widens(*firsts[to]) ||
         size.nodes == kMostAtFirst || arguments > kMaxArguments ||
-        !std::ranges::equal(regular[to].shape(), regular[i].shape()) ||
+        !std::ranges::equal(group_shape[to].shape(), group_shape[i].shape()) ||
         !std::ranges::all_of(readers, [&](const Node* reader) { return last_of(reader) == to; }))
       continue;
     last[i] = to;

@@ -5,12 +5,12 @@
 
 namespace sinter {
 
-Cone Cones::of(int group, const Node* node) {
+RematerializationCone RematerializationCones::of(int group, const Node* node) {
   const auto stands_alone = [&](const Node* at) {
     return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
            at->op == Op::scatter || at->op == Op::opaque || !groups_.contains(group, at);
   };
-  Cone result;
+  RematerializationCone result;
   if (stands_alone(node)) return result;
   llvm::SmallVector<const Node*, 16> pending = {node};
   met_.resize(graph_.nodes.size());
@@ -31,12 +31,13 @@ Cone Cones::of(int group, const Node* node) {
   return result;
 }
 
-Cone Cones::of_widening(int group, const Node* node) const {
+RematerializationCone RematerializationCones::of_widening(int group, const Node* node) const {
   if (node->op != Op::cast) return {};
   const std::span<const Node* const> reads = groups_.reads(node);
   const bool is_narrower = reads.size() == 1 && groups_.contains(group, reads[0]) &&
                            size_of(reads[0]->dtype) < size_of(node->dtype);
-  return is_narrower ? Cone{.nodes = {node}, .loads = {reads[0]}} : Cone{};
+  return is_narrower ? RematerializationCone{.nodes = {node}, .loads = {reads[0]}}
+                     : RematerializationCone{};
 }
 
 }  // namespace sinter

@@ -8,20 +8,21 @@
 
 namespace sinter {
 
-struct Cone {
+struct RematerializationCone {
   std::vector<const Node*> nodes;
   Nodes loads;  ///< what these read of others, by ascending id
 };
 
-class Cones {
+class RematerializationCones {
  public:
-  Cones(const GraphData& graph, const Groups& groups) : graph_(graph), groups_(groups) {}
+  RematerializationCones(const GraphData& graph, const Groups& groups)
+      : graph_(graph), groups_(groups) {}
 
   /// The part of `node`'s group that computes it from what it loads and from results of reductions;
   /// empty if it is one of these itself.
-  Cone of(int group, const Node* node);
+  RematerializationCone of(int group, const Node* node);
   /// `node` alone where it is narrower in memory before it is cast to what it is.
-  Cone of_widening(int group, const Node* node) const;
+  RematerializationCone of_widening(int group, const Node* node) const;
   /// Gives memory back that only `of` needs.
   void forget() { met_ = {}; }
 

@@ -21,7 +21,7 @@ void Fuser::recompute_cheap_values() {
   cones_.forget();
 }
 
-bool Fuser::try_recompute(int group, const Node* node, const Cone& made_of) {
+bool Fuser::try_recompute(int group, const Node* node, const RematerializationCone& made_of) {
   const std::vector<const Node*>& nodes = made_of.nodes;
   if (nodes.empty() || !groups[group].alive || groups.stands_alone(group)) return false;
   GroupNumbers touched = {group};
@@ -47,11 +47,11 @@ bool Fuser::try_recompute(int group, const Node* node, const Cone& made_of) {
     groups.restore(std::move(saved));
     return false;
   }
-  groups.lose_reader(saved.groups[0].loads);
+  groups.remove_reader(saved.groups[0].loads);
   return true;
 }
 
-double Fuser::least_seconds(int group, const Node* node, const Cone& made_of,
+double Fuser::least_seconds(int group, const Node* node, const RematerializationCone& made_of,
                             std::span<const int> readers) {
   const std::vector<const Node*>& nodes = made_of.nodes;
   Cost all;
@@ -106,14 +106,14 @@ double Fuser::instructions(const Node* node) {
 }
 
 double Fuser::more_instructions(int reader, std::span<const Node* const> nodes) {
-  Regular regular = groups[reader].regular;
+  GroupShape group_shape = groups[reader].group_shape;
   double result = 0;
   for (const Node* node : nodes) {
     if (groups.contains(reader, node)) continue;
-    regular = united(regular, sinter::regular(*node));
+    group_shape = merged_shape(group_shape, sinter::group_shape(*node));
     result += instructions(node);
   }
-  return regular.kind == Regular::Kind::none ? 0 : result;
+  return group_shape.kind == GroupShape::Kind::none ? 0 : result;
 }
 
 }  // namespace sinter

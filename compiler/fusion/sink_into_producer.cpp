@@ -41,7 +41,7 @@ bool pays_to_hand_over(Groups& groups, std::span<const Node* const> nodes, int f
                        const std::function<double(int)>& seconds) {
   const double before = seconds(to) + seconds(from);
   Groups::Snapshot saved = groups.snapshot(std::array{to, from});
-  groups.hand_over(nodes, from, to);
+  groups.sink(nodes, from, to);
   if (seconds(to) + seconds(from) < before) return true;
   groups.restore(std::move(saved));
   return false;
@@ -57,7 +57,7 @@ int only_maker(const Groups& groups, const Node* node) {
 
 }  // namespace
 
-void hand_over_concats(Groups& groups, const std::function<double(int)>& seconds) {
+void sink_concats(Groups& groups, const std::function<double(int)>& seconds) {
   for (int group = 0; group < groups.size(); ++group) {
     const Nodes stores = groups[group].stores;
     for (const Node* node : stores) {
@@ -70,7 +70,7 @@ void hand_over_concats(Groups& groups, const std::function<double(int)>& seconds
   }
 }
 
-bool hand_over_smaller_values(Groups& groups, NodeSizes& sizes,
+bool sink_shrinking_consumers(Groups& groups, NodeSizes& sizes,
                               const std::function<double(int)>& seconds) {
   bool result = false;
   for (int reader = 0; reader < groups.size(); ++reader) {

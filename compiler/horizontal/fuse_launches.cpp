@@ -18,9 +18,10 @@ namespace sinter {
 
 namespace {
 
-constexpr std::size_t kMostMembers = 24;
+constexpr std::size_t kMaxSections = 24;
 constexpr int kMostPhases = 16;
-/// Beyond this many ops the compiler of a joined kernel takes longer than its launches save.
+/// Beyond this many ops the compiler of a horizontally fused kernel takes longer than its launches
+/// save.
 constexpr std::size_t kMostOps = 400;
 /// Pointers among the 4 KiB of parameters that a kernel may have. Those of lists are in a table.
 constexpr std::size_t kMostArrays = 64;
@@ -33,7 +34,8 @@ constexpr double kLossBesideShared = 0.25;
 /// What one block alone may read and write while the others have gone: some 40 GB/s are left.
 constexpr double kMostTailBytes = 64 << 10;
 constexpr double kTailBandwidth = 40e9;
-/// Launches that are looked at together for panels, and what makes an array worth it, in bytes.
+/// Launches that are looked at together for resident tiles, and what makes an array worth it, in
+/// bytes.
 constexpr int kMostUnited = 5;
 constexpr std::int64_t kLargeArray = 128 << 10;
 
@@ -62,22 +64,23 @@ class Joiner {
     const std::size_t count = program_.kernels.size();
     launch_of_.resize(count, -1);
     phase_of_.resize(count, 0);
-    member_of_.resize(count, 0);
+    section_of_.resize(count, 0);
     touched_by_.resize(program_.buffers.size(), -1);
     launch_of_list_.resize(static_cast<std::size_t>(find_lists(program_)), -1);
-    const std::vector<int> order = order_by_lists(program_, kMostMembers);
+    const std::vector<int> order = order_by_lists(program_, kMaxSections);
     find_followers(order);
-    readers_ = Readers(program_);
+    readers_ = BufferReaders(program_);
     for (const int number : order) place(number);
     if (read_large_array_again(program_.kernels))
-      for (int first = 0; first < latest(); ++first) unite_for_panels(first);
-    for (Launch& launch : launches_) number_members(launch);
+      for (int first = 0; first < latest(); ++first) unite_for_resident_tiles(first);
+    for (Launch& launch : launches_) number_sections(launch);
     std::vector<std::string> names;
     names.reserve(launches_.size());
     for (int launch = 0; launch <= latest(); ++launch) names.push_back(name_of(launch));
-    explain_boundaries(
-        program_,
-        {.launch_of = launch_of_, .member_of = member_of_, .names = names, .refusals = refusals_});
+    explain_boundaries(program_, {.launch_of = launch_of_,
+                                  .section_of = section_of_,
+                                  .names = names,
+                                  .refusals = refusals_});
     replace_kernels();
   }
 
@@ -225,8 +228,8 @@ class Joiner {
       return "nothing shares a launch with an opaque call";
     if (std::string refusal = cluster_refusal(before, both, added); !refusal.empty())
       return refusal;
-    if (both.codes > kMostMembers)
-      return fmt::format("a launch has no more than {} different kernels", kMostMembers);
+    if (both.codes > kMaxSections)
+      return fmt::format("a launch has no more than {} different kernels", kMaxSections);
     if (both.phases > kMostPhases)
       return fmt::format("a launch has no more than {} phases", kMostPhases);
     if (both.ops > kMostOps)
@@ -249,11 +252,12 @@ class Joiner {
     return {};
   }
 
-  // --- panels -----------------------------------------------------------------------------------
+  // --- resident tiles
+  // -----------------------------------------------------------------------------------
 
-  /// Launch `first` and those behind it become one where its blocks then keep panels of what
-  /// several of them read.
-  void unite_for_panels(int first) {
+  /// Launch `first` and those behind it become one where its blocks then keep resident tiles of
+  /// what several of them read.
+  void unite_for_resident_tiles(int first) {
     for (int last = std::min(first + kMostUnited - 1, latest()); last > first; --last) {
       std::vector<int> kernels;
       for (int launch = first; launch <= last; ++launch)
@@ -262,7 +266,7 @@ class Joiner {
       const auto each = std::views::transform(
           kernels, [&](int number) -> const Kernel& { return kernel(number); });
       const auto is_of_user = [&](int number) { return is_call(number); };
-      if (kernels.size() > kMostMembers || std::ranges::any_of(kernels, is_of_user)) continue;
+      if (kernels.size() > kMaxSections || std::ranges::any_of(kernels, is_of_user)) continue;
       if (!read_large_array_again(each)) return;
       if (unite(first, last, kernels)) return;
     }
@@ -309,7 +313,7 @@ class Joiner {
     const double lost =
         std::max(barriers, 0) * target_.barrier_seconds + kLossOfStaying * all.moving;
     const double saved = (last - first) * target_.stream_launch_seconds;
-    if (seconds_saved_by_panels(kernels, phases) + saved <= lost) return false;
+    if (seconds_saved_by_resident_tiles(kernels, phases) + saved <= lost) return false;
     for (std::size_t i = 0; i < kernels.size(); ++i)
       phase_of_[static_cast<std::size_t>(kernels[i])] = phases[i];
     for (int& launch : launch_of_)
@@ -321,19 +325,21 @@ class Joiner {
     return true;
   }
 
-  /// What panels save where `kernels` are one launch; nothing is as bad as it gets.
-  double seconds_saved_by_panels(std::span<const int> kernels, std::span<const int> phases) const {
-    std::vector<Kernel> members;
+  /// What resident tiles save where `kernels` are one launch; nothing is as bad as it gets.
+  double seconds_saved_by_resident_tiles(std::span<const int> kernels,
+                                         std::span<const int> phases) const {
+    std::vector<Kernel> sections;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      members.push_back(kernel(kernels[i]));
-      members.back().phase = phases[i];
+      sections.push_back(kernel(kernels[i]));
+      sections.back().phase = phases[i];
     }
-    std::ranges::stable_sort(members, {}, &Kernel::phase);
+    std::ranges::stable_sort(sections, {}, &Kernel::phase);
     std::vector<std::int64_t> elements;
-    for (const Kernel& member : members) elements.push_back(elements_of(member));
-    const double saved = with_panels(program_, members, readers_.inner_of(kernels),
-                                     joined_candidates(members, elements, target_), target_)
-                             .seconds_saved;
+    for (const Kernel& section : sections) elements.push_back(elements_of(section));
+    const double saved =
+        with_resident_tiles(program_, sections, readers_.inner_of(kernels),
+                            section_candidates(sections, elements, target_), target_)
+            .seconds_saved;
     return saved > 0 ? saved : -1;
   }
 
@@ -358,47 +364,47 @@ class Joiner {
     return evaluate(product(kernel.parallel) * kernel.reduced, program_.facts.symbols);
   }
 
-  /// Members are numbered by phase.
-  void number_members(Launch& launch) {
+  /// Sections are numbered by phase.
+  void number_sections(Launch& launch) {
     std::ranges::stable_sort(launch.kernels, {}, [&](int number) { return phase_of(number); });
     for (std::size_t i = 0; i < launch.kernels.size(); ++i)
-      member_of_[static_cast<std::size_t>(launch.kernels[i])] = static_cast<int>(i);
+      section_of_[static_cast<std::size_t>(launch.kernels[i])] = static_cast<int>(i);
   }
 
   std::string name_of(int launch) const {
     return fmt::format("{}_{}", program_.graph->name(), launch);
   }
 
-  /// The kernel of `launch`, whose members it takes.
+  /// The kernel of `launch`, whose sections it takes.
   Kernel joined(const Launch& launch) {
-    Kernel result{.kind = KernelKind::joined};
+    Kernel result{.kind = KernelKind::horizontal};
     result.inner = readers_.inner_of(launch.kernels);
-    result.members.reserve(launch.kernels.size());
+    result.sections.reserve(launch.kernels.size());
     for (const int number : launch.kernels) {
-      Kernel& member = result.members.emplace_back(
+      Kernel& section = result.sections.emplace_back(
           std::move(program_.kernels[static_cast<std::size_t>(number)]));
-      member.phase = phase_of(number);
-      append(result.nodes, member.nodes);
-      append(result.stores, member.stores);
-      append(result.depends_on, member.depends_on);
-      append(result.reads, member.reads);
-      append(result.notes, member.notes);
-      result.bytes += member.bytes;
+      section.phase = phase_of(number);
+      append(result.nodes, section.nodes);
+      append(result.stores, section.stores);
+      append(result.depends_on, section.depends_on);
+      append(result.reads, section.reads);
+      append(result.notes, section.notes);
+      result.bytes += section.bytes;
     }
     std::ranges::sort(result.reads);
     result.reads.erase(std::unique(result.reads.begin(), result.reads.end()), result.reads.end());
     result.seconds = launch.seconds + target_.launch_seconds;
     result.has_tail = launch.has_tail();
     std::vector<std::int64_t> elements;
-    elements.reserve(result.members.size());
-    for (const Kernel& member : result.members) elements.push_back(elements_of(member));
-    std::vector<Schedule> schedules = joined_candidates(result.members, elements, target_);
-    if (launch.is_cooperative() && touch_large_array_again(program_, result.members, kLargeArray)) {
-      PanelCandidates panels =
-          with_panels(program_, result.members, result.inner, std::move(schedules), target_);
-      schedules = std::move(panels.schedules);
-      result.bytes -= panels.bytes_saved;
-      result.seconds -= std::max(panels.seconds_saved, 0.0);
+    elements.reserve(result.sections.size());
+    for (const Kernel& section : result.sections) elements.push_back(elements_of(section));
+    std::vector<Schedule> schedules = section_candidates(result.sections, elements, target_);
+    if (launch.is_cooperative() && rereads_large_array(program_, result.sections, kLargeArray)) {
+      ResidentTileCandidates resident_tiles = with_resident_tiles(
+          program_, result.sections, result.inner, std::move(schedules), target_);
+      schedules = std::move(resident_tiles.schedules);
+      result.bytes -= resident_tiles.bytes_saved;
+      result.seconds -= std::max(resident_tiles.seconds_saved, 0.0);
     }
     result.candidates = SharedSchedules(std::move(schedules));
     result.schedule = result.candidates.front();
@@ -424,8 +430,8 @@ class Joiner {
       next.depends_on.erase(std::unique(next.depends_on.begin(), next.depends_on.end()),
                             next.depends_on.end());
       std::erase(next.depends_on, static_cast<int>(i));
-      for (std::size_t member = 0; member < next.members.size(); ++member)
-        next.members[member].name = fmt::format("{}_{}", next.name, member);
+      for (std::size_t section = 0; section < next.sections.size(); ++section)
+        next.sections[section].name = fmt::format("{}_{}", next.name, section);
       kernels.push_back(std::move(next));
     }
     program_.kernels = std::move(kernels);
@@ -447,14 +453,14 @@ class Joiner {
       refusals_;                     ///< why the first kernel of a launch is not in the one before
   std::vector<int> launch_of_;       ///< by kernel
   std::vector<int> phase_of_;        ///< likewise
-  std::vector<int> member_of_;       ///< likewise, its number among those of its launch
+  std::vector<int> section_of_;      ///< likewise, its number among those of its launch
   std::vector<int> launch_of_list_;  ///< the latest one
   std::vector<int> touched_by_;      ///< the latest launch that touches it, by buffer
-  Readers readers_;
+  BufferReaders readers_;
 };
 
 }  // namespace
 
-void join(Program& program, const Target& target) { Joiner(program, target).run(); }
+void fuse_launches(Program& program, const Target& target) { Joiner(program, target).run(); }
 
 }  // namespace sinter

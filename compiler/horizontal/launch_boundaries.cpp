@@ -34,10 +34,10 @@ void explain_boundaries(Program& program, const Launched& launched) {
   std::unordered_map<std::string_view, std::size_t> number_of;
   number_of.reserve(program.kernels.size());
   for (std::size_t i = 0; i < program.kernels.size(); ++i) number_of[program.kernels[i].name] = i;
-  const auto name_of = [&](std::size_t kernel, bool as_member) {
+  const auto name_of = [&](std::size_t kernel, bool as_section) {
     const std::string& launch =
         launched.names[static_cast<std::size_t>(launched.launch_of[kernel])];
-    return as_member ? fmt::format("{}_{}", launch, launched.member_of[kernel]) : launch;
+    return as_section ? fmt::format("{}_{}", launch, launched.section_of[kernel]) : launch;
   };
   std::vector<Boundary> kept;
   kept.reserve(program.boundaries.size());

@@ -1,10 +1,11 @@
-// Local panels: where what the phases of a joined kernel exchange mostly stays within a panel, a
-// block takes its panel through all of these phases and waits for nobody but its own threads. What
-// one of them makes for the next is kept in the panel too, and where nothing else reads it, it
-// never comes to memory. What needs other panels follows behind a barrier of the grid.
+// Local tiles: where what the phases of a horizontally fused kernel exchange mostly stays within a
+// resident tile, a block takes its resident tile through all of these phases and waits for nobody
+// but its own threads. What one of them makes for the next is kept in the resident tile too, and
+// where nothing else reads it, it never comes to memory. What needs other resident tiles follows
+// behind a barrier of the grid.
 //
-// Panels have the shape outer × channels × rows (panels.h), or are neighbouring units
-// (unit_walk.h).
+// ResidentTiles have the shape outer × channels × rows (resident tiles.h), or are neighbouring
+// units (unit_walk.h).
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,14 @@
 
 namespace sinter {
 
-/// The local panels that `members` with `schedules` can keep; nullopt if there are none. `units`:
-/// as PanelSchedule::units. `inner`: buffers that they write and nothing else reads.
-std::optional<Panels> find_local_panels(const Program& program, std::span<const Kernel> members,
-                                        std::span<const Body> bodies, std::span<const int> inner,
-                                        std::span<const Schedule> schedules, std::int64_t units);
+/// The local tiles that `sections` with `schedules` can keep; nullopt if there are none. `units`:
+/// as ResidentTileSchedule::units. `inner`: buffers that they write and nothing else reads.
+std::optional<ResidentTiles> find_local_tiles(
+    const Program& program, std::span<const Kernel> sections, std::span<const Body> bodies,
+    std::span<const int> inner, std::span<const Schedule> schedules, std::int64_t units);
 
-/// Of `panels`, the arrays that begin at multiples of 16 bytes in each panel of so many units.
-Panels with_aligned_arrays(Panels panels, std::int64_t channels);
+/// Of `resident tiles`, the arrays that begin at multiples of 16 bytes in each resident tile of so
+/// many units.
+ResidentTiles with_aligned_arrays(ResidentTiles resident_tiles, std::int64_t channels);
 
 }  // namespace sinter

@@ -13,10 +13,10 @@ namespace sinter {
 
 namespace {
 
-/// A joined kernel is compiled once per candidate, with all of its members.
-constexpr std::size_t kMostJoinedCandidates = 6;
+/// A horizontally fused kernel is compiled once per candidate, with all of its sections.
+constexpr std::size_t kMaxSectionCandidates = 6;
 
-/// What clusters a member may have if its kernel has some: of that size, or of any.
+/// What clusters a section may have if its kernel has some: of that size, or of any.
 enum class Clusters { as_planned, of_any_size };
 
 /// `schedule` of `kernel` with blocks of `threads`; none if they do not suit it.
@@ -25,7 +25,7 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   // Where a row needs a cluster, only schedules that have one read it once.
   const bool has_cluster = kernel.schedule.blocks_per_row() > 1;
   if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
-  // Columns can do without; other members, whose blocks would not divide by it, need not care.
+  // Columns can do without; other sections, whose blocks would not divide by it, need not care.
   if (candidate.joins_columns) return std::nullopt;
   // Kernels of a list are of several sizes.
   if (candidate.is_flat && kernel.list >= 0) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
       return schedule;
     }
     case KernelKind::full_reduce:
-    case KernelKind::joined:
+    case KernelKind::horizontal:
     case KernelKind::opaque: break;
   }
   return std::nullopt;
@@ -111,31 +111,31 @@ std::vector<Schedule> schedules_with(const Kernel& kernel, int threads, std::siz
   return result;
 }
 
-/// The member whose schedule each member takes: of those of a list, the largest one.
-std::vector<std::size_t> models_of(std::span<const Kernel> members,
+/// The section whose schedule each section takes: of those of a list, the largest one.
+std::vector<std::size_t> models_of(std::span<const Kernel> sections,
                                    std::span<const std::int64_t> elements) {
   std::map<int, std::size_t> largest;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto [found, is_new] = largest.try_emplace(members[i].list, i);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const auto [found, is_new] = largest.try_emplace(sections[i].list, i);
     if (elements[i] > elements[found->second]) found->second = i;
   }
-  std::vector<std::size_t> models(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i)
-    models[i] = members[i].list < 0 ? i : largest.at(members[i].list);
+  std::vector<std::size_t> models(sections.size());
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    models[i] = sections[i].list < 0 ? i : largest.at(sections[i].list);
   return models;
 }
 
 }  // namespace
 
-std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
-                                        std::span<const std::int64_t> elements,
-                                        const Target& target) {
+std::vector<Schedule> section_candidates(std::span<const Kernel> sections,
+                                         std::span<const std::int64_t> elements,
+                                         const Target& target) {
   const auto place_of_heaviest = std::ranges::max_element(elements) - elements.begin();
-  const Kernel& heaviest = members[static_cast<std::size_t>(place_of_heaviest)];
-  const std::vector<std::size_t> models = models_of(members, elements);
+  const Kernel& heaviest = sections[static_cast<std::size_t>(place_of_heaviest)];
+  const std::vector<std::size_t> models = models_of(sections, elements);
   // A launch has clusters of one size.
   const auto with_clusters = std::ranges::count_if(
-      members, [](const Kernel& member) { return member.schedule.blocks_per_row() > 1; });
+      sections, [](const Kernel& section) { return section.schedule.blocks_per_row() > 1; });
   const Clusters clusters = with_clusters > 1 ? Clusters::as_planned : Clusters::of_any_size;
   std::vector<Schedule> result;
   std::vector<int> sizes = {heaviest.schedule.threads};
@@ -143,20 +143,20 @@ std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
     if (threads != sizes[0]) sizes.push_back(threads);
   for (const int threads : sizes) {
     const std::size_t choices = threads == sizes[0] ? 3 : 1;
-    std::vector<std::vector<Schedule>> each(members.size());
+    std::vector<std::vector<Schedule>> each(sections.size());
     bool has_all = true;
-    for (std::size_t i = 0; i < members.size() && has_all; ++i) {
+    for (std::size_t i = 0; i < sections.size() && has_all; ++i) {
       if (models[i] != i) continue;
-      each[i] = schedules_with(members[i], threads, choices, target, clusters);
+      each[i] = schedules_with(sections[i], threads, choices, target, clusters);
       has_all = !each[i].empty();
     }
     if (!has_all) continue;
-    for (std::size_t i = 0; i < choices && result.size() < kMostJoinedCandidates; ++i) {
+    for (std::size_t i = 0; i < choices && result.size() < kMaxSectionCandidates; ++i) {
       Schedule joined{.threads = threads};
-      joined.members.reserve(models.size());
+      joined.sections.reserve(models.size());
       for (const std::size_t model : models) {
-        joined.members.push_back(each[model][std::min(i, each[model].size() - 1)]);
-        joined.members.back().blocks_per_sm = 0;  // members share their registers' bound
+        joined.sections.push_back(each[model][std::min(i, each[model].size() - 1)]);
+        joined.sections.back().blocks_per_sm = 0;  // sections share their registers' bound
       }
       if (std::ranges::find(result, joined) == result.end()) result.push_back(std::move(joined));
     }
@@ -171,109 +171,111 @@ Schedule with_short_vectors(Schedule joined) {
   constexpr int kLargeBlock = 512;
   constexpr int kShort = 4;
   if (joined.threads < kLargeBlock) return joined;
-  for (Schedule& member : joined.members)
-    if (member.tile > 0) member.vector = std::min(member.vector, kShort);
+  for (Schedule& section : joined.sections)
+    if (section.tile > 0) section.vector = std::min(section.vector, kShort);
   return joined;
 }
 
-/// Panels of few channels fill small tiles only.
+/// ResidentTiles of few channels fill small tiles only.
 Schedule with_small_tiles(Schedule joined) {
   constexpr int kSmall = 32;
-  for (Schedule& member : joined.members)
-    if (member.tile > kSmall && kSmall * kSmall % (member.vector * member.threads) == 0)
-      member.tile = kSmall;
+  for (Schedule& section : joined.sections)
+    if (section.tile > kSmall && kSmall * kSmall % (section.vector * section.threads) == 0)
+      section.tile = kSmall;
   return joined;
 }
 
-/// A block of a panel may end where a row does: members whose vectors go past that have others.
-std::optional<Schedule> in_rows(Schedule joined, std::span<const Kernel> members,
+/// A block of a resident tile may end where a row does: sections whose vectors go past that have
+/// others.
+std::optional<Schedule> in_rows(Schedule joined, std::span<const Kernel> sections,
                                 const Target& target) {
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!joined.members[i].is_flat) continue;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (!joined.sections[i].is_flat) continue;
     std::optional<Schedule> other;
-    for (const Schedule& candidate : members[i].candidates)
+    for (const Schedule& candidate : sections[i].candidates)
       if (!other && !candidate.is_flat)
-        other = with_threads(members[i], candidate, joined.threads, target, Clusters::as_planned);
+        other = with_threads(sections[i], candidate, joined.threads, target, Clusters::as_planned);
     if (!other) return std::nullopt;
-    joined.members[i] = *other;
-    joined.members[i].blocks_per_sm = 0;
+    joined.sections[i] = *other;
+    joined.sections[i].blocks_per_sm = 0;
   }
   return joined;
 }
 
-/// What members keep in shared memory for themselves is in panels, or is read again.
+/// What sections keep in shared memory for themselves is in resident tiles, or is read again.
 Schedule with_shared_memory_left(Schedule joined) {
-  for (Schedule& member : joined.members) {
-    if (member.in_shared) member.in_shared = member.resident = false;
-    if (member.rows_per_block > 1) member.tile = 0;
+  for (Schedule& section : joined.sections) {
+    if (section.in_shared) section.in_shared = section.resident = false;
+    if (section.rows_per_block > 1) section.tile = 0;
   }
   return joined;
 }
 
-/// What barriers take is assumed, bytes are counted: local panels that save fewer of them than
+/// What barriers take is assumed, bytes are counted: local tiles that save fewer of them than
 /// others do are none.
-void drop_local_panels_of_less(std::vector<PanelChoice>& choices) {
+void drop_local_tiles_of_less(std::vector<ResidentTileChoice>& choices) {
   double most = 0;
-  for (const PanelChoice& choice : choices)
-    if (!choice.schedule.panels.is_local) most = std::max(most, choice.bytes_saved);
-  std::erase_if(choices, [&](const PanelChoice& choice) {
-    return choice.schedule.panels.is_local && choice.bytes_saved < most;
+  for (const ResidentTileChoice& choice : choices)
+    if (!choice.schedule.resident_tiles.is_local) most = std::max(most, choice.bytes_saved);
+  std::erase_if(choices, [&](const ResidentTileChoice& choice) {
+    return choice.schedule.resident_tiles.is_local && choice.bytes_saved < most;
   });
 }
 
 /// Other kernels need shared memory or neighbours of their own, or are many.
-bool may_stand_beside_panels(const Kernel& member) {
-  const bool is_of_panels = member.kind == KernelKind::pointwise ||
-                            member.kind == KernelKind::row_reduce ||
-                            member.kind == KernelKind::column_reduce;
-  return is_of_panels && member.list < 0 && member.schedule.blocks_per_row() == 1;
+bool may_stand_beside_resident_tiles(const Kernel& section) {
+  const bool is_of_resident_tiles = section.kind == KernelKind::pointwise ||
+                                    section.kind == KernelKind::row_reduce ||
+                                    section.kind == KernelKind::column_reduce;
+  return is_of_resident_tiles && section.list < 0 && section.schedule.blocks_per_row() == 1;
 }
 
-/// Others have no panels themselves.
-bool is_of_known_size(const Kernel& member) {
-  return member.reduced.is_number() && std::ranges::all_of(member.parallel, &Extent::is_number);
+/// Others have no resident tiles themselves.
+bool is_of_known_size(const Kernel& section) {
+  return section.reduced.is_number() && std::ranges::all_of(section.parallel, &Extent::is_number);
 }
 
 }  // namespace
 
-PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
-                            std::span<const int> inner, std::vector<Schedule> schedules,
-                            const Target& target) {
-  PanelCandidates result{.seconds_saved = -1};
-  if (!std::ranges::all_of(members, may_stand_beside_panels) ||
-      std::ranges::none_of(members, is_of_known_size)) {
+ResidentTileCandidates with_resident_tiles(const Program& program, std::span<const Kernel> sections,
+                                           std::span<const int> inner,
+                                           std::vector<Schedule> schedules, const Target& target) {
+  ResidentTileCandidates result{.seconds_saved = -1};
+  if (!std::ranges::all_of(sections, may_stand_beside_resident_tiles) ||
+      std::ranges::none_of(sections, is_of_known_size)) {
     result.schedules = std::move(schedules);
     return result;
   }
   std::vector<Body> bodies;
-  for (const Kernel& member : members) bodies.push_back(body_of(program, member));
-  std::vector<PanelChoice> choices;
+  for (const Kernel& section : sections) bodies.push_back(body_of(program, section));
+  std::vector<ResidentTileChoice> choices;
   std::vector<Schedule> considered;
   const auto consider = [&](const Schedule& schedule) {
     if (std::ranges::find(considered, schedule) != considered.end()) return;
     considered.push_back(schedule);
-    for (PanelChoice& choice : choose_panels(program, members, bodies, inner, schedule, target))
+    for (ResidentTileChoice& choice :
+         choose_resident_tiles(program, sections, bodies, inner, schedule, target))
       choices.push_back(std::move(choice));
   };
   for (const Schedule& schedule : schedules) {
-    const std::optional<Schedule> whole_rows = in_rows(schedule, members, target);
+    const std::optional<Schedule> whole_rows = in_rows(schedule, sections, target);
     if (!whole_rows) continue;
     const Schedule shorter = with_short_vectors(with_shared_memory_left(*whole_rows));
     consider(shorter);
     consider(with_small_tiles(shorter));
   }
-  drop_local_panels_of_less(choices);
-  std::ranges::stable_sort(choices, std::greater<>(), &PanelChoice::seconds_saved);
+  drop_local_tiles_of_less(choices);
+  std::ranges::stable_sort(choices, std::greater<>(), &ResidentTileChoice::seconds_saved);
   if (!choices.empty()) {
-    const double seconds = seconds_without_panels(bodies, target, program.facts);
+    const double seconds = seconds_without_resident_tiles(bodies, target, program.facts);
     const auto best = choices.begin() + static_cast<std::ptrdiff_t>(best_of(choices, seconds));
     std::rotate(choices.begin(), best, best + 1);
     result.bytes_saved = choices[0].bytes_saved;
     result.seconds_saved = choices[0].seconds_saved;
   }
-  for (PanelChoice& choice : choices) result.schedules.push_back(std::move(choice.schedule));
+  for (ResidentTileChoice& choice : choices) result.schedules.push_back(std::move(choice.schedule));
   for (Schedule& schedule : schedules)
-    if (result.schedules.size() < kMostJoinedCandidates)
+    if (result.schedules.size() < kMaxSectionCandidates)
       result.schedules.push_back(std::move(schedule));
   return result;
 }

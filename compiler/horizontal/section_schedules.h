@@ -1,4 +1,4 @@
-// Schedules of joined kernels: one for each member, all with blocks of one size.
+// Schedules of horizontally fused kernels: one for each section, all with blocks of one size.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@ namespace sinter {
 
 /// True if `kernel` can have blocks of `threads`.
 bool suits(const Kernel& kernel, int threads, const Target& target);
-/// The sizes of blocks that suit `kernel` among those that joined kernels are tried with, as bits.
+/// The sizes of blocks that suit `kernel` among those that horizontally fused kernels are tried
+/// with, as bits.
 unsigned suited_sizes(const Kernel& kernel, const Target& target);
 
-/// Schedules of all `members`, of these numbers of elements, with the same threads; those of the
-/// heaviest member first.
-std::vector<Schedule> joined_candidates(std::span<const Kernel> members,
-                                        std::span<const std::int64_t> elements,
-                                        const Target& target);
+/// Schedules of all `sections`, of these numbers of elements, with the same threads; those of the
+/// heaviest section first.
+std::vector<Schedule> section_candidates(std::span<const Kernel> sections,
+                                         std::span<const std::int64_t> elements,
+                                         const Target& target);
 
-/// What panels (panels.h) make of the candidates of a cooperative kernel.
-struct PanelCandidates {
-  std::vector<Schedule> schedules;  ///< those that have panels first
+/// What resident tiles (resident tiles.h) make of the candidates of a cooperative kernel.
+struct ResidentTileCandidates {
+  std::vector<Schedule> schedules;  ///< those that have resident tiles first
   double bytes_saved = 0;           ///< by the first
-  double seconds_saved = 0;         ///< likewise; negative: none has panels
+  double seconds_saved = 0;         ///< likewise; negative: none has resident tiles
 };
-/// `inner`: what members write and nothing else reads.
-PanelCandidates with_panels(const Program& program, std::span<const Kernel> members,
-                            std::span<const int> inner, std::vector<Schedule> schedules,
-                            const Target& target);
+/// `inner`: what sections write and nothing else reads.
+ResidentTileCandidates with_resident_tiles(const Program& program, std::span<const Kernel> sections,
+                                           std::span<const int> inner,
+                                           std::vector<Schedule> schedules, const Target& target);
 
 }  // namespace sinter

@@ -28,7 +28,7 @@ std::vector<int> long_parallel_axes(const Body& body, std::span<const std::int64
   return axes;
 }
 
-void set_walk_extents(PanelWalk& walk, std::span<const std::int64_t> extents) {
+void set_walk_extents(TileWalk& walk, std::span<const std::int64_t> extents) {
   const auto of = [&](int axis) {
     return axis < 0 ? std::int64_t{1} : extents[static_cast<std::size_t>(axis)];
   };
@@ -38,7 +38,7 @@ void set_walk_extents(PanelWalk& walk, std::span<const std::int64_t> extents) {
 }
 
 /// Sets channel and outer axes to the one or two in `axes`.
-bool set_axes(PanelWalk& walk, std::span<const int> axes) {
+bool set_axes(TileWalk& walk, std::span<const int> axes) {
   if (axes.empty() || axes.size() > 2) return false;
   walk.channel_axis = axes.back();
   walk.is_merged = axes.size() == 1;
@@ -50,15 +50,15 @@ bool set_axes(PanelWalk& walk, std::span<const int> axes) {
 
 bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule) {
   return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
-         schedule.cluster == 1 && schedule.pieces == 1 && !schedule.split && kernel.list < 0;
+         schedule.cluster == 1 && schedule.splits == 1 && !schedule.split && kernel.list < 0;
 }
 
-std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
-                                        const Schedule& schedule, const Facts& facts) {
+std::optional<TileWalk> walk_of_resident_tiles(const Kernel& kernel, const Body& body,
+                                               const Schedule& schedule, const Facts& facts) {
   const auto extents = numbers_of(body);
   if (!extents) return std::nullopt;
   std::vector<int> axes = long_parallel_axes(body, *extents);
-  PanelWalk walk;
+  TileWalk walk;
   switch (kernel.kind) {
     case KernelKind::column_reduce:
       if (!has_blocks_apart(kernel, body, schedule)) return std::nullopt;
@@ -94,13 +94,13 @@ std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
   return walk;
 }
 
-std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body,
-                                          const Schedule& schedule) {
+std::optional<TileWalk> walk_of_channels(const Kernel& kernel, const Body& body,
+                                         const Schedule& schedule) {
   const auto extents = numbers_of(body);
   if (!extents || kernel.list >= 0) return std::nullopt;
   const std::vector<int> axes = long_parallel_axes(body, *extents);
   if (axes.size() != 1) return std::nullopt;
-  PanelWalk walk{.channel_axis = axes[0]};
+  TileWalk walk{.channel_axis = axes[0]};
   switch (kernel.kind) {
     case KernelKind::column_reduce:
     case KernelKind::row_reduce:
@@ -116,15 +116,14 @@ std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body
   return walk;
 }
 
-PanelWalk with_channels(PanelWalk walk, std::int64_t channels) {
+TileWalk with_channels(TileWalk walk, std::int64_t channels) {
   if (!walk.is_merged) return walk;
   walk.outer = walk.channels / channels;
   walk.channels = channels;
   return walk;
 }
 
-std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk,
-                                       std::int64_t segments) {
+std::optional<TileWalk> with_segments(const Kernel& kernel, TileWalk walk, std::int64_t segments) {
   walk.has_all = walk.outer == 1;
   const bool has_segments = walk.has_all ? walk.rows % segments == 0 : walk.outer == segments;
   if (kernel.kind == KernelKind::pointwise || !has_segments) return std::nullopt;
@@ -134,21 +133,22 @@ std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk,
   return walk;
 }
 
-std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
-                              std::int64_t channels) {
+std::int64_t blocks_per_resident_tile(const Kernel& kernel, const TileWalk& walk,
+                                      const Schedule& schedule, std::int64_t channels) {
   if (walk.unit_blocks > 0) return channels * walk.unit_blocks;
   if (walk.unit_work > 0)
-    return steps_over(channels * walk.unit_work, channels_per_block(kernel, schedule));
+    return divide_up(channels * walk.unit_work, channels_per_block(kernel, schedule));
   if (kernel.kind != KernelKind::pointwise)
-    return steps_over(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
+    return divide_up(channels * walk.rows_of_channel(), channels_per_block(kernel, schedule));
   if (schedule.tile == 0)
-    return steps_over(channels * walk.rows, channels_per_block(kernel, schedule));
-  return steps_over(channels, schedule.tile) * steps_over(walk.rows, schedule.tile);
+    return divide_up(channels * walk.rows, channels_per_block(kernel, schedule));
+  return divide_up(channels, schedule.tile) * divide_up(walk.rows, schedule.tile);
 }
 
-double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
+double threads_over_work(const Kernel& kernel, const TileWalk& walk, const Schedule& schedule,
                          std::int64_t channels) {
-  const auto blocks = static_cast<double>(blocks_per_panel(kernel, walk, schedule, channels));
+  const auto blocks =
+      static_cast<double>(blocks_per_resident_tile(kernel, walk, schedule, channels));
   const auto work = static_cast<double>(channels);
   const double per_block = schedule.tile > 0
                                ? double(schedule.tile) * schedule.tile
@@ -159,8 +159,8 @@ double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Sche
   return blocks * per_block / (work * static_cast<double>(walk.rows));
 }
 
-std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
-                                  const Schedule& schedule, std::int64_t channels) {
+std::optional<int> stop_at_resident_tiles(const Kernel& kernel, const TileWalk& walk,
+                                          const Schedule& schedule, std::int64_t channels) {
   // Vectors along channels begin at multiples of 16 bytes of whichever dtype.
   constexpr std::int64_t kWidest = 16;
   if (walk.unit_blocks > 0) return 0;
@@ -200,7 +200,7 @@ std::int64_t channels_per_block(const Kernel& kernel, const Schedule& schedule) 
   }
 }
 
-bool PanelAccess::is_alike(const PanelAccess& other) const {
+bool ResidentTileAccess::is_alike(const ResidentTileAccess& other) const {
   return is_linear && other.is_linear && offset == other.offset &&
          outer_stride == other.outer_stride && channel_stride == other.channel_stride &&
          segment_stride == other.segment_stride && row_stride == other.row_stride;
@@ -209,7 +209,7 @@ bool PanelAccess::is_alike(const PanelAccess& other) const {
 namespace {
 
 /// True for the row axis' segment, or the row within it.
-bool is_of_rows(const IndexAtom& atom, const PanelWalk& walk) {
+bool is_of_rows(const IndexAtom& atom, const TileWalk& walk) {
   return walk.has_all && atom.divisor.is(walk.rows) && atom.numerator.constant.is(0) &&
          atom.numerator.terms.size() == 1 && atom.numerator.terms[0].coefficient.is(1) &&
          atom.numerator.terms[0].atom->kind == IndexAtom::Kind::axis &&
@@ -217,7 +217,7 @@ bool is_of_rows(const IndexAtom& atom, const PanelWalk& walk) {
 }
 
 /// Sets the strides of `access` to what `at` has for the axes of `walk`.
-void set_strides(PanelAccess& access, const Index& at, const PanelWalk& walk) {
+void set_strides(ResidentTileAccess& access, const Index& at, const TileWalk& walk) {
   if (!at.constant.is_number()) return;
   access.offset = at.constant.number();
   for (const IndexTerm& term : at.terms) {
@@ -253,20 +253,21 @@ void set_strides(PanelAccess& access, const Index& at, const PanelWalk& walk) {
 
 }  // namespace
 
-std::vector<PanelAccess> accesses_of(const Program& program, const Kernel& kernel, const Body& body,
-                                     const PanelWalk& walk) {
-  std::vector<PanelAccess> result;
+std::vector<ResidentTileAccess> accesses_of(const Program& program, const Kernel& kernel,
+                                            const Body& body, const TileWalk& walk) {
+  std::vector<ResidentTileAccess> result;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load) continue;
-    PanelAccess access{.buffer = program.buffer_of.lookup(value.node), .dtype = value.dtype};
+    ResidentTileAccess access{.buffer = program.buffer_of.lookup(value.node), .dtype = value.dtype};
     if (value.conditions.empty()) set_strides(access, value.at, walk);
     result.push_back(access);
   }
   for (const BodyStore& store : body.stores) {
-    PanelAccess access{.buffer = kernel.stores[static_cast<std::size_t>(store.request)].buffer,
-                       .dtype = store.node->dtype,
-                       .is_store = true};
-    if (store.conditions.empty() && !store.is_piece) set_strides(access, store.at, walk);
+    ResidentTileAccess access{
+        .buffer = kernel.stores[static_cast<std::size_t>(store.request)].buffer,
+        .dtype = store.node->dtype,
+        .is_store = true};
+    if (store.conditions.empty() && !store.is_segment) set_strides(access, store.at, walk);
     result.push_back(access);
   }
   return result;

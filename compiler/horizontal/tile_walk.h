@@ -1,5 +1,5 @@
-// How the members of a joined kernel go through arrays of the shape outer × channels × rows,
-// whichever of these axes lies where in memory.
+// How the sections of a horizontally fused kernel go through arrays of the shape outer × channels ×
+// rows, whichever of these axes lies where in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace sinter {
 
-/// The axes of a body in these terms. A panel is one place of `outer` with neighbouring channels
-/// and all their rows. Where channels are few enough for that, it has all of `outer`, whose places
-/// are then the *segments* of a channel's rows.
-struct PanelWalk {
+/// The axes of a body in these terms. A resident tile is one place of `outer` with neighbouring
+/// channels and all their rows. Where channels are few enough for that, it has all of `outer`,
+/// whose places are then the *segments* of a channel's rows.
+struct TileWalk {
   int outer_axis = -1;  ///< -1: of extent 1
   int channel_axis = -1;
   int row_axis = -1;
@@ -34,7 +34,7 @@ struct PanelWalk {
   std::int64_t strip = 0;
   std::int64_t strip_outer = 1;
 
-  /// Rows of the body for each channel of a panel.
+  /// Rows of the body for each channel of a resident tile.
   std::int64_t rows_of_channel() const { return has_all ? 1 : segments; }
 };
 
@@ -42,33 +42,33 @@ struct PanelWalk {
 bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule);
 
 /// A kernel that reduces rows of each place of outer × channels, or goes through all three; nullopt
-/// if its blocks do not each stay within a panel.
-std::optional<PanelWalk> walk_of_panels(const Kernel& kernel, const Body& body,
-                                        const Schedule& schedule, const Facts& facts);
+/// if its blocks do not each stay within a resident tile.
+std::optional<TileWalk> walk_of_resident_tiles(const Kernel& kernel, const Body& body,
+                                               const Schedule& schedule, const Facts& facts);
 /// A kernel whose blocks each have some channels: it reduces `outer`, or nothing.
-std::optional<PanelWalk> walk_of_channels(const Kernel& kernel, const Body& body,
-                                          const Schedule& schedule);
+std::optional<TileWalk> walk_of_channels(const Kernel& kernel, const Body& body,
+                                         const Schedule& schedule);
 /// `walk`, of which channels and places of outer are told apart.
-PanelWalk with_channels(PanelWalk walk, std::int64_t channels);
-/// `walk` within panels that have all of outer: its places are segments; of a walk without outer,
-/// the row axis counts so many. nullopt for kernels that do not go through rows in strips.
-std::optional<PanelWalk> with_segments(const Kernel& kernel, PanelWalk walk, std::int64_t segments);
+TileWalk with_channels(TileWalk walk, std::int64_t channels);
+/// `walk` within resident tiles that have all of outer: its places are segments; of a walk without
+/// outer, the row axis counts so many. nullopt for kernels that do not go through rows in strips.
+std::optional<TileWalk> with_segments(const Kernel& kernel, TileWalk walk, std::int64_t segments);
 
-/// Blocks of a member that goes through panels of so many channels, per panel.
-std::int64_t blocks_per_panel(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
-                              std::int64_t channels);
-/// Schedule::stop of such a member: where its blocks must end so that none has work in two panels.
-/// 0 where they do anyway; nullopt where vectors would not.
-std::optional<int> stop_at_panels(const Kernel& kernel, const PanelWalk& walk,
-                                  const Schedule& schedule, std::int64_t channels);
-/// The places that blocks of a panel have threads for, over those there are.
-double threads_over_work(const Kernel& kernel, const PanelWalk& walk, const Schedule& schedule,
+/// Blocks of a section that goes through resident tiles of so many channels, per resident tile.
+std::int64_t blocks_per_resident_tile(const Kernel& kernel, const TileWalk& walk,
+                                      const Schedule& schedule, std::int64_t channels);
+/// Schedule::stop of such a section: where its blocks must end so that none has work in two
+/// resident tiles. 0 where they do anyway; nullopt where vectors would not.
+std::optional<int> stop_at_resident_tiles(const Kernel& kernel, const TileWalk& walk,
+                                          const Schedule& schedule, std::int64_t channels);
+/// The places that blocks of a resident tile have threads for, over those there are.
+double threads_over_work(const Kernel& kernel, const TileWalk& walk, const Schedule& schedule,
                          std::int64_t channels);
-/// Channels of one block of a member that goes through channels.
+/// Channels of one block of a section that goes through channels.
 std::int64_t channels_per_block(const Kernel& kernel, const Schedule& schedule);
 
 /// A load or store: the element at offset + outer × outer_stride + …, where `is_linear`.
-struct PanelAccess {
+struct ResidentTileAccess {
   int buffer = -1;
   DType dtype = DType::f32;
   bool is_store = false;
@@ -80,9 +80,9 @@ struct PanelAccess {
   std::int64_t row_stride = 0;
 
   /// True if `other` finds every place of outer, channels and rows where this one does.
-  bool is_alike(const PanelAccess& other) const;
+  bool is_alike(const ResidentTileAccess& other) const;
 };
-std::vector<PanelAccess> accesses_of(const Program& program, const Kernel& kernel, const Body& body,
-                                     const PanelWalk& walk);
+std::vector<ResidentTileAccess> accesses_of(const Program& program, const Kernel& kernel,
+                                            const Body& body, const TileWalk& walk);
 
 }  // namespace sinter

@@ -100,7 +100,7 @@ std::vector<Index> axes_within(UnitAxes& axes, const std::vector<Condition>& con
 }
 
 /// The size of each unit's piece, where `recorded` is within that of its own unit.
-std::optional<std::int64_t> piece_of(UnitAxes& axes, const Index& recorded,
+std::optional<std::int64_t> split_of(UnitAxes& axes, const Index& recorded,
                                      const std::vector<Condition>& conditions) {
   const Index at = axes.space.substitute(recorded, axes_within(axes, conditions));
   std::optional<std::int64_t> size;
@@ -168,12 +168,12 @@ UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedul
   return is_wide && has_vectors ? strips : UnitStrips{};
 }
 
-std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
-                                       const Schedule& schedule, const Facts& facts,
-                                       std::int64_t units) {
+std::optional<TileWalk> walk_of_units(const Kernel& kernel, const Body& body,
+                                      const Schedule& schedule, const Facts& facts,
+                                      std::int64_t units) {
   const std::optional<Prefix> prefix = prefix_of(body, units);
   if (!prefix || !has_numbers(body) || kernel.list >= 0) return std::nullopt;
-  PanelWalk walk{.channels = units};
+  TileWalk walk{.channels = units};
   walk.unit_work = body.parallel_size().number() / units;
   // Blocks that have tiles of the last axes go beyond no place of the others.
   const auto others_are_units = [&](int last) {
@@ -185,7 +185,7 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
       if (!has_blocks_apart(kernel, body, schedule) || last < 0 || !others_are_units(last))
         return std::nullopt;
       const std::int64_t columns = body.space.extent(last).number();
-      walk.unit_blocks = walk.unit_work / columns * steps_over(columns, columns_of(schedule));
+      walk.unit_blocks = walk.unit_work / columns * divide_up(columns, columns_of(schedule));
       break;
     }
     case KernelKind::row_reduce:
@@ -197,8 +197,8 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
       if (tiled < 0 || !others_are_units(std::min(tiled, last))) return std::nullopt;
       const std::int64_t rows = body.space.extent(tiled).number();
       const std::int64_t columns = body.space.extent(last).number();
-      walk.unit_blocks = walk.unit_work / (rows * columns) * steps_over(rows, schedule.tile) *
-                         steps_over(columns, schedule.tile);
+      walk.unit_blocks = walk.unit_work / (rows * columns) * divide_up(rows, schedule.tile) *
+                         divide_up(columns, schedule.tile);
       break;
     }
     default: return std::nullopt;
@@ -206,16 +206,16 @@ std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
   return walk;
 }
 
-std::vector<PanelAccess> accesses_in_units(const Program& program, const Kernel& kernel,
-                                           const Body& body, std::int64_t units) {
-  std::vector<PanelAccess> result;
+std::vector<ResidentTileAccess> accesses_in_units(const Program& program, const Kernel& kernel,
+                                                  const Body& body, std::int64_t units) {
+  std::vector<ResidentTileAccess> result;
   std::optional<UnitAxes> shared = unit_axes(body, units);
   if (!shared) return result;
-  const auto add = [&](PanelAccess access, const Index& at,
+  const auto add = [&](ResidentTileAccess access, const Index& at,
                        const std::vector<Condition>& conditions) {
     // Axes with fewer places are of one access only.
     std::optional<UnitAxes> own = conditions.empty() ? std::nullopt : unit_axes(body, units);
-    if (const auto piece = piece_of(own ? *own : *shared, at, conditions)) {
+    if (const auto piece = split_of(own ? *own : *shared, at, conditions)) {
       access.is_linear = true;
       access.channel_stride = *piece;
       access.row_stride = 1;

@@ -1,7 +1,7 @@
-// Members of a joined kernel that go through units of memory one after the other, whatever they do
-// within one: arrays consist of so many pieces of equal size, and the first so many places of a
-// body's axes tell which of them it is at. An image is such a unit, in any layout; so is a channel
-// of which a mirrored or turned copy is made.
+// Sections of a horizontally fused kernel that go through units of memory one after the other,
+// whatever they do within one: arrays consist of so many pieces of equal size, and the first so
+// many places of a body's axes tell which of them it is at. An image is such a unit, in any layout;
+// so is a channel of which a mirrored or turned copy is made.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedul
 
 /// A kernel that deals out the places of `units` one behind the other; nullopt if its blocks do not
 /// each stay within some of them.
-std::optional<PanelWalk> walk_of_units(const Kernel& kernel, const Body& body,
-                                       const Schedule& schedule, const Facts& facts,
-                                       std::int64_t units);
+std::optional<TileWalk> walk_of_units(const Kernel& kernel, const Body& body,
+                                      const Schedule& schedule, const Facts& facts,
+                                      std::int64_t units);
 
 /// What such a kernel accesses. Where a unit only finds elements of its own piece of an array, the
 /// access is linear: channel_stride is the size of a piece.
-std::vector<PanelAccess> accesses_in_units(const Program& program, const Kernel& kernel,
-                                           const Body& body, std::int64_t units);
+std::vector<ResidentTileAccess> accesses_in_units(const Program& program, const Kernel& kernel,
+                                                  const Body& body, std::int64_t units);
 
 }  // namespace sinter

@@ -220,7 +220,7 @@ Lowered lower(const Graph& recorded, std::span<const Node* const> needed, const 
   GraphData& graph = lowered.data();
   for (const auto& [node, label] : notes.labels)
     if (graph.label(node).empty()) graph.set_label(node, label);
-  add_up_short_sums(graph);
+  unroll_small_reductions(graph);
   return {.graph = std::move(lowered), .guards = std::move(notes.guards)};
 }
 

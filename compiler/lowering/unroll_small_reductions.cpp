@@ -64,7 +64,7 @@ class ShortSums {
 
 }  // namespace
 
-void add_up_short_sums(GraphData& graph) {
+void unroll_small_reductions(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_short(*node); })) return;
   const ShortSums sums(graph);
   rewrite(graph,

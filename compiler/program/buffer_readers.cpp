@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-Readers::Readers(const Program& program)
+BufferReaders::BufferReaders(const Program& program)
     : readers_(program.buffers.size()), inner_(program.kernels.size()) {
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     for (const int buffer : program.kernels[i].reads)
@@ -19,7 +19,7 @@ Readers::Readers(const Program& program)
   }
 }
 
-std::vector<int> Readers::inner_of(std::span<const int> kernels) const {
+std::vector<int> BufferReaders::inner_of(std::span<const int> kernels) const {
   std::vector<int> inner;
   for (const int number : kernels)
     for (const int buffer : inner_[static_cast<std::size_t>(number)]) {
@@ -32,8 +32,8 @@ std::vector<int> Readers::inner_of(std::span<const int> kernels) const {
   return inner;
 }
 
-bool touch_large_array_again(const Program& program, std::span<const Kernel> kernels,
-                             std::int64_t bytes) {
+bool rereads_large_array(const Program& program, std::span<const Kernel> kernels,
+                         std::int64_t bytes) {
   const auto is_large = [&](int buffer) {
     return bytes_of(program.buffers[static_cast<std::size_t>(buffer)], program.facts.symbols) >=
            bytes;

@@ -9,10 +9,10 @@
 
 namespace sinter {
 
-class Readers {
+class BufferReaders {
  public:
-  Readers() = default;
-  explicit Readers(const Program& program);
+  BufferReaders() = default;
+  explicit BufferReaders(const Program& program);
 
   /// Buffers that some of `kernels` write and nothing else reads.
   std::vector<int> inner_of(std::span<const int> kernels) const;
@@ -24,7 +24,7 @@ class Readers {
 
 /// True if one of `kernels` reads an array of at least so many bytes that another one reads or
 /// writes too.
-bool touch_large_array_again(const Program& program, std::span<const Kernel> kernels,
-                             std::int64_t bytes);
+bool rereads_large_array(const Program& program, std::span<const Kernel> kernels,
+                         std::int64_t bytes);
 
 }  // namespace sinter

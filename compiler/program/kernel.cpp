@@ -15,14 +15,14 @@ std::string_view name(KernelKind kind) {
     case KernelKind::scatter: return "scatter";
     case KernelKind::scan: return "scan";
     case KernelKind::full_reduce: return "full_reduce";
-    case KernelKind::joined: return "joined";
+    case KernelKind::horizontal: return "horizontal";
     case KernelKind::opaque: return "opaque";
   }
   return {};
 }
 
 int phases(const Kernel& kernel) {
-  return kernel.members.empty() ? 1 : kernel.members.back().phase + 1;
+  return kernel.sections.empty() ? 1 : kernel.sections.back().phase + 1;
 }
 
 std::int64_t elements_of(const Buffer& buffer, std::span<const std::int64_t> symbols) {

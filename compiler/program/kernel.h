@@ -44,7 +44,7 @@ enum class KernelKind : std::uint8_t {
   scan,               ///< each element of a row is made from all before it, tile after tile
   row_column_reduce,  ///< rows are reduced, and all rows at each place within them
   full_reduce,        ///< parts of a long row in many blocks; the last one finishes
-  joined,             ///< several kernels in one launch
+  horizontal,         ///< several kernels fused horizontally: sections of one launch
   opaque,             ///< no kernel: a call of the user's (ir/record/opaque.h)
 };
 std::string_view name(KernelKind kind);
@@ -56,7 +56,7 @@ struct Store {
 };
 
 /// A fused group as IR: nodes with one iteration space. Or several of them joined into one launch:
-/// then `members` has the iteration spaces, and the rest is what they have together.
+/// then `sections` has the iteration spaces, and the rest is what they have together.
 struct Kernel {
   std::string name;
   KernelKind kind = KernelKind::pointwise;
@@ -72,19 +72,20 @@ struct Kernel {
   double bytes = 0;                ///< that it reads and writes, as predicted
   double seconds = 0;              ///< that it takes in a launch of its own, likewise
   std::vector<std::string> notes;  ///< why it is not faster, in words
-  std::vector<Kernel> members;     ///< of a joined kernel, by ascending phase
-  /// Of a joined kernel: buffers that some of its members write and nothing else reads.
+  std::vector<Kernel> sections;    ///< of a horizontally fused kernel, by ascending phase
+  /// Of a horizontally fused kernel: buffers that some of its sections write and nothing else
+  /// reads.
   std::vector<int> inner = {};
-  int phase = 0;  ///< of a member: what it needs of others is done in the phases before
-  /// Of a member: those with the same number run the same code on arrays, and maybe sizes, of their
-  /// own, which a table holds. -1: there are too few like it.
+  int phase = 0;  ///< of a section: what it needs of others is done in the phases before
+  /// Of a section: those with the same number run the same code on arrays, and maybe sizes, of
+  /// their own, which a table holds. -1: there are too few like it.
   int list = -1;
-  /// Of a joined kernel: its last block alone carries out all phases but the first, and nobody
-  /// waits; else all blocks wait for one another between phases.
+  /// Of a horizontally fused kernel: its last block alone carries out all phases but the first, and
+  /// nobody waits; else all blocks wait for one another between phases.
   bool has_tail = false;
 };
 
-/// The number of phases of a joined kernel; 1 of any other.
+/// The number of phases of a horizontally fused kernel; 1 of any other.
 int phases(const Kernel& kernel);
 
 /// Why two kernels are two.
@@ -92,7 +93,7 @@ struct Boundary {
   std::string producer;
   std::string consumer;
   std::string reason;
-  bool is_inside = false;  ///< between members of one joined kernel
+  bool is_inside = false;  ///< between sections of one joined kernel
   double bytes = 0;        ///< of arrays that cross memory for it: one kernel would not move them
 };
 

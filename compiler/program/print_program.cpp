@@ -41,17 +41,17 @@ class Printer {
       line("kernel {}: opaque", kernel.name);
       line("  {}", opaque_text(kernel.nodes, names_));
       print_stores(kernel);
-    } else if (kernel.members.empty()) {
+    } else if (kernel.sections.empty()) {
       line("kernel {}{}", kernel.name, is_scheduled ? space_text(kernel) : "");
       print_work(kernel);
     } else {
-      line("kernel {}: {} in {}{}", kernel.name, count(kernel.members.size(), "member"),
+      line("kernel {}: {} in {}{}", kernel.name, count(kernel.sections.size(), "section"),
            count(static_cast<std::size_t>(phases(kernel)), "phase"),
            kernel.has_tail ? ", the last block ends" : "");
     }
-    for (const Kernel& member : kernel.members) {
-      line("  phase {}: {}{}", member.phase, member.name, space_text(member));
-      print_work(member);
+    for (const Kernel& section : kernel.sections) {
+      line("  phase {}: {}{}", section.phase, section.name, space_text(section));
+      print_work(section);
     }
     for (const int before : kernel.depends_on)
       line("  after {}", program_.kernels[static_cast<std::size_t>(before)].name);

@@ -7,27 +7,29 @@
 namespace sinter {
 
 std::string to_string(const Schedule& schedule) {
-  if (!schedule.members.empty()) {
+  if (!schedule.sections.empty()) {
     std::string text = fmt::format("threads {}", schedule.threads);
-    const std::vector<Schedule>& members = schedule.members;
-    for (auto first = members.begin(); first != members.end();) {
-      const auto next = std::find_if(first, members.end(),
-                                     [&](const Schedule& member) { return member != *first; });
+    const std::vector<Schedule>& sections = schedule.sections;
+    for (auto first = sections.begin(); first != sections.end();) {
+      const auto next = std::find_if(first, sections.end(),
+                                     [&](const Schedule& section) { return section != *first; });
       const auto count = next - first;
       text += fmt::format(" | {}{}", count == 1 ? "" : fmt::format("{} times ", count),
                           to_string(*first));
       first = next;
     }
-    if (schedule.panels.is_local)
-      text += fmt::format(" | local panels of {} {}{}, {} blocks per SM", schedule.panels.channels,
-                          schedule.panels.units > 0 ? "unit" : "channel",
-                          schedule.panels.channels == 1 ? "" : "s", schedule.blocks_per_sm);
-    else if (schedule.panels)
-      text += fmt::format(" | {} panel{} of {} channel{} per block, {} round{}, {} blocks per SM",
-                          schedule.panels.per_block, schedule.panels.per_block == 1 ? "" : "s",
-                          schedule.panels.channels, schedule.panels.channels == 1 ? "" : "s",
-                          schedule.panels.rounds, schedule.panels.rounds == 1 ? "" : "s",
-                          schedule.blocks_per_sm);
+    if (schedule.resident_tiles.is_local)
+      text += fmt::format(" | local tiles of {} {}{}, {} blocks per SM",
+                          schedule.resident_tiles.channels,
+                          schedule.resident_tiles.units > 0 ? "unit" : "channel",
+                          schedule.resident_tiles.channels == 1 ? "" : "s", schedule.blocks_per_sm);
+    else if (schedule.resident_tiles)
+      text += fmt::format(
+          " | {} resident tile{} of {} channel{} per block, {} round{}, {} blocks per SM",
+          schedule.resident_tiles.per_block, schedule.resident_tiles.per_block == 1 ? "" : "s",
+          schedule.resident_tiles.channels, schedule.resident_tiles.channels == 1 ? "" : "s",
+          schedule.resident_tiles.rounds, schedule.resident_tiles.rounds == 1 ? "" : "s",
+          schedule.blocks_per_sm);
     return text;
   }
   std::string text = fmt::format("threads {}, vector {}", schedule.threads, schedule.vector);
@@ -39,7 +41,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.cluster > 1)
     text += fmt::format(", clusters of {} blocks{}", schedule.cluster,
                         schedule.joins_columns ? " that join columns" : "");
-  if (schedule.pieces > 1) text += fmt::format(", {} pieces", schedule.pieces);
+  if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
   if (schedule.split) text += ", split";

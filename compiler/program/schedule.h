@@ -10,25 +10,26 @@
 
 namespace sinter {
 
-/// Of a joined kernel: what its blocks keep of its operands from phase to phase (panels.h).
-struct PanelSchedule {
-  int channels = 0;   ///< of a panel; 0: there are none
-  int arrays = 0;     ///< the first so many of those that could have panels
-  int per_block = 0;  ///< panels that a block has place for
+/// Of a horizontally fused kernel: what its blocks keep of its operands from phase to phase
+/// (resident tiles.h).
+struct ResidentTileSchedule {
+  int channels = 0;   ///< of a resident tile; 0: there are none
+  int arrays = 0;     ///< the first so many of those that could have resident tiles
+  int per_block = 0;  ///< resident tiles that a block has place for
   int rounds = 1;     ///< through all phases, each for some of the channels
-  /// A block takes a panel through all phases that need nothing of other panels, and then the next
-  /// one, so that it has place for one of them (local_panels.h).
+  /// A block takes a resident tile through all phases that need nothing of other resident tiles,
+  /// and then the next one, so that it has place for one of them (local_tiles.h).
   bool is_local = false;
-  /// Local panels: the units of memory that arrays consist of, whatever lies where within one; 0:
+  /// Local tiles: the units of memory that arrays consist of, whatever lies where within one; 0:
   /// they have the shape outer × channels × rows.
   std::int64_t units = 0;
 
   explicit operator bool() const { return channels > 0; }
-  friend bool operator==(const PanelSchedule&, const PanelSchedule&) = default;
+  friend bool operator==(const ResidentTileSchedule&, const ResidentTileSchedule&) = default;
 };
 
-/// The order in which a member of a joined kernel goes through rows of outer × channels: all places
-/// of outer for some channels, then for the next ones (panels.h).
+/// The order in which a section of a horizontally fused kernel goes through rows of outer ×
+/// channels: all places of outer for some channels, then for the next ones (resident tiles.h).
 struct StripSchedule {
   int channels = 0;  ///< of a strip; 0: rows are gone through as the body has them
   int outer = 1;     ///< places of outer
@@ -57,7 +58,7 @@ struct Schedule {
   /// of the columns.
   bool joins_columns = false;
   /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
-  int pieces = 1;
+  int splits = 1;
   int blocks_per_sm = 0;   ///< that the compiler must leave registers for; 0: as it likes
   bool split = false;      ///< the parts of one row are dealt out to blocks; the last one finishes
   bool has_hints = false;  ///< loads tell the caches what will be read again, and what will not
@@ -68,13 +69,14 @@ struct Schedule {
   /// multiple of them. What does not lie like that is loaded by as few
   /// elements as rows consist of.
   bool is_flat = false;
-  /// Of a member of a joined kernel: no block goes beyond a multiple of this along the last axis
-  /// that blocks deal out (rows, columns, the tiled axis, elements), however much more it could do;
-  /// 0: beyond none (panels.h).
+  /// Of a section of a horizontally fused kernel: no block goes beyond a multiple of this along the
+  /// last axis that blocks deal out (rows, columns, the tiled axis, elements), however much more it
+  /// could do; 0: beyond none (resident tiles.h).
   int stop = 0;
   StripSchedule strips = {};
-  PanelSchedule panels = {};
-  std::vector<Schedule> members = {};  ///< of a joined kernel, one for each; all have its threads
+  ResidentTileSchedule resident_tiles = {};
+  std::vector<Schedule> sections =
+      {};  ///< of a horizontally fused kernel, one for each; all have its threads
 
   /// Blocks that share one row.
   int blocks_per_row() const { return joins_columns ? 1 : cluster; }

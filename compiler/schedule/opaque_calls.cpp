@@ -44,7 +44,7 @@ void copy_results(GraphData& graph) {
 
 }  // namespace
 
-void give_calls_their_memory(GraphData& graph) {
+void assign_call_buffers(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_opaque(*node); })) return;
   copy_results(graph);
   const DenseSet<const Node*> in_other_orders = nodes_in_other_orders(graph);

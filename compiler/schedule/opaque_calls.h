@@ -12,7 +12,7 @@ namespace sinter {
 /// Gives calls copies of operands that lie in memory in another order, and outputs and updates
 /// copies of results that would. Views and numbers that a call reads need no copy: they are stored
 /// for it as they are.
-void give_calls_their_memory(GraphData& graph);
+void assign_call_buffers(GraphData& graph);
 
 /// True for operands of calls that a kernel must store: all but inputs, and run-time scalars, which
 /// are handed over as numbers.

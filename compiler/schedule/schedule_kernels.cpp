@@ -97,7 +97,7 @@ void add_notes(Kernel& kernel, const Body& body, const Facts& facts) {
     const Value& value = body.values[i];
     if (value.kind != Value::Kind::load) continue;
     if (tiled.has_load(static_cast<int>(i))) continue;
-    const bool is_scan_of_rows = body.scan && !lies_across_rows(body, facts);
+    const bool is_scan_of_rows = body.scan && !is_contiguous_across_rows(body, facts);
     const bool has_rows = is_scan_of_rows || kernel.kind == KernelKind::row_reduce ||
                           kernel.kind == KernelKind::row_column_reduce ||
                           kernel.kind == KernelKind::full_reduce;

@@ -41,7 +41,7 @@ std::optional<std::int64_t> known_at(const Node& node, std::int64_t place, int d
 
 }  // namespace
 
-std::optional<std::int64_t> turned_by(const Node& node) {
+std::optional<std::int64_t> rotated_by(const Node& node) {
   if (node.op != Op::take || node.operand(1)->op == Op::input || node.operand(1)->rank() != 1)
     return std::nullopt;
   const auto axis = static_cast<std::size_t>(attribute(node, "axis").integer);

@@ -11,6 +11,6 @@ namespace sinter {
 /// Of a `take` whose element at each place i of its axis is its operand's at (i + shift) mod
 /// extent: the shift, from 1 up to the extent. nullopt for all others, and for what is no such
 /// gather.
-std::optional<std::int64_t> turned_by(const Node& node);
+std::optional<std::int64_t> rotated_by(const Node& node);
 
 }  // namespace sinter

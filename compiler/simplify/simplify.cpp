@@ -17,8 +17,9 @@ namespace {
 
 /// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
 const Node* step(GraphData& graph, const Node* node) {
-  for (const auto& simpler : {fold_node, merge_chain, slice_of_piece, merge_pieces, permute_outside,
-                              plain_operands, apply_rules, divide_by_power_of_two, view_of_same})
+  for (const auto& simpler :
+       {fold_node, merge_chain, slice_of_segment, merge_segments, permute_outside, plain_operands,
+        apply_rules, divide_by_power_of_two, view_of_same})
     if (const Node* result = simpler(graph, node); result != node) return result;
   return node;
 }
@@ -27,11 +28,12 @@ bool has_same_axis(const Node* a, const Node* b) {
   return attribute(*a, "axis").integer == attribute(*b, "axis").integer;
 }
 
-/// True if all pieces of `concat` are computed, so that kernels might store them where they belong.
-bool has_computed_pieces(const Node* concat) {
-  return std::ranges::all_of(concat->operands, [](const Node* piece) {
-    while (piece->op == Op::reshape) piece = piece->operand(0);
-    return !is_view(*piece) && !is_source(piece->op);
+/// True if all segments of `concat` are computed, so that kernels might store them where they
+/// belong.
+bool has_computed_segments(const Node* concat) {
+  return std::ranges::all_of(concat->operands, [](const Node* segment) {
+    while (segment->op == Op::reshape) segment = segment->operand(0);
+    return !is_view(*segment) && !is_source(segment->op);
   });
 }
 
@@ -43,7 +45,7 @@ bool has_concat_of_concat(const GraphData& graph) {
   });
 }
 
-/// Concats that one other concat along the same axis has as a piece, and that nobody else reads.
+/// Concats that one other concat along the same axis has as a segment, and that nobody else reads.
 DenseSet<const Node*> nested_concats(const GraphData& graph) {
   DenseSet<const Node*> result;
   if (!has_concat_of_concat(graph)) return result;
@@ -54,18 +56,18 @@ DenseSet<const Node*> nested_concats(const GraphData& graph) {
   for (const Node* node : nodes)
     for (const Node* operand : node->operands) ++readers[operand];
   for (const Node* node : nodes) {
-    if (node->op != Op::concat || !has_computed_pieces(node)) continue;
+    if (node->op != Op::concat || !has_computed_segments(node)) continue;
     for (const Node* operand : node->operands)
       if (operand->op == Op::concat && readers[operand] == 1 && has_same_axis(operand, node) &&
-          has_computed_pieces(operand))
+          has_computed_segments(operand))
         result.insert(operand);
   }
   return result;
 }
 
 /// The operands of `concat`, and of the nested ones among these.
-std::vector<const Node*> pieces_of(const Node* concat, const DenseSet<const Node*>& nested) {
-  std::vector<const Node*> pieces;
+std::vector<const Node*> segments_of(const Node* concat, const DenseSet<const Node*>& nested) {
+  std::vector<const Node*> segments;
   std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
   while (!pending.empty()) {
     const Node* node = pending.back();
@@ -73,12 +75,12 @@ std::vector<const Node*> pieces_of(const Node* concat, const DenseSet<const Node
     if (nested.contains(node))
       pending.insert(pending.end(), node->operands.rbegin(), node->operands.rend());
     else
-      pieces.push_back(node);
+      segments.push_back(node);
   }
-  return pieces;
+  return segments;
 }
 
-/// A concat of concats as one, so that each piece may be stored where it belongs.
+/// A concat of concats as one, so that each segment may be stored where it belongs.
 void flatten_concats(GraphData& graph) {
   // What holds a concat that became another one is met by the next pass.
   constexpr int kMostPasses = 4;
@@ -87,8 +89,9 @@ void flatten_concats(GraphData& graph) {
     if (nested.empty()) return;
     rewrite(graph, [&](const Node* node) {
       if (node->op != Op::concat || nested.contains(node)) return node;
-      const std::vector<const Node*> pieces = pieces_of(node, nested);
-      return pieces.size() == node->operands.size() ? node : with_operands(graph, *node, pieces);
+      const std::vector<const Node*> segments = segments_of(node, nested);
+      return segments.size() == node->operands.size() ? node
+                                                      : with_operands(graph, *node, segments);
     });
   }
 }

@@ -61,54 +61,54 @@ std::span<const Node* const> whole_operands(const Range& range, std::int64_t axi
 }
 
 /// Adds `node` to what a concat is made of: to a slice of the same array that it follows on.
-void append_piece(GraphData& graph, llvm::SmallVectorImpl<const Node*>& pieces, const Node* node,
-                  std::int64_t axis, const Node* place) {
-  if (!pieces.empty()) {
-    const std::optional<Range> before = sliced(*pieces.back(), axis);
+void append_segment(GraphData& graph, llvm::SmallVectorImpl<const Node*>& segments,
+                    const Node* node, std::int64_t axis, const Node* place) {
+  if (!segments.empty()) {
+    const std::optional<Range> before = sliced(*segments.back(), axis);
     const std::optional<Range> next = sliced(*node, axis);
     if (before && next && before->of == next->of && before->end == next->begin) {
-      pieces.back() =
+      segments.back() =
           taken(graph, {.of = next->of, .begin = before->begin, .end = next->end}, axis, place);
       return;
     }
   }
-  pieces.push_back(node);
+  segments.push_back(node);
 }
 
 }  // namespace
 
-const Node* slice_of_piece(GraphData& graph, const Node* node) {
+const Node* slice_of_segment(GraphData& graph, const Node* node) {
   if (node->op != Op::slice) return node;
   const std::int64_t axis = attribute(*node, "axis").integer;
   const std::optional<Range> range = sliced(*node, axis);
   if (!range || !is_concat_along(*range->of, axis)) return node;
   Extent end = 0;
-  for (const Node* piece : range->of->operands) {
+  for (const Node* segment : range->of->operands) {
     const Extent begin = end;
-    end = end + piece->shape[static_cast<std::size_t>(axis)];
+    end = end + segment->shape[static_cast<std::size_t>(axis)];
     if (!provably_nonnegative(range->begin - begin)) return node;
     // An empty slice may stand between two of them.
     if (!provably_nonnegative(end - range->end) || !provably_less(range->begin, end)) continue;
-    const Range within = {.of = piece, .begin = range->begin - begin, .end = range->end - begin};
+    const Range within = {.of = segment, .begin = range->begin - begin, .end = range->end - begin};
     return if_of_shape(taken(graph, within, axis, node), node);
   }
   return node;
 }
 
-const Node* merge_pieces(GraphData& graph, const Node* node) {
+const Node* merge_segments(GraphData& graph, const Node* node) {
   if (node->op != Op::concat) return node;
   const std::int64_t axis = attribute(*node, "axis").integer;
-  llvm::SmallVector<const Node*, 8> pieces;
+  llvm::SmallVector<const Node*, 8> segments;
   for (const Node* operand : node->operands) {
     const std::optional<Range> range = sliced(*operand, axis);
     std::span<const Node* const> inner;
     if (range && is_concat_along(*range->of, axis)) inner = whole_operands(*range, axis);
     if (inner.empty()) inner = {&operand, 1};
-    for (const Node* piece : inner) append_piece(graph, pieces, piece, axis, node);
+    for (const Node* segment : inner) append_segment(graph, segments, segment, axis, node);
   }
-  if (pieces.size() > kMostOperands || std::ranges::equal(pieces, node->operands)) return node;
+  if (segments.size() > kMostOperands || std::ranges::equal(segments, node->operands)) return node;
   llvm::SmallVector<Operand, 8> operands;
-  for (const Node* piece : pieces) operands.push_back(operand_at(graph, piece, node));
+  for (const Node* segment : segments) operands.push_back(operand_at(graph, segment, node));
   const std::span<const Operand> all(operands.data(), operands.size());
   return if_of_shape(concat(all, static_cast<int>(axis)).node(), node);
 }

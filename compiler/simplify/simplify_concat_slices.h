@@ -7,11 +7,11 @@
 namespace sinter {
 
 /// A slice that lies within one operand of a concat, of that operand. `node` itself for all else.
-const Node* slice_of_piece(GraphData& graph, const Node* node);
+const Node* slice_of_segment(GraphData& graph, const Node* node);
 
-/// A concat of what its operands are pieces of: where one is a slice of another concat between two
-/// of its operands, these; and neighbouring slices of one array as one. `node` itself if there is
-/// nothing to merge.
-const Node* merge_pieces(GraphData& graph, const Node* node);
+/// A concat of what its operands are segments of: where one is a slice of another concat between
+/// two of its operands, these; and neighbouring slices of one array as one. `node` itself if there
+/// is nothing to merge.
+const Node* merge_segments(GraphData& graph, const Node* node);
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
 // How the rows of a column kernel are dealt out to blocks, where one block for each tile of columns
-// would leave SMs without work or cannot keep them: every block has a piece of the reduction tree.
+// would leave SMs without work or cannot keep them: every block has a split of the reduction tree.
 #pragma once
 
 #include <algorithm>
@@ -10,35 +10,35 @@
 
 namespace sinter {
 
-/// The subtree that one of `pieces` (a power of two) blocks has. Up to as many pieces as parts,
-/// piece p has the parts that leave p when they are divided by `pieces`. Beyond, number part +
+/// The subtree that one of `splits` (a power of two) blocks has. Up to as many splits as parts,
+/// split p has the parts that leave p when they are divided by `splits`. Beyond, number part +
 /// parts * residue has those accumulators of one part that leave the residue when they are divided
-/// by `residues`. By these numbers pieces join far first, as the whole tree does.
-struct ColumnPiece {
-  std::int64_t pieces = 1;
-  std::int64_t parts = 1;            ///< in one piece
-  std::int64_t residues = 1;         ///< pieces that share one part
+/// by `residues`. By these numbers splits join far first, as the whole tree does.
+struct ColumnSplit {
+  std::int64_t splits = 1;
+  std::int64_t parts = 1;            ///< in one split
+  std::int64_t residues = 1;         ///< splits that share one part
   std::int64_t accumulators = 1;     ///< of each of its parts
   std::int64_t chunks_per_part = 0;  ///< of each of its parts, at most
 };
 
-constexpr ColumnPiece piece_of(const Tree& tree, std::int64_t pieces) {
-  ColumnPiece piece{.pieces = pieces,
-                    .parts = std::max<std::int64_t>(tree.parts / pieces, 1),
-                    .residues = std::max<std::int64_t>(pieces / tree.parts, 1)};
-  piece.accumulators = tree.accumulators / piece.residues;
-  piece.chunks_per_part = (tree.chunks_per_part + piece.residues - 1) / piece.residues;
-  return piece;
+constexpr ColumnSplit split_of(const Tree& tree, std::int64_t splits) {
+  ColumnSplit split{.splits = splits,
+                    .parts = std::max<std::int64_t>(tree.parts / splits, 1),
+                    .residues = std::max<std::int64_t>(splits / tree.parts, 1)};
+  split.accumulators = tree.accumulators / split.residues;
+  split.chunks_per_part = (tree.chunks_per_part + split.residues - 1) / split.residues;
+  return split;
 }
 
 /// Those of the blocks of `schedule` that share columns: of a cluster, or through the workspace.
-inline ColumnPiece piece_of(const Tree& tree, const Schedule& schedule) {
-  return piece_of(tree, std::int64_t{schedule.pieces} * schedule.cluster);
+inline ColumnSplit split_of(const Tree& tree, const Schedule& schedule) {
+  return split_of(tree, std::int64_t{schedule.splits} * schedule.cluster);
 }
 
 /// Rows that a block which keeps its columns has place for.
-constexpr std::int64_t kept_rows(const ColumnPiece& piece) {
-  return piece.parts * piece.chunks_per_part * kChunk;
+constexpr std::int64_t kept_rows(const ColumnSplit& split) {
+  return split.parts * split.chunks_per_part * kChunk;
 }
 
 /// Places that a block needs to hand over one state of each column and lane: half of the lanes

@@ -18,7 +18,7 @@ bool moves_along(const Value& value, int axis) {
 
 }  // namespace
 
-bool lies_across_rows(const Body& body, const Facts& facts) {
+bool is_contiguous_across_rows(const Body& body, const Facts& facts) {
   // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
   int last = body.parallel_axes - 1;
   while (last > 0 && body.space.extent(last).is(1)) --last;
@@ -32,7 +32,7 @@ bool lies_across_rows(const Body& body, const Facts& facts) {
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load || !value.varies) continue;
     const double bytes =
-        static_cast<double>(evaluate(touched_elements(body, value).elements, facts.symbols)) *
+        static_cast<double>(evaluate(footprint_of(body, value).elements, facts.symbols)) *
         size_of(value.dtype);
     if (moves_along(value, body.reduced_axis())) along_rows += bytes;
     if (moves_along(value, last)) along_columns += bytes;
@@ -42,7 +42,7 @@ bool lies_across_rows(const Body& body, const Facts& facts) {
 
 bool reduces_columns(const Body& body, const Facts& facts) {
   return body.has_reduced_axis && !body.scatter && !body.scan && body.columns.empty() &&
-         body.finals.empty() && lies_across_rows(body, facts);
+         body.finals.empty() && is_contiguous_across_rows(body, facts);
 }
 
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
@@ -50,8 +50,8 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts) {
   if (body.scan) return KernelKind::scan;
   if (!body.has_reduced_axis) return KernelKind::pointwise;
   if (!body.columns.empty()) return KernelKind::row_column_reduce;
-  if (lies_across_rows(body, facts)) return KernelKind::column_reduce;
-  if (wants_split(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
+  if (is_contiguous_across_rows(body, facts)) return KernelKind::column_reduce;
+  if (should_split_rows(body, target, facts) && body.passes() == 1) return KernelKind::full_reduce;
   return KernelKind::row_reduce;
 }
 

@@ -12,7 +12,7 @@ KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 
 /// True if what `body` reads lies in memory along its last parallel axis rather than along its
 /// rows.
-bool lies_across_rows(const Body& body, const Facts& facts);
+bool is_contiguous_across_rows(const Body& body, const Facts& facts);
 
 /// True if `body` is one of a kernel that reduces columns and nothing else.
 bool reduces_columns(const Body& body, const Facts& facts);

@@ -41,7 +41,7 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
   return extent * bytes <= blocks * (target.shared_per_block_opt_in - kExchangeBytes);
 }
 
-bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
+bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
   return tree_of(extent).parts > 1 && rows * 2 <= target.sm_count;
 }
 
@@ -58,7 +58,7 @@ bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
   double stored = 0;
   for (const Value& value : body.values)
     if (value.kind == Value::Kind::load && value.varies)
-      read += bytes_of(touched_elements(body, value).elements, value.dtype, facts);
+      read += bytes_of(footprint_of(body, value).elements, value.dtype, facts);
   for (const BodyStore& store : body.stores)
     stored += bytes_of(stored_elements(body, store), store.node->dtype, facts);
   const auto seconds = [&](std::int64_t count, double loads, double nearer) {
@@ -83,15 +83,15 @@ bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
 
 }  // namespace
 
-bool wants_split(const Body& body, const Target& target, const Facts& facts) {
+bool should_split_rows(const Body& body, const Target& target, const Facts& facts) {
   if (!body.has_reduced_axis) return false;
   const std::int64_t rows = evaluate(body.parallel_size(), facts.symbols);
   const std::int64_t extent = evaluate(body.reduced_size(), facts.symbols);
-  if (!deals_out_rows(rows, extent, target)) return false;
+  if (!splits_rows(rows, extent, target)) return false;
   if (body.passes() == 1 || !fits_resident(body, target)) return true;
   const std::int64_t parts = tree_of(extent).parts;
   const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
-  return deals_out_rows(blocks, extent, target) &&
+  return splits_rows(blocks, extent, target) &&
          !are_kept_sooner(body, blocks, rows * parts, target, facts);
 }
 

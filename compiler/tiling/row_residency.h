@@ -9,10 +9,10 @@
 namespace sinter {
 
 /// True if so few rows are so long that their parts must be dealt out to many blocks.
-bool deals_out_rows(std::int64_t rows, std::int64_t extent, const Target& target);
+bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target);
 /// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
 /// many blocks for the memory to be kept busy: to more than those of a cluster, where one keeps it.
-bool wants_split(const Body& body, const Target& target, const Facts& facts);
+bool should_split_rows(const Body& body, const Target& target, const Facts& facts);
 
 /// True if a row may stay in registers or shared memory between passes: then it is read once.
 bool fits_resident(const Body& body, const Target& target);

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostRowTileBytes = 64 << 10;
 
 }  // namespace
 
-std::vector<int> turned_stores(const Body& body, const Facts& facts) {
+std::vector<int> transposed_stores(const Body& body, const Facts& facts) {
   std::vector<int> result;
   const bool has_rows_alone = body.has_reduced_axis && !body.scan && !body.scatter &&
                               body.columns.empty() && body.finals.empty();
@@ -35,7 +35,7 @@ std::vector<int> turned_stores(const Body& body, const Facts& facts) {
 
 int rows_of_tiles(const Body& body, const Facts& facts) {
   int rows = 0;
-  for (const int i : turned_stores(body, facts)) {
+  for (const int i : transposed_stores(body, facts)) {
     const BodyStore& store = body.stores[static_cast<std::size_t>(i)];
     rows = std::max(rows, kSectorBytes / size_of(store.node->dtype));
   }
@@ -45,7 +45,7 @@ int rows_of_tiles(const Body& body, const Facts& facts) {
 bool fits_tiles(const Body& body, const Facts& facts, int rows, std::int64_t place) {
   if (!body.reduced_size().is_number()) return false;
   std::int64_t bytes = 0;
-  for (const int i : turned_stores(body, facts))
+  for (const int i : transposed_stores(body, facts))
     bytes += row_tile_bytes(body, body.stores[static_cast<std::size_t>(i)], rows, kLongestVector);
   return bytes <= std::min(kMostRowTileBytes, place);
 }

@@ -15,7 +15,7 @@ inline constexpr int kLongestVector = 8;
 
 /// The stores of `body`, by number, that move by one element along its last row axis and by more
 /// along the rows.
-std::vector<int> turned_stores(const Body& body, const Facts& facts);
+std::vector<int> transposed_stores(const Body& body, const Facts& facts);
 
 /// The rows that a block must make side by side so that all of these write whole sectors; 0 where
 /// there are none.

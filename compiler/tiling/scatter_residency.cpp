@@ -27,8 +27,7 @@ std::int64_t rows_owned(const Body& body, const Target& target, const Facts& fac
 }
 
 bool sums_in_results(const Body& body, const Target& target, const Facts& facts) {
-  return may_sum_in_results(body) &&
-         rows_owned(body, target, facts, kBlocksPerSm) <= kMostNamedRows;
+  return may_sum_in_results(body) && rows_owned(body, target, facts, kBlocksPerSm) <= kMaxNamedRows;
 }
 
 std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts) {

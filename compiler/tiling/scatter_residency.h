@@ -16,7 +16,7 @@ std::int64_t rows_kept(const Body& body, const Target& target, const Facts& fact
 /// all rows as they begin, then once more those that indices name.
 bool sums_in_results(const Body& body, const Target& target, const Facts& facts);
 /// The most rows per block then: each thread keeps a bit of each.
-inline constexpr int kMostNamedRows = 512;
+inline constexpr int kMaxNamedRows = 512;
 
 /// Rows per block, where `per_sm` blocks of an SM own all of them.
 std::int64_t rows_owned(const Body& body, const Target& target, const Facts& facts, int per_sm);

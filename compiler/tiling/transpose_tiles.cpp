@@ -39,7 +39,7 @@ class Finder {
     for (std::size_t i = 0; i < body_.values.size(); ++i) {
       if (body_.values[i].kind != Value::Kind::load) continue;
       const int value = static_cast<int>(i);
-      add(load_of(body_, value), touched_elements(body_, body_.values[i]).elements,
+      add(load_of(body_, value), footprint_of(body_, body_.values[i]).elements,
           [&](TiledAccesses& found) { found.loads.push_back(value); });
     }
     for (std::size_t i = 0; i < body_.stores.size(); ++i)

@@ -50,8 +50,8 @@ void print_registers(const std::vector<Report>& reports, std::string_view arch) 
   std::size_t spilling = 0;
   for (const Report& report : reports)
     for (const KernelReport& kernel : report.kernels) {
-      if (!kernel.cubin.why_not.empty()) {
-        std::printf("\nNo kernel was compiled for a GPU: %s.\n", kernel.cubin.why_not.c_str());
+      if (!kernel.cubin.reason.empty()) {
+        std::printf("\nNo kernel was compiled for a GPU: %s.\n", kernel.cubin.reason.c_str());
         return;
       }
       ++kernels;

@@ -231,7 +231,7 @@ std::vector<Tensor> gradient(Tensor output, std::span<const Tensor> inputs,
   for (const Tensor input : inputs) operands.emplace_back(input, file, line);
   if (cotangent) operands.emplace_back(*cotangent, file, line);
   GraphData& graph = graph_of("gradient", refs_to(operands));
-  const CalledAt place(operands[0]);
+  const LocationScope place(operands[0]);
 
   check_inputs(graph, inputs, location);
   const Tensor seed = checked_cotangent(graph, *output.node(), cotangent, location);

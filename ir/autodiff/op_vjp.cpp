@@ -35,10 +35,10 @@ Tensor is_smaller(Tensor a, Tensor b) {
 }
 
 // clang-format off
-// The vjp column of reductions speaks the words of ReducedAxes, so each formula stands in a class of its own.
+// The vjp column of reductions speaks the words of ReductionVjp, so each formula stands in a class of its own.
 #define REDUCTION(NAME, TYPES, STATE, VJP, DOC)                                                             \
-  struct VjpOf_##NAME : ReducedAxes {                                                                   \
-    using ReducedAxes::ReducedAxes;                                                                         \
+  struct VjpOf_##NAME : ReductionVjp {                                                                   \
+    using ReductionVjp::ReductionVjp;                                                                         \
     Tensor apply([[maybe_unused]] Tensor x, [[maybe_unused]] Tensor g) const { return VJP; }                \
     static std::vector<Tensor> vjp(std::span<const Tensor> operands, Tensor y, Tensor g) {                  \
       return {VjpOf_##NAME(operands[0], y).apply(operands[0], g)};                                      \

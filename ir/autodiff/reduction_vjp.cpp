@@ -7,30 +7,30 @@
 
 namespace sinter {
 
-ReducedAxes::ReducedAxes(Tensor x, Tensor y) : x_(x), y_(y) {
+ReductionVjp::ReductionVjp(Tensor x, Tensor y) : x_(x), y_(y) {
   const std::span<const std::int64_t> axes = reduced_axes(*y.node());
   axes_.assign(axes.begin(), axes.end());
 }
 
-Tensor ReducedAxes::spread(Tensor value) const {
+Tensor ReductionVjp::spread(Tensor value) const {
   const ShapeVector kept = reduced_shape(*x_.node(), axes_, Keep::yes);
   return broadcast_to(reshape(value, std::span<const Extent>(kept)), x_.shape());
 }
 
-Tensor ReducedAxes::times_deviation(Tensor scale) const {
+Tensor ReductionVjp::times_deviation(Tensor scale) const {
   const Tensor x = cast(x_, accumulator());
   const Tensor mean = spread(sinter::mean(x, axes_, keep));
   const Tensor deviation = x - mean;
   return spread(scale) * 2 * deviation;
 }
 
-Tensor ReducedAxes::share(Tensor g) const {
+Tensor ReductionVjp::share(Tensor g) const {
   const Tensor is_it = cast(eq(x_, spread(y_)), accumulator());
   const Tensor count = spread(sum(is_it, axes_, keep));
   return is_it * spread(g) / count;
 }
 
-Tensor ReducedAxes::times_others(Tensor g) const {
+Tensor ReductionVjp::times_others(Tensor g) const {
   const Tensor is_zero = eq(x_, 0);
   const Tensor own = cast(is_zero, accumulator());
   const Tensor zeros = spread(sum(own, axes_, keep));
@@ -43,7 +43,7 @@ Tensor ReducedAxes::times_others(Tensor g) const {
   return spread(g) * others;
 }
 
-Tensor ReducedAxes::times_softmax(Tensor g) const {
+Tensor ReductionVjp::times_softmax(Tensor g) const {
   // A logarithm rounded to a half is off by so much that its exponential would be of no use.
   const DType dtype = accumulator();
   const Tensor x = cast(x_, dtype);
@@ -55,14 +55,14 @@ Tensor ReducedAxes::times_softmax(Tensor g) const {
   return cast(spread(cast(g, dtype)) * softmax, x_.dtype());
 }
 
-Tensor ReducedAxes::widened(Tensor x) const {
+Tensor ReductionVjp::widened(Tensor x) const {
   const Node& y = *y_.node();
   const std::vector<std::int64_t> order = reduction_order(y);
   const Keep kept = keeps_axes(y) ? Keep::yes : Keep::no;
   return record_reduction(y.op, x, axes_, {.keep = kept, .order = order});
 }
 
-Tensor ReducedAxes::count() const {
+Tensor ReductionVjp::count() const {
   Extent size = 1;
   for (const std::int64_t axis : axes_) size = size * x_.shape()[static_cast<std::size_t>(axis)];
   const Tensor count =
@@ -72,8 +72,8 @@ Tensor ReducedAxes::count() const {
              : count;
 }
 
-DType ReducedAxes::accumulator() const { return info(x_.dtype()).accumulator; }
+DType ReductionVjp::accumulator() const { return info(x_.dtype()).accumulator; }
 
-Tensor ReducedAxes::zero() const { return zeros_like(x_); }
+Tensor ReductionVjp::zero() const { return zeros_like(x_); }
 
 }  // namespace sinter

@@ -9,9 +9,9 @@
 namespace sinter {
 
 /// The way back from the result `y` of a reduction to its operand `x`.
-class ReducedAxes {
+class ReductionVjp {
  public:
-  ReducedAxes(Tensor x, Tensor y);
+  ReductionVjp(Tensor x, Tensor y);
 
   /// A value of y's shape once for each element of x that went into it.
   Tensor spread(Tensor value) const;

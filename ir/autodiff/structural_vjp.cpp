@@ -46,11 +46,11 @@ Tensor zeros_along(Tensor g, std::size_t axis, Extent count) {
 /// g from place `begin` of `extent` on along `axis`, zeros around it.
 Tensor zero_padded(Tensor g, std::size_t axis, Extent begin, Extent extent) {
   const Extent behind = extent - begin - g.shape()[axis];
-  std::vector<Operand> pieces;
-  if (!begin.is(0)) pieces.emplace_back(zeros_along(g, axis, begin));
-  pieces.emplace_back(g);
-  if (!behind.is(0)) pieces.emplace_back(zeros_along(g, axis, behind));
-  return concat(pieces, static_cast<int>(axis));
+  std::vector<Operand> segments;
+  if (!begin.is(0)) segments.emplace_back(zeros_along(g, axis, begin));
+  segments.emplace_back(g);
+  if (!behind.is(0)) segments.emplace_back(zeros_along(g, axis, behind));
+  return concat(segments, static_cast<int>(axis));
 }
 
 /// The same, and what reaches beyond the end is cut off.
@@ -181,8 +181,8 @@ Tensor as_strided_vjp(const Node& node, Tensor g) {
 }
 
 Tensor concat_vjp(const Node& node, std::size_t operand, Tensor g) {
-  const Piece piece = concat_piece(node, operand);
-  return slice(g, static_cast<int>(piece.axis), piece.begin, piece.end);
+  const Segment segment = concat_segment(node, operand);
+  return slice(g, static_cast<int>(segment.axis), segment.begin, segment.end);
 }
 
 Tensor take_vjp(const Node& node, Tensor g) {

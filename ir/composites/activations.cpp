@@ -31,20 +31,20 @@ Tensor relu6_of_next(const Operand& x) { return minimum(maximum(x + 3.0, 0), 6);
 }  // namespace
 
 Tensor leaky_relu(Operand x, double slope) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Tensor below = x * slope;
   const Tensor is_positive = gt(x, 0);
   return where(is_positive, x, below);
 }
 
 Tensor elu(Operand x, double alpha) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("elu", {&x});
   return to.narrow(exponential_below(to.wide(x), alpha));
 }
 
 Tensor selu(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   constexpr double kAlpha = 1.6732632423543772;
   constexpr double kScale = 1.0507009873554805;
   const Widening to("selu", {&x});
@@ -52,28 +52,28 @@ Tensor selu(Operand x) {
 }
 
 Tensor silu(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("silu", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide * sigmoid(wide));
 }
 
 Tensor swish(Operand x, double beta) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("swish", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide * sigmoid(wide * beta));
 }
 
 Tensor mish(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("mish", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide * tanh(log1p_exp(wide)));
 }
 
 Tensor softplus(Operand x, double beta, double threshold) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("softplus", {&x});
   const Operand wide = to.wide(x);
   const Operand scaled = placed(wide * beta, x);
@@ -83,7 +83,7 @@ Tensor softplus(Operand x, double beta, double threshold) {
 }
 
 Tensor gelu_tanh(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
   const Widening to("gelu_tanh", {&x});
   const Operand wide = to.wide(x);
@@ -92,20 +92,20 @@ Tensor gelu_tanh(Operand x) {
 }
 
 Tensor hardswish(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("hardswish", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide * relu6_of_next(wide) / 6);
 }
 
 Tensor hardsigmoid(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("hardsigmoid", {&x});
   return to.narrow(relu6_of_next(to.wide(x)) / 6);
 }
 
 Tensor hardtanh(Operand x, double low, double high) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   // Unlike clamp it is flat at both ends.
   const Operand least = number(low, x);
   const Operand most = number(high, x);
@@ -113,14 +113,14 @@ Tensor hardtanh(Operand x, double low, double high) {
 }
 
 Tensor softsign(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("softsign", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide / (abs(wide) + 1.0));
 }
 
 Tensor swiglu(Operand gate, Operand up) {
-  const CalledAt place(gate);
+  const LocationScope place(gate);
   const Widening to("swiglu", {&gate, &up});
   const Operand wide = to.wide(gate);
   const Operand factor = to.wide(up);
@@ -128,7 +128,7 @@ Tensor swiglu(Operand gate, Operand up) {
 }
 
 Tensor geglu(Operand gate, Operand up) {
-  const CalledAt place(gate);
+  const LocationScope place(gate);
   const Widening to("geglu", {&gate, &up});
   const Operand wide = to.wide(gate);
   const Operand factor = to.wide(up);
@@ -136,7 +136,7 @@ Tensor geglu(Operand gate, Operand up) {
 }
 
 Tensor rotary_embedding(Operand x, Operand cosines, Operand sines) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("rotary_embedding", {&x});
   const Node& node = *x.tensor.node();
   const std::optional<Extent> half =
@@ -164,14 +164,14 @@ Tensor rotary_embedding(Operand x, Operand cosines, Operand sines) {
 }
 
 Tensor clamp(Operand x, Operand low, Operand high) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   // x comes last: where it equals an end, its slope is 1.
   const Tensor raised = maximum(low, x);
   return minimum(high, placed(raised, x));
 }
 
 Tensor lerp(Operand a, Operand b, Operand weight) {
-  const CalledAt place(a.is_literal() ? b : a);
+  const LocationScope place(a.is_literal() ? b : a);
   const Widening to("lerp", {&a, &b, &weight});
   const Operand from = to.wide(a);
   const Operand end = to.wide(b);
@@ -189,7 +189,7 @@ Tensor lerp(Operand a, Operand b, Operand weight) {
 }
 
 Tensor addcmul(Operand x, Operand a, Operand b, Operand value) {
-  const CalledAt place(x.is_literal() ? a : x);
+  const LocationScope place(x.is_literal() ? a : x);
   const Widening to("addcmul", {&x, &a, &b, &value});
   const Operand left = to.wide(a);
   const Tensor product = left * to.wide(b);
@@ -198,7 +198,7 @@ Tensor addcmul(Operand x, Operand a, Operand b, Operand value) {
 }
 
 Tensor addcdiv(Operand x, Operand a, Operand b, Operand value) {
-  const CalledAt place(x.is_literal() ? a : x);
+  const LocationScope place(x.is_literal() ? a : x);
   const Widening to("addcdiv", {&x, &a, &b, &value});
   const Operand left = to.wide(a);
   const Tensor quotient = left / to.wide(b);
@@ -207,7 +207,7 @@ Tensor addcdiv(Operand x, Operand a, Operand b, Operand value) {
 }
 
 Tensor logaddexp(Operand a, Operand b) {
-  const CalledAt place(a.is_literal() ? b : a);
+  const LocationScope place(a.is_literal() ? b : a);
   const Widening to("logaddexp", {&a, &b});
   const Operand left = to.wide(a);
   const Operand right = to.wide(b);

@@ -10,7 +10,7 @@ Tensor reciprocal(Operand x) { return div(number(1.0, x), x); }
 Tensor square(Operand x) { return mul(x, x); }
 
 Tensor frac(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   return x - trunc(x);
 }
 
@@ -20,13 +20,13 @@ Tensor relu(Operand x) {
 }
 
 Tensor minus_magnitude(const Operand& x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Tensor negative = neg(x);
   return minimum(x, negative);
 }
 
 Tensor sigmoid(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("sigmoid", {&x});
   const Operand wide = to.wide(x);
   // By exp(-|x|), which never overflows: so the gradient is right everywhere too. Both choices are
@@ -39,7 +39,7 @@ Tensor sigmoid(Operand x) {
 }
 
 Tensor gelu(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   constexpr double kSqrtHalf = 0.7071067811865476;
   const Widening to("gelu", {&x});
   const Operand wide = to.wide(x);
@@ -50,7 +50,7 @@ Tensor gelu(Operand x) {
 }
 
 Tensor trigamma(Operand x) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   // Below 1/2 by reflection: trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2. From there up to 6
   // and more by recurrence, trigamma(x) = trigamma(x + 1) + 1 / x^2, and then the asymptotic series
   // (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12).
@@ -75,7 +75,7 @@ Tensor trigamma(Operand x) {
 }
 
 Tensor softmax(Operand x, int axis) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("softmax", {&x});
   const Operand wide = to.wide(x);
   // The largest element is taken off so that exp never overflows. The result is the same whatever
@@ -86,7 +86,7 @@ Tensor softmax(Operand x, int axis) {
 }
 
 Tensor log_softmax(Operand x, int axis) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("log_softmax", {&x});
   const Operand wide = to.wide(x);
   const Tensor largest = stop_gradient(max(wide, {axis}, keep));

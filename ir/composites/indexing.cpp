@@ -14,7 +14,7 @@ namespace {
 
 /// x where `keep` holds of (row, column) of the last two axes, else 0.
 Tensor triangle(std::string_view op, const Operand& x, std::int64_t diagonal, bool lower) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   GraphData& data = graph_of(op, x);
   const std::span<const Extent> shape = x.tensor.node()->shape;
   if (shape.size() < 2)
@@ -33,7 +33,7 @@ Tensor tril(Operand x, std::int64_t diagonal) { return triangle("tril", x, diago
 Tensor triu(Operand x, std::int64_t diagonal) { return triangle("triu", x, diagonal, false); }
 
 Tensor one_hot(Operand indices, Extent classes, DType dtype) {
-  const CalledAt place(indices);
+  const LocationScope place(indices);
   GraphData& data = graph_of("one_hot", indices);
   if (!is_integer(indices.tensor.dtype()))
     fail(
@@ -48,14 +48,14 @@ Tensor one_hot(Operand indices, Extent classes, DType dtype) {
 Tensor embedding(Operand weight, Operand indices) { return take(weight, indices, 0); }
 
 Tensor index(Operand x, std::span<const Operand> indices, Axes axes) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const AxesVector checked = checked_index_axes("index", x, indices, axes);
   const Node& node = *x.tensor.node();
   if (indices.size() == 1) return take(x, indices[0], static_cast<int>(checked[0]));
 
   // The indexed axes side by side and merged, the indices as places along the merged axis.
   std::int64_t first = 0;
-  if (!are_neighbours(checked, first)) first = 0;
+  if (!are_adjacent(checked, first)) first = 0;
   AxesVector order;
   ShapeVector merged;
   Extent all = 1;
@@ -98,7 +98,7 @@ Tensor pixel_of(Tensor coordinate, Tensor extent, Border border) {
 }  // namespace
 
 Tensor grid_sample(Operand x, Operand grid, Border border) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   GraphData& data = graph_of("grid_sample", x);
   const std::span<const Extent> shape = x.tensor.node()->shape;
   const std::span<const Extent> points =

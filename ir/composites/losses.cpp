@@ -39,21 +39,21 @@ Tensor difference(const Widening& to, const Operand& x, const Operand& target) {
 }  // namespace
 
 Tensor mse_loss(Operand x, Operand target, Reduction reduction) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   check_same_shape("mse_loss", x, target);
   const Widening to("mse_loss", {&x, &target});
   return to.narrow(reduced(square(difference(to, x, target)), reduction));
 }
 
 Tensor l1_loss(Operand x, Operand target, Reduction reduction) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   check_same_shape("l1_loss", x, target);
   const Widening to("l1_loss", {&x, &target});
   return to.narrow(reduced(abs(difference(to, x, target)), reduction));
 }
 
 Tensor huber_loss(Operand x, Operand target, double delta, Reduction reduction) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   check_same_shape("huber_loss", x, target);
   if (!(delta > 0))
     fail("huber_loss", fmt::format("delta is {}; it must be positive", delta), x.location);
@@ -65,7 +65,7 @@ Tensor huber_loss(Operand x, Operand target, double delta, Reduction reduction) 
 }
 
 Tensor bce_with_logits(Operand x, Operand target, Reduction reduction) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   check_same_shape("bce_with_logits", x, target);
   const Widening to("bce_with_logits", {&x, &target});
   const Operand wide = to.wide(x);
@@ -76,7 +76,7 @@ Tensor bce_with_logits(Operand x, Operand target, Reduction reduction) {
 }
 
 Tensor kl_div(Operand x, Operand target, bool log_target, Reduction reduction) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   check_same_shape("kl_div", x, target);
   graph_of("kl_div", target);
   const Widening to("kl_div", {&x, &target});
@@ -166,7 +166,7 @@ class ClassLoss {
 }  // namespace
 
 Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions& options) {
-  const CalledAt place(logits);
+  const LocationScope place(logits);
   const double smoothing = options.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
     fail("cross_entropy", fmt::format("label_smoothing is {}; it must be in [0, 1]", smoothing),
@@ -195,7 +195,7 @@ Tensor cross_entropy(Operand logits, Operand targets, const CrossEntropyOptions&
 }
 
 Tensor nll_loss(Operand x, Operand targets, const NllOptions& options) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("nll_loss", {&x});
   const ClassLoss loss("nll_loss", to, x, targets, options.weight, options.ignore_index);
   return loss.result(loss.weighted(loss.squeezed(neg(loss.picked()))), options.reduction);

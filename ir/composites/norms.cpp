@@ -101,7 +101,7 @@ Tensor normalized(const Operand& x, const VarMean& moments, double eps) {
 }  // namespace
 
 Tensor layer_norm(Operand x, Axes axes, Operand weight, Operand bias, double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("layer_norm", {&x});
   const AxesVector over = ascending("layer_norm", x, axes);
   const Operand wide = to.wide(x);
@@ -111,7 +111,7 @@ Tensor layer_norm(Operand x, Axes axes, Operand weight, Operand bias, double eps
 }
 
 Tensor rms_norm(Operand x, Axes axes, Operand weight, std::optional<double> eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("rms_norm", {&x});
   const AxesVector over = ascending("rms_norm", x, axes);
   const Operand wide = to.wide(x);
@@ -123,7 +123,7 @@ Tensor rms_norm(Operand x, Axes axes, Operand weight, std::optional<double> eps)
 }
 
 Tensor group_norm(Operand x, std::int64_t groups, Operand weight, Operand bias, double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("group_norm", {&x});
   check_channels("group_norm", x, 2);
   const Node& node = *x.tensor.node();
@@ -151,7 +151,7 @@ Tensor group_norm(Operand x, std::int64_t groups, Operand weight, Operand bias, 
 }
 
 Tensor instance_norm(Operand x, Operand weight, Operand bias, double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("instance_norm", {&x});
   check_channels("instance_norm", x, 3);
   const AxesVector over = axes_from(2, x.tensor.rank());
@@ -175,7 +175,7 @@ Tensor moved(const Operand& old, Tensor now, double momentum) {
 
 BatchNorm batch_norm(Operand x, Operand running_mean, Operand running_var, Operand weight,
                      Operand bias, double momentum, double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("batch_norm", {&x});
   check_channels("batch_norm", x, 2);
   const Parameters parameters = along("batch_norm", to, x, {1});
@@ -201,7 +201,7 @@ BatchNorm batch_norm(Operand x, Operand running_mean, Operand running_var, Opera
 
 Tensor batch_norm_inference(Operand x, Operand mean, Operand var, Operand weight, Operand bias,
                             double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("batch_norm_inference", {&x});
   check_channels("batch_norm_inference", x, 2);
   const Parameters parameters = along("batch_norm_inference", to, x, {1});

@@ -16,7 +16,7 @@ namespace {
 using Filler = std::function<Tensor(Tensor x, int axis, std::int64_t count, bool in_front)>;
 
 Tensor padded(std::string_view op, const Operand& x, Axes low, Axes high, const Filler& filler) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   graph_of(op, x);
   const auto rank = static_cast<std::size_t>(x.tensor.rank());
   if (low.size() != rank || high.size() != rank)
@@ -110,7 +110,7 @@ Tensor interleaved(Tensor x, Tensor source, int axis, Extent count, int step) {
 }  // namespace
 
 Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent end, int step) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   graph_of("slice_scatter", x);
   const Node& node = *x.tensor.node();
   const auto at = static_cast<std::size_t>(checked_axis("slice_scatter", axis, node, x.location));
@@ -151,7 +151,7 @@ Tensor slice_scatter(Operand x, Operand source, int axis, Extent begin, Extent e
 }
 
 Tensor select_scatter(Operand x, Operand source, int axis, Extent index) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   graph_of("select_scatter", x);
   const Node& node = *x.tensor.node();
   const auto at = static_cast<std::size_t>(checked_axis("select_scatter", axis, node, x.location));

@@ -71,14 +71,14 @@ AxesVector last_axes(std::size_t count) {
 }  // namespace
 
 Tensor avg_pool(Operand x, Axes window, Axes stride, Axes padding) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Tensor elements = windows("avg_pool", x, window, stride, padding, 0);
   const AxesVector axes = last_axes(window.size());
   return mean(elements, std::span<const std::int64_t>(axes));
 }
 
 Tensor max_pool(Operand x, Axes window, Axes stride, Axes padding) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Tensor elements = windows_of_max("max_pool", x, window, stride, padding);
   const AxesVector axes = last_axes(window.size());
   return max(elements, std::span<const std::int64_t>(axes));
@@ -111,7 +111,7 @@ Tensor add_axis(Tensor position, Tensor along, Extent step, Location location) {
 }  // namespace
 
 WithIndex max_pool_with_index(Operand x, Axes window, Axes stride, Axes padding) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Tensor elements = windows_of_max("max_pool_with_index", x, window, stride, padding);
   const std::size_t count = window.size();
   const std::span<const Extent> shape = elements.shape();
@@ -185,7 +185,7 @@ void check_pooled(const Operand& g, const Operand& index, Extents shape, Axes wi
 
 Tensor max_pool_backward(Operand g, Operand index, Extents shape, Axes window, Axes stride,
                          Axes padding) {
-  const CalledAt place(g);
+  const LocationScope place(g);
   const Operand* const both[] = {&g, &index};
   GraphData& graph = graph_of("max_pool_backward", OperandRefs(both));
   check_pooled(g, index, shape, window, stride, padding);

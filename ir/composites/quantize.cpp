@@ -8,7 +8,7 @@
 namespace sinter {
 
 Tensor quantize(Operand x, Operand scale, Operand zero_point, DType dtype) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const bool is_whole = dtype == i8 || dtype == u8;
   if (!is_whole && !is_f8(dtype))
     fail("quantize",
@@ -25,7 +25,7 @@ Tensor quantize(Operand x, Operand scale, Operand zero_point, DType dtype) {
 }
 
 Tensor dequantize(Operand q, Operand scale, Operand zero_point) {
-  const CalledAt place(q);
+  const LocationScope place(q);
   graph_of("dequantize", q);
   const Widening checked("dequantize", {&q, &scale, &zero_point});
   const DType wide = checked.compute();

@@ -80,18 +80,18 @@ Tensor uniform(std::string_view op, const Operand& seed, Extents shape, DType dt
 }  // namespace
 
 Tensor random_bits(Operand seed, Extents shape, Operand offset) {
-  const CalledAt place(seed);
+  const LocationScope place(seed);
   return words("random_bits", seed, shape, offset, 0, 1);
 }
 
 Tensor random_uniform(Operand seed, Extents shape, DType dtype, Operand offset) {
-  const CalledAt place(seed);
+  const LocationScope place(seed);
   check_real("random_uniform", dtype, seed.location);
   return uniform("random_uniform", seed, shape, dtype, offset);
 }
 
 Tensor random_normal(Operand seed, Extents shape, DType dtype, Operand offset) {
-  const CalledAt place(seed);
+  const LocationScope place(seed);
   check_real("random_normal", dtype, seed.location);
   const DType compute = dtype == f64 ? f64 : f32;
   const int bits = dtype == f64 ? 32 : 24;
@@ -105,13 +105,13 @@ Tensor random_normal(Operand seed, Extents shape, DType dtype, Operand offset) {
 }
 
 Tensor random_bernoulli(Operand seed, Extents shape, double probability, Operand offset) {
-  const CalledAt place(seed);
+  const LocationScope place(seed);
   check_probability("random_bernoulli", probability, seed.location);
   return lt(uniform("random_bernoulli", seed, shape, f32, offset), probability);
 }
 
 Tensor dropout(Operand x, Operand seed, double probability, Operand offset) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   graph_of("dropout", x);
   const Operand* const all[] = {&x, &seed, &offset};
   graph_of("dropout", all);

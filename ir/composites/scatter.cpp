@@ -77,7 +77,7 @@ bool is_per_index(const Operand& mask, std::size_t count) {
 
 Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Axes axes,
                  bool accumulate, std::optional<Operand> mask) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   GraphData& data = graph_of("index_put", x);
   const Node& node = *x.tensor.node();
   const AxesVector checked = checked_index_axes("index_put", x, indices, axes);
@@ -101,7 +101,7 @@ Tensor index_put(Operand x, Operand values, std::span<const Operand> indices, Ax
 
   // Values have the shape that indexing gives; the axes of the indices come to the front.
   std::int64_t first = 0;
-  if (!are_neighbours(checked, first)) first = 0;
+  if (!are_adjacent(checked, first)) first = 0;
   ShapeVector value_shape(rest.begin(), rest.begin() + first);
   value_shape.append(index_shape.begin(), index_shape.end());
   value_shape.append(rest.begin() + first, rest.end());
@@ -167,7 +167,7 @@ Tensor index_put(Operand x, Operand values, std::span<const Tensor> indices, Axe
 }
 
 Tensor scatter_add(Operand x, int axis, Operand indices, Operand source) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Operand* const all[] = {&x, &indices, &source};
   GraphData& data = graph_of("scatter_add", OperandRefs(all));
   if (x.is_literal() || indices.is_literal() || source.is_literal())

@@ -30,7 +30,7 @@ Tensor flat_root(Tensor total) {
 }  // namespace
 
 Tensor norm(Operand x, double p, Axes axes, Keep kept) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("norm", {&x});
   const Operand wide = to.wide(x);
   if (p == 1) return to.narrow(sum(abs(wide), axes, kept));
@@ -42,25 +42,25 @@ Tensor norm(Operand x, double p, Axes axes, Keep kept) {
 }
 
 Tensor std_dev(Operand x, Axes axes, int correction, Keep kept) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("std", {&x});
   return to.narrow(flat_root(var(to.wide(x), axes, correction, kept)));
 }
 
 Tensor count_nonzero(Operand x, Axes axes, Keep kept) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   return sum(ne(x, 0), axes, kept);
 }
 
 Tensor l2_normalize(Operand x, int axis, double eps) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const Widening to("l2_normalize", {&x});
   const Operand wide = to.wide(x);
   return to.narrow(wide / lengths(wide, axis, eps, keep));
 }
 
 Tensor cosine_similarity(Operand a, Operand b, int axis, double eps) {
-  const CalledAt place(a);
+  const LocationScope place(a);
   graph_of("cosine_similarity", a);
   graph_of("cosine_similarity", b);
   const Widening to("cosine_similarity", {&a, &b});

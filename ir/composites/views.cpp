@@ -60,7 +60,7 @@ Tensor transpose(Operand x, int a, int b) {
 }
 
 Tensor select(Operand x, int axis, Extent index) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const std::size_t at = axis_from_front("select", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   const Extent from_front = provably_negative(index) ? extent + index : index;
@@ -74,7 +74,7 @@ Tensor select(Operand x, int axis, Extent index) {
 }
 
 std::vector<Tensor> split(Operand x, std::int64_t size, int axis) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const std::size_t at = axis_from_front("split", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (size < 1 || !extent.is_number())
@@ -92,7 +92,7 @@ std::vector<Tensor> split(Operand x, std::int64_t size, int axis) {
 
 Tensor stack(std::span<const Operand> parts, int axis) {
   if (parts.empty()) throw UserError("stack: there are no operands; give at least one Tensor");
-  const CalledAt place(parts[0]);
+  const LocationScope place(parts[0]);
   std::vector<Operand> widened;
   for (const Operand& part : parts)
     widened.emplace_back(unsqueeze(part, axis), part.location.file, part.location.line);
@@ -109,7 +109,7 @@ Tensor stack(std::span<const Tensor> parts, int axis, const char* file, int line
 }
 
 Tensor tile(Operand x, Axes repeats) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   graph_of("tile", x);
   ShapeVector shape = shape_of(x);
   if (repeats.size() < shape.size())
@@ -135,7 +135,7 @@ Tensor tile(Operand x, Axes repeats) {
 }
 
 Tensor repeat(Operand x, std::int64_t times, int axis) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const std::size_t at = axis_from_front("repeat", x, axis);
   if (times < 0) fail("repeat", fmt::format("{} times", times), x.location);
   if (x.tensor.shape()[at].is(1)) {
@@ -153,7 +153,7 @@ Tensor repeat(Operand x, std::int64_t times, int axis) {
 }
 
 Tensor roll(Operand x, std::int64_t shift, int axis) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   const std::size_t at = axis_from_front("roll", x, axis);
   const Extent extent = x.tensor.node()->shape[at];
   if (extent.is(0)) return x.tensor;

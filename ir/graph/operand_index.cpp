@@ -60,10 +60,10 @@ std::vector<Index> unfold_index(IndexSpace& space, const Node& node, std::span<c
 
 std::vector<Index> concat_index(IndexSpace& space, const Node& node, std::size_t operand,
                                 std::span<const Index> index) {
-  const Piece piece = concat_piece(node, operand);
+  const Segment segment = concat_segment(node, operand);
   std::vector<Index> result(index.begin(), index.end());
-  Index& place = result[static_cast<std::size_t>(piece.axis)];
-  place = space.add(place, constant_index(piece.begin * Extent(-1)));
+  Index& place = result[static_cast<std::size_t>(segment.axis)];
+  place = space.add(place, constant_index(segment.begin * Extent(-1)));
   return result;
 }
 
@@ -116,7 +116,7 @@ std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_
   }
 }
 
-Piece concat_piece(const Node& node, std::size_t operand) {
+Segment concat_segment(const Node& node, std::size_t operand) {
   const std::int64_t axis = attribute(node, "axis").integer;
   Extent begin = 0;
   for (std::size_t i = 0; i < operand; ++i)

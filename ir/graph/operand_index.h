@@ -14,17 +14,17 @@ namespace sinter {
 
 /// Where `node.operands[operand]` is read for the element of `node` at `index`. For take and
 /// take_along_axis, operand 0 is read through the value of operand 1; for concat the answer holds
-/// only where `concat_piece` says that the operand is the one. Not for reductions.
+/// only where `concat_segment` says that the operand is the one. Not for reductions.
 std::vector<Index> operand_index(IndexSpace& space, const Node& node, std::size_t operand,
                                  std::span<const Index> index);
 
 /// The operand of a concat covers [begin, end) of its axis.
-struct Piece {
+struct Segment {
   std::int64_t axis;
   Extent begin;
   Extent end;
 };
-Piece concat_piece(const Node& node, std::size_t operand);
+Segment concat_segment(const Node& node, std::size_t operand);
 
 /// The strides of an input: as recorded, else row-major.
 std::vector<Extent> strides_of(const Node& input);

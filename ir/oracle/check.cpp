@@ -42,7 +42,7 @@ CheckResult check(const Expected& expected, const HostArray& actual) {
                                 name(actual.dtype()), fmt::join(actual.shape(), ", "),
                                 name(expected.dtype), fmt::join(expected.shape, ", ")));
   CheckResult result{.elements = expected.size()};
-  Walk walk(actual.shape(), {{actual.strides().begin(), actual.strides().end()}});
+  StridedWalk walk(actual.shape(), {{actual.strides().begin(), actual.strides().end()}});
   for (std::int64_t i = 0; i < expected.size(); ++i, walk.next()) {
     if (expected.is_undecided(i)) {
       ++result.undecided;

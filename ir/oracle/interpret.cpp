@@ -56,7 +56,7 @@ Expected read_input(const InputInfo& input, const HostArrays& inputs,
                     input.name, name(array.dtype()), fmt::join(array.shape(), ", "),
                     type_text(*input.node), fmt::join(shape, ", ")));
   Expected result = make_expected(array.dtype(), shape, false);
-  Walk walk(shape, {{array.strides().begin(), array.strides().end()}});
+  StridedWalk walk(shape, {{array.strides().begin(), array.strides().end()}});
   for (double& real : result.reals) {
     real = array.real_at(walk.offset(0));
     walk.next();

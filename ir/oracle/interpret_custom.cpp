@@ -30,7 +30,7 @@ Expected interpret_custom(const GraphData& graph, const Application& application
   for (const Expected* operand : application.operands)
     strides.push_back(strides_within(operand->shape, application.shape));
   if (result.size() == 0) return result;
-  Walk walk(application.shape, strides);
+  StridedWalk walk(application.shape, strides);
   std::vector<long double> values(application.operands.size());
   for (std::int64_t i = 0; i < result.size(); ++i, walk.next()) {
     bool is_exact = options && options->oracle;

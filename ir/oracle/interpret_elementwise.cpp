@@ -249,7 +249,7 @@ void for_each_element(const Application& application, std::int64_t cost, const B
     strides.push_back(broadcast_strides(operand->shape, application.shape));
   in_parallel(element_count(application.shape), cost, [&](std::int64_t begin, std::int64_t end) {
     if (begin == end) return;
-    Walk walk(application.shape, strides);
+    StridedWalk walk(application.shape, strides);
     walk.seek(begin);
     for (std::int64_t i = begin; i < end; ++i, walk.next()) body(walk, i);
   });
@@ -259,7 +259,7 @@ void for_each_element(const Application& application, std::int64_t cost, const B
 void select(const Application& application, Expected& result) {
   const std::span<const Expected* const> operands = application.operands;
   const Expected& condition = *operands[0];
-  for_each_element(application, 20, [&](const Walk& walk, std::int64_t i) {
+  for_each_element(application, 20, [&](const StridedWalk& walk, std::int64_t i) {
     const std::size_t side = condition.integers[static_cast<std::size_t>(walk.offset(0))] ? 1 : 2;
     const Expected& chosen = *operands[side];
     const Expected& other = *operands[3 - side];
@@ -294,7 +294,7 @@ void compute_from_reals(const Application& application, Expected& result) {
             ? i
             : static_cast<std::size_t>(std::ranges::find(operands, operands[i]) - operands.begin());
   const std::int64_t cost = row.ulp > 0 ? 500 : result.bounds.empty() ? 40 : 150;
-  for_each_element(application, cost, [&](const Walk& walk, std::int64_t i) {
+  for_each_element(application, cost, [&](const StridedWalk& walk, std::int64_t i) {
     Arguments x = pattern;
     for (std::size_t k = 0; k < x.count; ++k) {
       x.values[k] = operands[k]->reals[static_cast<std::size_t>(walk.offset(k))];
@@ -315,7 +315,7 @@ void compute_from_integers(const Application& application, Expected& result) {
   const DType dtype = operands.back()->dtype;
   const int bits = width_of(dtype);
   const std::int64_t cost = row.op == Op::philox ? 100 : 40;
-  for_each_element(application, cost, [&](const Walk& walk, std::int64_t i) {
+  for_each_element(application, cost, [&](const StridedWalk& walk, std::int64_t i) {
     std::array<Wide, kMostOperands> values = {};
     std::array<double, kMostOperands> bounds = {};
     for (std::size_t k = 0; k < operands.size(); ++k) {

@@ -202,7 +202,7 @@ Interval reduce_reals(const Node& node, const ReducedView& group) {
 std::vector<std::int64_t> offsets_of(std::span<const std::int64_t> shape,
                                      std::vector<std::int64_t> strides) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(element_count(shape)));
-  Walk walk(shape, {std::move(strides)});
+  StridedWalk walk(shape, {std::move(strides)});
   for (std::int64_t& offset : offsets) {
     offset = walk.offset(0);
     walk.next();

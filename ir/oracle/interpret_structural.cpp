@@ -28,7 +28,7 @@ void copy_element(Expected& to, std::int64_t i, const Expected& from, std::int64
 void copy_strided(Expected& result, const Expected& from, std::int64_t base,
                   const Numbers& strides) {
   if (result.size() == 0) return;
-  Walk walk(result.shape, {strides});
+  StridedWalk walk(result.shape, {strides});
   for (std::int64_t i = 0; i < result.size(); ++i, walk.next())
     copy_element(result, i, from, base + walk.offset(0));
 }
@@ -80,7 +80,7 @@ void concat_into(Expected& result, std::span<const Expected* const> parts, std::
   const Numbers strides = row_major(result.shape);
   std::int64_t begin = 0;
   for (const Expected* part : parts) {
-    Walk walk(part->shape, {strides});
+    StridedWalk walk(part->shape, {strides});
     for (std::int64_t i = 0; i < part->size(); ++i, walk.next())
       copy_element(result, begin * strides[axis] + walk.offset(0), *part, i);
     begin += part->shape[axis];
@@ -100,7 +100,7 @@ void gather(Expected& result, const Expected& from, const Expected& indices, std
   if (result.size() == 0) return;
   const std::int64_t extent = from.shape[axis];
   const std::int64_t step = row_major(from.shape)[axis];
-  Walk walk(result.shape, {strides, index_strides});
+  StridedWalk walk(result.shape, {strides, index_strides});
   for (std::int64_t i = 0; i < result.size(); ++i, walk.next()) {
     const std::int64_t chosen = indices.integers[static_cast<std::size_t>(walk.offset(1))];
     copy_element(result, i, from, walk.offset(0) + resolve_index(chosen, extent) * step);

@@ -84,7 +84,7 @@ void fill_padding(HostArray& array) {
 void fill_integers(HostArray& array, std::uint64_t key, IntegerRange range) {
   const auto count =
       static_cast<std::uint64_t>(range.high) - static_cast<std::uint64_t>(range.low) + 1;
-  Walk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
   for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
     const std::uint64_t random = scramble(key + static_cast<std::uint64_t>(i));
     // A range of all 2^64 numbers has a count of 0.
@@ -95,7 +95,7 @@ void fill_integers(HostArray& array, std::uint64_t key, IntegerRange range) {
 }
 
 void fill_reals(HostArray& array, std::uint64_t key, double low, double high) {
-  Walk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
   for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
     const std::uint64_t random = scramble(key + static_cast<std::uint64_t>(i));
     const double fraction = static_cast<double>(random >> 11) * 0x1p-53;

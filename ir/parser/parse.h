@@ -1,4 +1,4 @@
-// The parser of the text form, by recursive descent. One function reads one piece of the grammar
+// The parser of the text form, by recursive descent. One function reads one segment of the grammar
 // (ir/README.md); what an op takes comes from its Spelling.
 #pragma once
 

@@ -8,15 +8,15 @@ namespace sinter {
 
 /// While it lives, what is recorded gets the place of the user's call and not of the lines of the
 /// composite. Every composite of more than one op begins with one.
-class CalledAt {
+class LocationScope {
  public:
-  explicit CalledAt(const Operand& x)
+  explicit LocationScope(const Operand& x)
       : graph_(x.tensor.graph()),
         first_(graph_ ? graph_->nodes.size() : 0),
         location_(x.location) {}
-  CalledAt(const CalledAt&) = delete;
-  CalledAt& operator=(const CalledAt&) = delete;
-  ~CalledAt() {
+  LocationScope(const LocationScope&) = delete;
+  LocationScope& operator=(const LocationScope&) = delete;
+  ~LocationScope() {
     if (graph_) graph_->set_locations(first_, location_);
   }
 

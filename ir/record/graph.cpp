@@ -146,7 +146,7 @@ void Graph::output(std::string_view name, Operand value, OutputOptions options) 
                     options.strides.size(), strides_text(), node.rank(), type_text(node),
                     to_string(value.location)));
   check_strides(what, options.strides, value.location);
-  if (!options.strides.empty() && !may_be_apart(node.shape, options.strides))
+  if (!options.strides.empty() && !may_be_injective(node.shape, options.strides))
     throw UserError(fmt::format(
         "output {}: strides {} put two elements of {} in one place; give each its own, each stride "
         "larger than what the smaller ones reach (recorded at {})",
@@ -175,7 +175,7 @@ void Graph::update(Operand parameter, Operand value) {
                                 data_->label(target), type_text(*target), type_text(*source),
                                 place));
   const std::span<const Extent> strides = attribute(*target, "strides").extents;
-  if (!strides.empty() && !may_be_apart(target->shape, strides))
+  if (!strides.empty() && !may_be_injective(target->shape, strides))
     throw UserError(fmt::format(
         "update {}: its strides {} put two elements of {} in one place, so it cannot be written "
         "(recorded at {})",

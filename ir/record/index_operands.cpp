@@ -27,7 +27,7 @@ Tensor resolved(Tensor indices, Extent extent, Location location) {
   return minimum(maximum(wrapped, 0), last);
 }
 
-bool are_neighbours(const AxesVector& axes, std::int64_t& first) {
+bool are_adjacent(const AxesVector& axes, std::int64_t& first) {
   const auto [low, high] = std::ranges::minmax(axes);
   first = low;
   return high - low + 1 == static_cast<std::int64_t>(axes.size());

@@ -18,6 +18,6 @@ AxesVector checked_index_axes(std::string_view op, const Operand& x,
 /// The row-major place among the elements of x's `axes` that the indices, broadcast, point at.
 Tensor merged_position(const Operand& x, std::span<const Operand> indices, const AxesVector& axes);
 /// Whether `axes` are neighbours, in any order; the first place of them.
-bool are_neighbours(const AxesVector& axes, std::int64_t& first);
+bool are_adjacent(const AxesVector& axes, std::int64_t& first);
 
 }  // namespace sinter

@@ -127,7 +127,7 @@ Tensor place_of(Op op, const Operand& x, Axes axes, Keep kept) {
   const Node& node = *x.tensor.node();
   const AxesVector over = checked_axes(name, node, axes, x.location);
   if (over.size() == 1) return record_reduction(op, x, over, {.keep = kept});
-  const CalledAt place(x);
+  const LocationScope place(x);
   AxesVector order;
   for (int axis = 0; axis < node.rank(); ++axis)
     if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);

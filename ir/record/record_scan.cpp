@@ -45,7 +45,7 @@ Tensor scanned(Op op, const Operand& x, std::int64_t axis) {
 }  // namespace
 
 Tensor record_scan(Op op, const Operand& x, std::int64_t axis, ScanOptions options) {
-  const CalledAt place(x);
+  const LocationScope place(x);
   GraphData& graph = graph_of(info(op).name, x);
   const std::int64_t checked = checked_axis(info(op).name, axis, *x.tensor.node(), x.location);
   const int along = static_cast<int>(checked);

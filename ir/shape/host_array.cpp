@@ -121,8 +121,8 @@ bool equal_elements(const HostArray& a, std::int64_t at_a, const HostArray& b, s
 std::optional<std::vector<std::int64_t>> first_difference(const HostArray& a, const HostArray& b) {
   ensure(a.dtype() == b.dtype() && std::ranges::equal(a.shape(), b.shape()),
          "compared arrays agree in dtype and shape");
-  Walk walk(a.shape(),
-            {{a.strides().begin(), a.strides().end()}, {b.strides().begin(), b.strides().end()}});
+  StridedWalk walk(a.shape(), {{a.strides().begin(), a.strides().end()},
+                               {b.strides().begin(), b.strides().end()}});
   for (std::int64_t i = 0; i < a.size(); ++i, walk.next())
     if (!equal_elements(a, walk.offset(0), b, walk.offset(1))) return index_of(a.shape(), i);
   return std::nullopt;

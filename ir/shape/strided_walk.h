@@ -9,9 +9,9 @@ namespace sinter {
 
 /// Visits the indices of a shape in row-major order. For each set of strides it keeps the offset
 /// Σ index · stride.
-class Walk {
+class StridedWalk {
  public:
-  Walk(std::span<const std::int64_t> shape, std::vector<std::vector<std::int64_t>> strides)
+  StridedWalk(std::span<const std::int64_t> shape, std::vector<std::vector<std::int64_t>> strides)
       : shape_(shape.begin(), shape.end()),
         index_(shape.size()),
         strides_(std::move(strides)),

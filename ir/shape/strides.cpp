@@ -37,7 +37,7 @@ llvm::SmallVector<int, 6> memory_order(std::span<const Extent> strides) {
   return order;
 }
 
-bool are_apart(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
+bool is_injective(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
   llvm::SmallVector<std::size_t, 6> axes;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 0) return true;
@@ -55,14 +55,14 @@ bool are_apart(std::span<const std::int64_t> shape, std::span<const std::int64_t
   return true;
 }
 
-bool may_be_apart(std::span<const Extent> shape, std::span<const Extent> strides) {
+bool may_be_injective(std::span<const Extent> shape, std::span<const Extent> strides) {
   std::vector<std::int64_t> extents, steps;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (!shape[axis].is_number() || !strides[axis].is_number()) continue;
     extents.push_back(shape[axis].number());
     steps.push_back(strides[axis].number());
   }
-  return are_apart(extents, steps);
+  return is_injective(extents, steps);
 }
 
 }  // namespace sinter

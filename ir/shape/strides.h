@@ -20,8 +20,8 @@ llvm::SmallVector<int, 6> memory_order(std::span<const Extent> strides);
 
 /// True if each element surely has a place of its own: every stride goes beyond all that the
 /// smaller ones reach. Strides along axes of one element do not matter.
-bool are_apart(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+bool is_injective(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
 /// False if two elements share a place whatever the symbols are.
-bool may_be_apart(std::span<const Extent> shape, std::span<const Extent> strides);
+bool may_be_injective(std::span<const Extent> shape, std::span<const Extent> strides);
 
 }  // namespace sinter

@@ -8,14 +8,14 @@ namespace sinter {
 
 /// How many steps of `size` cover `what`; neither is negative.
 template <std::integral Number>
-constexpr Number steps_over(Number what, std::type_identity_t<Number> size) {
+constexpr Number divide_up(Number what, std::type_identity_t<Number> size) {
   return (what + size - 1) / size;
 }
 
 /// The first multiple of `step` that is no less than `value`.
 template <std::integral Number>
 constexpr Number round_up(Number value, std::type_identity_t<Number> step) {
-  return steps_over(value, step) * step;
+  return divide_up(value, step) * step;
 }
 
 }  // namespace sinter

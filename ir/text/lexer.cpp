@@ -38,7 +38,7 @@ std::size_t number_length(std::string_view text, TokenKind& kind) {
       kind = TokenKind::real;
     }
   }
-  // A letter that touches a number, as in 12abc, makes one piece of junk and not two tokens.
+  // A letter that touches a number, as in 12abc, makes one segment of junk and not two tokens.
   const std::size_t number = end;
   while (end < text.size() && (continues_name(text[end]) || text[end] == '.')) ++end;
   if (end != number) kind = TokenKind::junk;

@@ -55,7 +55,7 @@ class Check {
                          "or record the {} with these strides",
                          type_text(array), to_string(array.strides),
                          slot.kind == Slot::Kind::input ? "input" : "output"));
-      if (slot.is_written && !are_apart(array.shape, array.strides))
+      if (slot.is_written && !is_injective(array.shape, array.strides))
         fail(slot, fmt::format("is written, but is bound to {} with strides {}, which put two "
                                "elements in one place; give each its own",
                                type_text(array), to_string(array.strides)));

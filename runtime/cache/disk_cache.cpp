@@ -45,8 +45,8 @@ DiskCache::DiskCache(const CacheOptions& options)
 std::string DiskCache::make_folder() const {
   const bool writes = options_.mode == CacheMode::read_write;
   const CacheOwner owner = writes ? CacheOwner::user : CacheOwner::user_or_root;
-  if (std::string why_not = open_cache_directory(options_.directory, owner); !why_not.empty())
-    return why_not;
+  if (std::string reason = open_cache_directory(options_.directory, owner); !reason.empty())
+    return reason;
   struct stat status = {};
   const bool is_empty = !writes && stat(entries_.c_str(), &status) != 0 && errno == ENOENT;
   return is_empty ? std::string() : open_cache_directory(entries_, owner);

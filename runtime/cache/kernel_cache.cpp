@@ -11,7 +11,7 @@ namespace sinter {
 Module::Module(const DeviceState& device, const void* image, std::string_view what)
     : device(device) {
   const CurrentContext current(device);
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   const CUresult result =
       device.memory_pool->with_room([&] { return device.driver.cuModuleLoadData(&handle, image); });
   check(device.driver, result, "cuModuleLoadData", what);

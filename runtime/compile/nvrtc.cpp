@@ -194,7 +194,7 @@ void Nvrtc::check_architecture(const std::string& architecture) const {
 
 OpenedNvrtc open_nvrtc(const std::string& library) {
   const auto fails = [&](const std::string& why) {
-    return OpenedNvrtc{.why_not = fmt::format("NVRTC {} {}", library, why)};
+    return OpenedNvrtc{.reason = fmt::format("NVRTC {} {}", library, why)};
   };
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));
@@ -228,9 +228,9 @@ const OpenedNvrtc& nvrtc() {
     for (const std::string& name : library_names()) {
       OpenedNvrtc candidate = open_nvrtc(name);
       if (candidate.nvrtc) return candidate;
-      if (first.why_not.empty()) first = candidate;
+      if (first.reason.empty()) first = candidate;
     }
-    first.why_not += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
+    first.reason += "; install the CUDA toolkit or set SINTER_NVRTC to the library";
     return first;
   }());
   return opened;

@@ -78,7 +78,7 @@ class Nvrtc {
 /// The library, or why there is none.
 struct OpenedNvrtc {
   const Nvrtc* nvrtc = nullptr;  // lives until the process ends
-  std::string why_not;           // one sentence; empty if there is a library
+  std::string reason;            // one sentence; empty if there is a library
 };
 
 /// Opens one library by name or path. Never throws for what a machine lacks.

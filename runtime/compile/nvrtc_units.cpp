@@ -15,7 +15,7 @@ namespace sinter {
 namespace {
 
 const Nvrtc& opened() {
-  if (!nvrtc().nvrtc) throw DriverError(nvrtc().why_not);
+  if (!nvrtc().nvrtc) throw DriverError(nvrtc().reason);
   return *nvrtc().nvrtc;
 }
 
@@ -127,6 +127,6 @@ NvrtcUnit compile_unit(std::span<const Source> sources, const std::string& wante
   return unit;
 }
 
-std::string why_no_nvrtc() { return nvrtc().why_not; }
+std::string why_no_nvrtc() { return nvrtc().reason; }
 
 }  // namespace sinter

@@ -113,7 +113,7 @@ Array Device::empty(DType dtype, Sizes shape, Sizes strides) const {
 
 Array empty_array(DeviceState& device, DType dtype, Sizes shape, Sizes strides,
                   std::uint64_t stream) {
-  release_what_may_go();
+  run_deferred_releases();
   auto data = make_array_data("Device::empty", &device, /*pointer=*/0, dtype, shape, strides);
   const std::string what = type_text(*data);
   data->memory =

@@ -68,8 +68,8 @@ class CopyNote {
 };
 
 /// What a copy touches, in a CUDA Graph of the caller's.
-struct CopiedArrays : ReleasedLater {
-  using ReleasedLater::ReleasedLater;
+struct CopiedArrays : DeferredRelease {
+  using DeferredRelease::DeferredRelease;
 
   std::vector<Array> arrays;
 };
@@ -115,7 +115,7 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
   const ArrayData& array = from.data();
   const Driver& driver = array.device->driver;
   const CurrentContext current(*array.device);
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   const Copying copying("Device::download", stream, {&from});
   const CopyNote note("download", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
@@ -134,7 +134,7 @@ void copy_to_host(const Array& from, void* to, const Stream& stream) {
 /// The elements of `array`, whose memory is in `from`, in row-major order.
 void gather(const ArrayData& array, const std::byte* from, std::byte* to) {
   const auto element_bytes = static_cast<std::size_t>(size_of(array.dtype));
-  Walk walk(array.shape, {array.strides});
+  StridedWalk walk(array.shape, {array.strides});
   for (std::int64_t i = 0; i < array.elements; ++i) {
     std::memcpy(to, from + static_cast<std::size_t>(walk.offset(0)) * element_bytes, element_bytes);
     to += element_bytes;
@@ -150,7 +150,7 @@ void Device::upload(const Array& to, const void* from, const Stream& stream) con
   check_writable("Device::upload", array);
   if (array.bytes == 0) return;
   const CurrentContext current(*state_);
-  const RelaxedCapture relaxed(state_->driver);
+  const CaptureModeGuard relaxed(state_->driver);
   const Copying copying("Device::upload", stream, {&to});
   const CopyNote note("upload", array);
   const auto bytes = static_cast<std::size_t>(array.bytes);
@@ -228,7 +228,7 @@ PinnedMemory::PinnedMemory(DeviceState& device, DType dtype, std::vector<std::in
   bytes = elements * size_of(dtype);
   if (bytes == 0) return;
   const CurrentContext current(device);
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   check(device.driver,
         device.driver.cuMemHostAlloc(&pointer, static_cast<std::size_t>(bytes),
                                      kMemHostAllocPortable),

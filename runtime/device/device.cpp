@@ -133,7 +133,7 @@ DeviceState::DeviceState(const Driver& driver, int ordinal)
     : driver(driver), ordinal(ordinal), is_host(driver.name == "host") {
   check(driver, driver.cuInit(0), "cuInit", "the first use of a GPU");
   guard_forks();
-  const RelaxedCapture relaxed(driver);  // the caller may be capturing with other libraries
+  const CaptureModeGuard relaxed(driver);  // the caller may be capturing with other libraries
   check(driver, driver.cuDeviceGet(&handle, ordinal), "cuDeviceGet",
         [&] { return fmt::format("device {}", ordinal); });
   std::array<char, 256> text{};
@@ -180,17 +180,17 @@ bool Device::is_host() const { return state_->is_host; }
 int Device::ordinal() const { return state_->ordinal; }
 
 void Device::synchronize() const {
-  release_what_may_go();
-  PutOff put_off;  // what uses it is on its way by now
+  run_deferred_releases();
+  DeferredReleases deferred;  // what uses it is on its way by now
   const CurrentContext current(*state_);
-  const RelaxedCapture relaxed(state_->driver);
+  const CaptureModeGuard relaxed(state_->driver);
   check(state_->driver, state_->driver.cuCtxSynchronize(), "cuCtxSynchronize",
         [&] { return state_->name + kOfEarlierWork; });
-  put_off.release(state_);
+  deferred.release(state_);
 }
 
 void Device::trim() const {
-  release_what_may_go();
+  run_deferred_releases();
   state_->memory_pool->trim(0);
 }
 
@@ -201,7 +201,7 @@ Device cuda_device(int ordinal) {
   if (list.size() == 0)
     throw DriverError(
         fmt::format("there is no CUDA device: {}; use host_device() (sinter: --device host)",
-                    cuda_driver().driver ? "the driver lists none" : cuda_driver().why_not));
+                    cuda_driver().driver ? "the driver lists none" : cuda_driver().reason));
   if (!list.has(ordinal))
     throw UserError(fmt::format("cuda_device({}): the machine has {} CUDA device{}, counted from 0",
                                 ordinal, list.size(), list.size() == 1 ? "" : "s"));

@@ -49,7 +49,7 @@ class DeviceMemory {
   std::int64_t bytes = 0;
 
  private:
-  IdleBlocks::Node block_;  ///< of the pool; empty: the driver's
+  FreeList::Node block_;  ///< of the pool; empty: the driver's
   mutable MemoryUse use_;
 };
 

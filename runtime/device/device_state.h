@@ -132,7 +132,7 @@ struct EventState {
   std::atomic<bool> is_lost = false;
 };
 
-struct ForeignMemory;  // runtime/device/external_memory.h
+struct ExternalMemory;  // runtime/device/external_memory.h
 
 struct ArrayData {
   DeviceState* device = nullptr;
@@ -147,7 +147,7 @@ struct ArrayData {
   std::uint64_t id = 0;                        ///< no two Arrays of a process share it
   std::shared_ptr<const DeviceMemory> memory;  ///< null: somebody else's
   /// Somebody else's that is given back with the last Array in it; null: it is not ours to give.
-  std::shared_ptr<const ForeignMemory> foreign;
+  std::shared_ptr<const ExternalMemory> foreign;
   /// True once the driver was asked whether somebody else's memory is what it is said to be.
   mutable std::atomic<bool> is_verified = false;
 };
@@ -202,7 +202,7 @@ class ReleaseContext {
 
  private:
   const DeviceState& device_;
-  const RelaxedCapture relaxed_;
+  const CaptureModeGuard relaxed_;
   CUcontext former_ = nullptr;
 };
 

@@ -189,7 +189,7 @@ Array import(const dlpack::Tensor& tensor, bool is_read_only, std::optional<Devi
   data->pointer = pointer_of(tensor, *data);
   data->is_read_only = is_read_only;
   data->foreign =
-      share_foreign(*device.state(), data->pointer, data->bytes, tensor.device, std::move(owner));
+      share_external(*device.state(), data->pointer, data->bytes, tensor.device, std::move(owner));
   return array_of(data);
 }
 

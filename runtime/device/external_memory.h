@@ -14,13 +14,13 @@ using ManagedTensorOwner = std::unique_ptr<void, void (*)(void*)>;
 
 /// On the host device, the memory counts as the device's for as long as this lives. To be let go
 /// when the device has been waited for, as freeing memory of ours does.
-struct ForeignMemory : ReleasedLater {
-  ForeignMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes, dlpack::Device place,
-                ManagedTensorOwner owner);
+struct ExternalMemory : DeferredRelease {
+  ExternalMemory(DeviceState& device, CUdeviceptr pointer, std::int64_t bytes, dlpack::Device place,
+                 ManagedTensorOwner owner);
   /// Lets the deleter run.
-  ~ForeignMemory() override;
+  ~ExternalMemory() override;
 
-  bool may_go(const DeviceState* idle) const noexcept override { return idle == &device; }
+  bool is_releasable(const DeviceState* idle) const noexcept override { return idle == &device; }
 
   DeviceState& device;
   CUdeviceptr pointer;
@@ -33,8 +33,8 @@ struct ForeignMemory : ReleasedLater {
 /// The same, for Arrays to share: with the last of them the device is waited for and the deleter
 /// runs. Where that is one of what is released later, a capture may be under way that waiting would
 /// spoil: the memory then goes when somebody waits for the device.
-std::shared_ptr<const ForeignMemory> share_foreign(DeviceState& device, CUdeviceptr pointer,
-                                                   std::int64_t bytes, dlpack::Device place,
-                                                   ManagedTensorOwner owner);
+std::shared_ptr<const ExternalMemory> share_external(DeviceState& device, CUdeviceptr pointer,
+                                                     std::int64_t bytes, dlpack::Device place,
+                                                     ManagedTensorOwner owner);
 
 }  // namespace sinter

@@ -17,21 +17,21 @@ std::int64_t block_bytes(std::int64_t bytes) {
   return round_up(bytes, std::clamp(power / 8, kLeastStep, kMostStep));
 }
 
-IdleBlocks::Node IdleBlocks::make_node() {
-  IdleBlocks one;
+FreeList::Node FreeList::make_node() {
+  FreeList one;
   const auto block = one.blocks_.try_emplace({0, 0}).first;
   one.ages_.emplace(0, block);
   return one.extract(block);
 }
 
-void IdleBlocks::add(Node block) noexcept {
+void FreeList::add(Node block) noexcept {
   block.block_.mapped().age = next_turn_;
   insert(std::move(block));
 }
 
-void IdleBlocks::put_back(Node block) noexcept { insert(std::move(block)); }
+void FreeList::put_back(Node block) noexcept { insert(std::move(block)); }
 
-void IdleBlocks::insert(Node block) noexcept {
+void FreeList::insert(Node block) noexcept {
   bytes_ += block.mapped().bytes;
   block.block_.key() = {block.mapped().bytes, next_turn_++};
   block.age_.key() = block.block_.mapped().age;
@@ -39,11 +39,11 @@ void IdleBlocks::insert(Node block) noexcept {
   ages_.insert(std::move(block.age_));
 }
 
-IdleBlocks::Node IdleBlocks::take_oldest() noexcept {
+FreeList::Node FreeList::take_oldest() noexcept {
   return ages_.empty() ? Node() : extract(ages_.begin()->second);
 }
 
-IdleBlocks::Node IdleBlocks::extract(BySize::iterator at) noexcept {
+FreeList::Node FreeList::extract(BySize::iterator at) noexcept {
   bytes_ -= at->second.block.bytes;
   Node node;
   node.age_ = ages_.extract(at->second.age);

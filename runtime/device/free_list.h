@@ -32,7 +32,7 @@ struct MemoryBlock {
 std::int64_t block_bytes(std::int64_t bytes);
 
 /// Blocks by size and by age. They go in and out as nodes, so that neither takes memory.
-class IdleBlocks {
+class FreeList {
   struct Idle {
     MemoryBlock block;
     std::uint64_t age = 0;  ///< the smaller, the longer ago it was given back
@@ -49,7 +49,7 @@ class IdleBlocks {
     MemoryBlock& mapped() const { return block_.mapped().block; }
 
    private:
-    friend class IdleBlocks;
+    friend class FreeList;
     BySize::node_type block_;
     ByAge::node_type age_;
   };

@@ -13,7 +13,7 @@ namespace sinter {
 std::int64_t blocks_at_once(const DeviceState& device, const Source& source, CUfunction function) {
   const CurrentContext current(device);
   const Driver& driver = device.driver;
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   const auto context = [&] { return "the blocks of kernel " + source.entry; };
   int blocks_per_sm = 0;
   check(
@@ -53,7 +53,7 @@ std::string why_no_cluster(const DeviceState& device, const Source& source, CUfu
   if (!driver.cuOccupancyMaxActiveClusters)
     return fmt::format("the driver does not say whether clusters of {} blocks fit", source.cluster);
   const CurrentContext current(device);
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   LaunchAttributes attributes = node_attributes(source);
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(source.cluster);

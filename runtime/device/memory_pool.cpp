@@ -56,9 +56,9 @@ void MemoryPool::keep_at_most(std::int64_t bytes) noexcept {
   trim(bytes);
 }
 
-IdleBlocks::Node MemoryPool::take(std::int64_t bytes, std::uint64_t stream, std::string_view what) {
+FreeList::Node MemoryPool::take(std::int64_t bytes, std::uint64_t stream, std::string_view what) {
   if (idle_bytes() >= bytes) {
-    if (IdleBlocks::Node found = take_idle(bytes, stream)) {
+    if (FreeList::Node found = take_idle(bytes, stream)) {
       count(Count::memory_hits);
       return found;
     }
@@ -67,27 +67,27 @@ IdleBlocks::Node MemoryPool::take(std::int64_t bytes, std::uint64_t stream, std:
   return allocate_block(bytes, what);
 }
 
-IdleBlocks::Node MemoryPool::take_idle_if(std::int64_t bytes, auto suits) {
+FreeList::Node MemoryPool::take_idle_if(std::int64_t bytes, auto suits) {
   // A quarter more than is asked for is no great waste. The host device has guards behind memory,
   // which must lie where an array ends.
   const std::int64_t most = device_.is_host ? bytes : bytes + bytes / 4 + 512;
   const std::lock_guard lock(mutex_);
-  IdleBlocks::Node found = idle_.take(bytes, most, suits);
+  FreeList::Node found = idle_.take(bytes, most, suits);
   if (found) count_idle(-found.mapped().bytes);
   return found;
 }
 
-IdleBlocks::Node MemoryPool::take_ended(std::int64_t bytes) {
+FreeList::Node MemoryPool::take_ended(std::int64_t bytes) {
   const Between between(between_);
   // Those that were given back first are the likeliest to be done.
-  std::array<IdleBlocks::Node, kMostAsked> asked;
-  for (IdleBlocks::Node& one : asked)
+  std::array<FreeList::Node, kMostAsked> asked;
+  for (FreeList::Node& one : asked)
     one = take_idle_if(bytes, [](const MemoryBlock&) { return true; });
-  IdleBlocks::Node ended;
-  for (IdleBlocks::Node& one : asked)
+  FreeList::Node ended;
+  for (FreeList::Node& one : asked)
     if (one && !ended && has_ended(one.mapped())) ended = std::move(one);
   const std::lock_guard lock(mutex_);
-  for (IdleBlocks::Node& one : asked) {
+  for (FreeList::Node& one : asked) {
     if (!one) continue;
     count_idle(one.mapped().bytes);
     idle_.put_back(std::move(one));
@@ -95,13 +95,13 @@ IdleBlocks::Node MemoryPool::take_ended(std::int64_t bytes) {
   return ended;
 }
 
-IdleBlocks::Node MemoryPool::take_idle(std::int64_t bytes, std::uint64_t stream) {
-  if (IdleBlocks::Node ready = take_idle_if(bytes, [&](const MemoryBlock& block) {
+FreeList::Node MemoryPool::take_idle(std::int64_t bytes, std::uint64_t stream) {
+  if (FreeList::Node ready = take_idle_if(bytes, [&](const MemoryBlock& block) {
         return std::ranges::all_of(
             block.after, [&](const UsePoint& point) { return stream && point.stream == stream; });
       }))
     return ready;
-  if (IdleBlocks::Node ended = take_ended(bytes)) return ended;
+  if (FreeList::Node ended = take_ended(bytes)) return ended;
   if (stream) return {};
   // Who does not say on which stream may wait on that which used it before. A thread mostly goes on
   // with its stream; waiting for another thread's would tie the two together.
@@ -109,8 +109,8 @@ IdleBlocks::Node MemoryPool::take_idle(std::int64_t bytes, std::uint64_t stream)
       bytes, [thread = this_thread()](const MemoryBlock& block) { return block.thread == thread; });
 }
 
-IdleBlocks::Node MemoryPool::allocate_block(std::int64_t bytes, std::string_view what) {
-  IdleBlocks::Node block = IdleBlocks::make_node();
+FreeList::Node MemoryPool::allocate_block(std::int64_t bytes, std::string_view what) {
+  FreeList::Node block = FreeList::make_node();
   block.mapped().bytes = device_.is_host ? bytes : block_bytes(bytes);
   block.mapped().pointer = allocate(block.mapped().bytes, bytes, what);
   return block;
@@ -118,7 +118,7 @@ IdleBlocks::Node MemoryPool::allocate_block(std::int64_t bytes, std::string_view
 
 CUdeviceptr MemoryPool::allocate(std::int64_t bytes, std::int64_t asked, std::string_view what) {
   const Driver& driver = device_.driver;
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   CUdeviceptr pointer = 0;
   const CUresult result =
       with_room([&] { return driver.cuMemAlloc(&pointer, static_cast<std::size_t>(bytes)); });
@@ -143,7 +143,7 @@ void MemoryPool::free(CUdeviceptr pointer, std::int64_t bytes) noexcept {
   freed_.fetch_add(1, std::memory_order_release);
 }
 
-void MemoryPool::give_back(IdleBlocks::Node block) noexcept {
+void MemoryPool::give_back(FreeList::Node block) noexcept {
   block.mapped().thread = this_thread();
   const std::int64_t bytes = block.mapped().bytes;
   const std::int64_t most = most_idle_.load(std::memory_order_relaxed);
@@ -172,7 +172,7 @@ bool MemoryPool::trim(std::int64_t bytes_to_keep) noexcept {
   bool had_some = false;
   const Between between(between_);
   while (true) {
-    IdleBlocks::Node oldest;
+    FreeList::Node oldest;
     {
       const std::lock_guard lock(mutex_);
       if (idle_.bytes() > bytes_to_keep) oldest = idle_.take_oldest();
@@ -185,7 +185,7 @@ bool MemoryPool::trim(std::int64_t bytes_to_keep) noexcept {
 }
 
 bool MemoryPool::has_ended(MemoryBlock& block) noexcept {
-  const RelaxedCapture relaxed(device_.driver);
+  const CaptureModeGuard relaxed(device_.driver);
   std::vector<UsePoint>& points = block.after;
   while (!points.empty()) {
     if (device_.driver.cuEventQuery(points.back().event->handle) != CUDA_SUCCESS) return false;

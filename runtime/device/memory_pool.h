@@ -32,9 +32,9 @@ class MemoryPool {
   /// `bytes` for `what`, with the device's context current. `after` of the block says what its
   /// users have to wait for, which is nothing but work on stream `stream` if that is known (not 0).
   /// Throws DriverError where even without what lies idle there is not enough.
-  IdleBlocks::Node take(std::int64_t bytes, std::uint64_t stream, std::string_view what);
+  FreeList::Node take(std::int64_t bytes, std::uint64_t stream, std::string_view what);
   /// Takes `block` back, which `block.after` may still use.
-  void give_back(IdleBlocks::Node block) noexcept;
+  void give_back(FreeList::Node block) noexcept;
   /// What `call`, which the driver may need memory for, returns: where it has none left, after it
   /// was given what lies idle.
   template <class Call>
@@ -62,11 +62,11 @@ class MemoryPool {
   std::shared_ptr<EventState> take_event();
 
  private:
-  IdleBlocks::Node take_idle(std::int64_t bytes, std::uint64_t stream);
+  FreeList::Node take_idle(std::int64_t bytes, std::uint64_t stream);
   /// One that nothing uses any more, as the driver says.
-  IdleBlocks::Node take_ended(std::int64_t bytes);
-  IdleBlocks::Node take_idle_if(std::int64_t bytes, auto suits);
-  IdleBlocks::Node allocate_block(std::int64_t bytes, std::string_view what);
+  FreeList::Node take_ended(std::int64_t bytes);
+  FreeList::Node take_idle_if(std::int64_t bytes, auto suits);
+  FreeList::Node allocate_block(std::int64_t bytes, std::string_view what);
   /// Forgets the points of `block` that have been passed; true if none is left.
   bool has_ended(MemoryBlock& block) noexcept;
   void count_idle(std::int64_t change) noexcept;
@@ -81,7 +81,7 @@ class MemoryPool {
   std::atomic<std::int64_t> freed_ = 0;  ///< how often the driver was given memory
   std::atomic<int> between_ = 0;         ///< threads with blocks that are neither idle nor used
   std::mutex mutex_;                     ///< of what follows
-  IdleBlocks idle_;
+  FreeList idle_;
   std::vector<std::shared_ptr<EventState>> events_;  ///< unused
 };
 

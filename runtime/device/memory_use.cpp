@@ -22,7 +22,7 @@ bool is_captured_now(const StreamState& stream) {
 void await(const DeviceState& device, const std::vector<UsePoint>& points) {
   if (points.empty()) return;
   const CurrentContext current(device);
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   for (const UsePoint& point : points)
     check(device.driver, device.driver.cuEventSynchronize(point.event->handle),
           "cuEventSynchronize", kBefore);

@@ -39,7 +39,7 @@ std::uint64_t StreamState::id_of_other(const DeviceState& device, CUstream handl
   if (!handle || handle == legacy_stream()) return kIsDefault;  // always there, one for all threads
   if (handle == per_thread_stream() || !device.driver.cuStreamGetId) return next_id();
   const CurrentContext current(device);
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   unsigned long long id = 0;
   if (device.driver.cuStreamGetId(handle, &id) != CUDA_SUCCESS) return next_id();
   return kIsOfOthers | id;
@@ -59,7 +59,7 @@ EventState::~EventState() {
 
 Stream Device::stream() const {
   const CurrentContext current(*state_);
-  const RelaxedCapture relaxed(state_->driver);
+  const CaptureModeGuard relaxed(state_->driver);
   // What the handle is put into is there first, so that nothing can fail between.
   auto stream = std::make_shared<StreamState>(*state_, /*handle=*/nullptr, /*is_owned=*/true);
   check(state_->driver, state_->driver.cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING),
@@ -86,7 +86,7 @@ void* Stream::handle() const { return state_->handle; }
 void Stream::synchronize() const {
   check_can_wait("Stream::synchronize", *state_);
   const CurrentContext current(state_->device);
-  const RelaxedCapture relaxed(state_->device.driver);
+  const CaptureModeGuard relaxed(state_->device.driver);
   const Driver& driver = state_->device.driver;
   check(driver, driver.cuStreamSynchronize(state_->handle), "cuStreamSynchronize",
         [&] { return "a stream of " + state_->device.name + kOfEarlierWork; });
@@ -115,7 +115,7 @@ void Event::synchronize() const {
   check_has_time("Event::synchronize", *state_);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   check(driver, driver.cuEventSynchronize(state_->handle), "cuEventSynchronize",
         [&] { return "an event of " + state_->device.name + kOfEarlierWork; });
 }
@@ -124,7 +124,7 @@ bool Event::is_done() const {
   check_has_time("Event::is_done", *state_);
   const CurrentContext current(state_->device);
   const Driver& driver = state_->device.driver;
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   const CUresult result = driver.cuEventQuery(state_->handle);
   if (result == CUDA_ERROR_NOT_READY) return false;
   check(driver, result, "cuEventQuery",

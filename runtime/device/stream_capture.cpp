@@ -9,7 +9,7 @@ namespace sinter {
 namespace {
 
 /// Called by the driver with the last of the caller's graphs, where nothing may be asked of it.
-void let_go_kept(void* kept) { release_later(static_cast<ReleasedLater*>(kept)); }
+void let_go_kept(void* kept) { defer_release(static_cast<DeferredRelease*>(kept)); }
 
 std::mutex& of_captured_graphs() {
   static auto* const mutex = new std::mutex;
@@ -29,7 +29,7 @@ CapturedGraph::CapturedGraph(std::string_view what, const StreamState& stream)
   if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw_invalid_capture(what);
 }
 
-void CapturedGraph::keep(std::unique_ptr<ReleasedLater> kept) {
+void CapturedGraph::keep(std::unique_ptr<DeferredRelease> kept) {
   const Driver& driver = stream_.device.driver;
   CUuserObject object = nullptr;
   check(driver,

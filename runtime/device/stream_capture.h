@@ -30,7 +30,7 @@ class CapturedGraph {
   CapturedGraph& operator=(const CapturedGraph&) = delete;
 
   /// Gives `kept` away when the graph, and what is made from it, cannot be launched any more.
-  void keep(std::unique_ptr<ReleasedLater> kept);
+  void keep(std::unique_ptr<DeferredRelease> kept);
   /// Makes what `nodes` consists of the next node.
   void append(CUgraph nodes);
 

@@ -8,16 +8,16 @@ namespace sinter {
 /// As long as it lives this thread may do what captures forbid elsewhere (allocate, load, wait for
 /// what is not captured), and no capture is spoiled by it, neither one of this thread's nor a
 /// global one of another thread's.
-class RelaxedCapture {
+class CaptureModeGuard {
  public:
-  explicit RelaxedCapture(const Driver& driver) noexcept
+  explicit CaptureModeGuard(const Driver& driver) noexcept
       : driver_(driver),
         is_exchanged_(driver.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS) {}
-  ~RelaxedCapture() {
+  ~CaptureModeGuard() {
     if (is_exchanged_) driver_.cuThreadExchangeStreamCaptureMode(&mode_);
   }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  CaptureModeGuard(const CaptureModeGuard&) = delete;
+  CaptureModeGuard& operator=(const CaptureModeGuard&) = delete;
 
  private:
   const Driver& driver_;

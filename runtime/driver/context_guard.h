@@ -6,17 +6,17 @@
 namespace sinter {
 
 /// Makes what is current on this thread now current again at the end.
-class KeptContext {
+class ContextGuard {
  public:
-  explicit KeptContext(const Driver& driver) noexcept
+  explicit ContextGuard(const Driver& driver) noexcept
       : driver_(driver), is_known_(driver.cuCtxGetCurrent(&former_) == CUDA_SUCCESS) {}
-  ~KeptContext() {
+  ~ContextGuard() {
     CUcontext left = nullptr;
     if (is_known_ && driver_.cuCtxGetCurrent(&left) == CUDA_SUCCESS && left != former_)
       driver_.cuCtxSetCurrent(former_);
   }
-  KeptContext(const KeptContext&) = delete;
-  KeptContext& operator=(const KeptContext&) = delete;
+  ContextGuard(const ContextGuard&) = delete;
+  ContextGuard& operator=(const ContextGuard&) = delete;
 
  private:
   const Driver& driver_;

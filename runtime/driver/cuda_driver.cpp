@@ -62,7 +62,7 @@ const Driver* keep_driver(std::unique_ptr<const Driver> driver) {
 
 CudaDriver open_cuda_driver(const std::string& library) {
   const auto fails = [&](const std::string& why) {
-    return CudaDriver{.why_not = fmt::format("the CUDA driver {} {}", library, why)};
+    return CudaDriver{.reason = fmt::format("the CUDA driver {} {}", library, why)};
   };
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return fails(fmt::format("cannot be opened ({})", dlerror()));

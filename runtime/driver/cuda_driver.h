@@ -12,7 +12,7 @@ inline constexpr int kMinimumCudaDriver = 12000;
 /// The table, or why there is none.
 struct CudaDriver {
   const Driver* driver = nullptr;  // lives until the process ends
-  std::string why_not;             // one sentence; empty if there is a driver
+  std::string reason;              // one sentence; empty if there is a driver
 };
 
 /// Opens the driver library `library`, checks its version, initialises it and looks for a device.

@@ -10,8 +10,8 @@ namespace sinter {
 namespace {
 
 /// A list without locks: whoever adds may be called where those could be held.
-std::atomic<ReleasedLater*>& list() {
-  static std::atomic<ReleasedLater*> first = nullptr;
+std::atomic<DeferredRelease*>& list() {
+  static std::atomic<DeferredRelease*> first = nullptr;
   return first;
 }
 
@@ -19,36 +19,37 @@ thread_local bool is_this_thread_releasing = false;
 
 }  // namespace
 
-void release_later(ReleasedLater* one) noexcept {
-  ReleasedLater* first = list().load(std::memory_order_relaxed);
+void defer_release(DeferredRelease* one) noexcept {
+  DeferredRelease* first = list().load(std::memory_order_relaxed);
   do {
     one->next_ = first;
   } while (!list().compare_exchange_weak(first, one, std::memory_order_release));
 }
 
-void release_what_may_go() noexcept {
+void run_deferred_releases() noexcept {
   if (!list().load(std::memory_order_relaxed)) [[likely]]
     return;
-  PutOff().release(/*idle=*/nullptr);
+  DeferredReleases().release(/*idle=*/nullptr);
 }
 
 bool is_releasing() noexcept { return is_this_thread_releasing; }
 
-PutOff::PutOff() noexcept : first_(list().exchange(nullptr, std::memory_order_acquire)) {}
+DeferredReleases::DeferredReleases() noexcept
+    : first_(list().exchange(nullptr, std::memory_order_acquire)) {}
 
-PutOff::~PutOff() {
-  while (first_) release_later(std::exchange(first_, first_->next_));
+DeferredReleases::~DeferredReleases() {
+  while (first_) defer_release(std::exchange(first_, first_->next_));
 }
 
-void PutOff::release(const DeviceState* idle) noexcept {
+void DeferredReleases::release(const DeviceState* idle) noexcept {
   const bool was_releasing = std::exchange(is_this_thread_releasing, true);
   while (first_) {
-    ReleasedLater* const one = std::exchange(first_, first_->next_);
-    if (!one->may_go(idle)) {
-      release_later(one);
+    DeferredRelease* const one = std::exchange(first_, first_->next_);
+    if (!one->is_releasable(idle)) {
+      defer_release(one);
       continue;
     }
-    const KeptContext kept(one->driver_);  // functions of others may be called
+    const ContextGuard kept(one->driver_);  // functions of others may be called
     delete one;
   }
   is_this_thread_releasing = was_releasing;

@@ -15,10 +15,10 @@ namespace {
 
 /// All that the nodes of one captured run refer to. Nothing of it is shared with other runs, since
 /// the caller's graph may launch them side by side.
-struct CapturedRun : ReleasedLater {
+struct CapturedRun : DeferredRelease {
   CapturedRun(std::shared_ptr<const Variant> variant, const ExecutableState& executable,
               std::shared_ptr<HostWorks> works, std::vector<Array> arrays)
-      : ReleasedLater(executable.device.driver),
+      : DeferredRelease(executable.device.driver),
         works(std::move(works)),
         arrays(std::move(arrays)),
         launches(std::move(variant), executable.interface),
@@ -81,8 +81,8 @@ void ContextState::capture(const StreamState& stream, const Bound& bound,
                            std::vector<Array> arrays) {
   const std::string& name = executable->interface.name;
   const TraceSpan span("launch", [&] { return fmt::format("capture {}", name); });
-  const RelaxedCapture relaxed(executable->device.driver);
-  release_what_may_go();
+  const CaptureModeGuard relaxed(executable->device.driver);
+  run_deferred_releases();
   host_works->throw_if_failed();
   executable->check_sizes(bound.symbols);
   std::shared_ptr<const Variant> variant = executable->variant_for(
@@ -100,7 +100,7 @@ void ContextState::capture(const StreamState& stream, const Bound& bound,
     graph.keep(std::move(run));
     graph.append(nodes);
   }
-  tell(executable->options, Rung::launches, [&] {
+  log_line(executable->options, LogLevel::launches, [&] {
     return fmt::format("capture {}: {} kernels as one node of the graph that is captured", name,
                        launches);
   });

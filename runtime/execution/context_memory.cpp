@@ -52,8 +52,8 @@ const std::shared_ptr<EventState>& ContextState::end_event() {
 
 void ContextState::reserve_scratch(const ScratchLayout& layout, CUstream stream) {
   DeviceState& device = executable->device;
-  const RelaxedCapture relaxed(device.driver);
-  release_what_may_go();
+  const CaptureModeGuard relaxed(device.driver);
+  run_deferred_releases();
   const auto needs_more = [](const std::unique_ptr<DeviceMemory>& memory, std::int64_t bytes) {
     return bytes > (memory ? memory->bytes : 0);
   };
@@ -99,7 +99,7 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
   for (PreparedLaunch& launch : lane.launches.launches()) {
     if (launch.table.empty() || !launch.table_changed) [[likely]]
       continue;
-    const RelaxedCapture relaxed(driver);  // what is copied is no pinned memory
+    const CaptureModeGuard relaxed(driver);  // what is copied is no pinned memory
     if (!lane.tables_copied) lane.tables_copied = make_event(executable->device, context());
     lane.tables_copied->is_lost = true;
     lane.is_copying = true;
@@ -119,7 +119,7 @@ void ContextState::copy_tables(Lane& lane, CUstream stream) {
 void ContextState::await_tables(Lane& lane) {
   if (!lane.is_copying) return;
   const Driver& driver = executable->device.driver;
-  const RelaxedCapture relaxed(driver);
+  const CaptureModeGuard relaxed(driver);
   const auto context = [&] { return fmt::format("the tables of {}", executable->interface.name); };
   if (lane.tables_copied->is_lost)
     check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", context);

@@ -80,8 +80,8 @@ std::vector<Array> copies_of(const auto& arrays) {
 
 /// What a context leaves whose last run nobody can wait for yet, since its stream is being
 /// captured.
-struct Unfinished : ReleasedLater {
-  using ReleasedLater::ReleasedLater;
+struct Unfinished : DeferredRelease {
+  using DeferredRelease::DeferredRelease;
 
   std::shared_ptr<StreamState> stream;
   bool is_end_lost = false;  ///< the stream may be gone
@@ -90,7 +90,7 @@ struct Unfinished : ReleasedLater {
   std::unique_ptr<DeviceMemory> arena;
   std::unique_ptr<DeviceMemory> tickets;
 
-  bool may_go(const DeviceState* idle) const noexcept override {
+  bool is_releasable(const DeviceState* idle) const noexcept override {
     if (is_end_lost) return idle == &stream->device;
     const Driver& driver = stream->device.driver;
     const ReleaseContext current(stream->device);
@@ -147,7 +147,7 @@ void ContextState::leave_unfinished() noexcept {
   unfinished_->lanes = std::move(lanes);
   unfinished_->arena = std::move(arena_);
   unfinished_->tickets = std::move(tickets_);
-  release_later(unfinished_.release());
+  defer_release(unfinished_.release());
 }
 
 bool ContextState::is_captured(const StreamState& stream) const {
@@ -249,25 +249,26 @@ void ContextState::run(const std::shared_ptr<StreamState>& stream, const Bound& 
     throw;
   }
   finish_run(lane);
-  if (is_told(executable->options, Rung::launches)) [[unlikely]]
-    tell_launches(lane, as_graph);
+  if (is_logged(executable->options, LogLevel::launches)) [[unlikely]]
+    log_launches(lane, as_graph);
 }
 
-void ContextState::tell_launches(Lane& lane, bool as_graph) const {
+void ContextState::log_launches(Lane& lane, bool as_graph) const {
   const std::span<PreparedLaunch> launches = lane.launches.launches();
   for (std::size_t i = 0; i < launches.size(); ++i) {
     if (launches[i].call) {
-      tell_line(executable->options,
-                fmt::format("{} {}: {}", as_graph ? "replay" : "run", executable->interface.name,
-                            launches[i].call->binding().called()));
+      write_log_line(executable->options,
+                     fmt::format("{} {}: {}", as_graph ? "replay" : "run",
+                                 executable->interface.name, launches[i].call->binding().called()));
       continue;
     }
     const CUlaunchConfig& config = launches[i].config;
-    tell_line(executable->options,
-              fmt::format("{} {}: kernel {}, {} blocks of {} threads, {} bytes of shared memory",
-                          as_graph ? "replay" : "run", executable->interface.name,
-                          lane.launches.variant().program.kernels[i].name, config.gridDimX,
-                          config.blockDimX, config.sharedMemBytes));
+    write_log_line(
+        executable->options,
+        fmt::format("{} {}: kernel {}, {} blocks of {} threads, {} bytes of shared memory",
+                    as_graph ? "replay" : "run", executable->interface.name,
+                    lane.launches.variant().program.kernels[i].name, config.gridDimX,
+                    config.blockDimX, config.sharedMemBytes));
   }
 }
 
@@ -342,7 +343,7 @@ void ContextState::follow_last_run(const std::shared_ptr<StreamState>& stream) {
     return;
   const Driver& driver = executable->device.driver;
   if (is_end_lost_) {
-    const RelaxedCapture relaxed(driver);
+    const CaptureModeGuard relaxed(driver);
     check(driver, driver.cuCtxSynchronize(), "cuCtxSynchronize", [&] { return after_last_run(); });
     is_end_lost_ = false;
   } else if (stream_ && stream_->is_owned && !is_end_marked_) {

@@ -75,7 +75,7 @@ struct ContextState {
   void check_bindings(const BindingsState& bindings) const;
   void check_stream(const StreamState& stream) const;
   void launch(Lane& lane, std::size_t number);
-  void tell_launches(Lane& lane, bool as_graph) const;
+  void log_launches(Lane& lane, bool as_graph) const;
   Lane& lane_for(const Bound& bound);
   Lane& change_lane(const Bound& bound);
   void fill_in(Lane& lane, const Bound& bound, CUstream stream);

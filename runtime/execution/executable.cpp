@@ -73,7 +73,7 @@ Executable compile(const Graph& graph, Device device, const Options& given, cons
   source->dump.write("graph", "sinter", print(source->graph));
   state->options = options;
   state->target = source->target.name;
-  tell(options, Rung::plans, [&] {
+  log_line(options, LogLevel::plans, [&] {
     return fmt::format("compile {} on {}, planned for {} (compiled at {})", state->interface.name,
                        state->device.name, state->target, state->interface.place);
   });
@@ -114,7 +114,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
 
 std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& need) {
   if (std::shared_ptr<const Variant> known = find(need)) return known;
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   const std::lock_guard lock(making_);
   if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
   VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
@@ -125,16 +125,16 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
   std::shared_ptr<const Variant> made = stand_in_at_hand(need, request);
   if (!made) made = make_variant(request);
   add(made);
-  if (made->is_stand_in) improve_later(made, std::move(request));
+  if (made->is_provisional) improve_later(made, std::move(request));
   return made;
 }
 
 std::shared_ptr<const Variant> ExecutableState::stand_in_at_hand(
     const VariantNeed& need, const VariantRequest& request) const {
   if (!options.never_stall || !source) return nullptr;
-  const std::shared_ptr<Variant> found = of_less_alignment(variants(), need);
+  const std::shared_ptr<Variant> found = with_lower_alignment(variants(), need);
   if (!found) return nullptr;
-  found->is_stand_in = found->report.is_stand_in = true;
+  found->is_provisional = found->report.is_provisional = true;
   found->report.reason = request.reason;
   found->report.plan_ms = found->report.compile_ms = found->report.tune_ms = 0;
   for (KernelReport& kernel : found->report.kernels)
@@ -149,9 +149,10 @@ void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
   request.is_in_background = true;
   const Variant* const which = stand_in.get();
   try {
-    request.give_up = {.process_ends = Background::of_process().stop_token(),
-                       // One is the background's own, while it makes the variant.
-                       .is_unwanted = [self = weak_from_this()] { return self.use_count() <= 1; }};
+    request.cancellation = {
+        .process_ends = Background::of_process().stop_token(),
+        // One is the background's own, while it makes the variant.
+        .is_unwanted = [self = weak_from_this()] { return self.use_count() <= 1; }};
     Background::of_process().add(
         [self = weak_from_this(), stand_in = std::move(stand_in), request = std::move(request)] {
           // Without a handle to it nobody will run it again.
@@ -166,14 +167,14 @@ void ExecutableState::improve_later(std::shared_ptr<const Variant> stand_in,
 void ExecutableState::improve(const std::shared_ptr<const Variant>& stand_in,
                               const VariantRequest& request) {
   try {
-    const RelaxedCapture relaxed(device.driver);  // the caller may capture on another thread
+    const CaptureModeGuard relaxed(device.driver);  // the caller may capture on another thread
     const std::shared_ptr<const Variant> better = make_variant(request);
     {
       const std::lock_guard lock(mutex_);
       std::ranges::replace(variants_, stand_in, better);
     }
     generation_.fetch_add(1, std::memory_order_release);
-  } catch (const GivenUp&) {  // nobody is left to be told
+  } catch (const Cancelled&) {  // nobody is left to be told
   } catch (const std::exception& error) {
     note_problem(stand_in.get(), error.what());
   } catch (...) {
@@ -187,7 +188,7 @@ void ExecutableState::note_problem(const Variant* stand_in, std::string_view pro
       const std::lock_guard lock(mutex_);
       background_problems_[stand_in] = problem;
     }
-    tell(options, Rung::logged, [&] {
+    log_line(options, LogLevel::logged, [&] {
       return fmt::format(
           "{}: the default schedules stay, since tuning in the background failed: {}",
           interface.name, problem);
@@ -216,7 +217,7 @@ std::string_view Executable::name() const { return state_->interface.name; }
 Device Executable::device() const { return Device(&state_->device); }
 
 Context Executable::context() const {
-  release_what_may_go();
+  run_deferred_releases();
   return Context(std::make_unique<ContextState>(state_));
 }
 
@@ -242,7 +243,7 @@ void Executable::prepare(std::span<const Size> sizes, Views views) const {
       throw UserError(fmt::format("prepare {}: the size {} is not given; give it a value",
                                   interface.name, interface.symbols[i]));
   const std::shared_ptr<const Variant> variant = variant_at(*state_, symbols, views);
-  if (variant->is_stand_in) await_background();
+  if (variant->is_provisional) await_background();
 }
 
 void Executable::await_background() const { Background::of_process().wait(); }
@@ -254,7 +255,7 @@ void note_breaks(const Variant& variant, VariantReport& report) {
   for (std::size_t i = 0; i < variant.kernels.size(); ++i)
     if (const auto& call = variant.kernels[i].opaque; call && !call->may_be_captured())
       report.kernels[i].notes.push_back("a replay breaks its CUDA Graph in two around the call: " +
-                                        call->why_not_captured());
+                                        call->capture_refusal());
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct VariantRequest {
   bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
   /// While the program runs in other threads, perhaps.
   bool is_in_background = false;
-  GiveUp give_up = {};
+  Cancellation cancellation = {};
 };
 
 struct ExecutableState : std::enable_shared_from_this<ExecutableState> {

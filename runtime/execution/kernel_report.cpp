@@ -25,11 +25,11 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
                       .vector_bytes = source.vector_bytes,
                       .shared_bytes = source.shared_bytes,
                       .notes = kernel.notes};
-  for (const Kernel& member : kernel.members)
-    report.members.push_back({.name = member.name,
-                              .phase = member.phase,
-                              .kind = std::string(name(member.kind)),
-                              .list = member.list});
+  for (const Kernel& section : kernel.sections)
+    report.sections.push_back({.name = section.name,
+                               .phase = section.phase,
+                               .kind = std::string(name(section.kind)),
+                               .list = section.list});
   report.minimal_bytes =
       std::min(bytes_of_buffers(kernel, source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;

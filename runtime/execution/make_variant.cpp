@@ -32,8 +32,8 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 void note_pass(const Options& options, std::string_view pass, double milliseconds) {
   const std::chrono::nanoseconds duration(static_cast<std::int64_t>(milliseconds * 1e6));
   Trace::add_host("plan", pass, TraceClock::now() - duration, duration);
-  tell(options, Rung::passes,
-       [&] { return fmt::format("pass {}: {:.2f} ms", pass, milliseconds); });
+  log_line(options, LogLevel::passes,
+           [&] { return fmt::format("pass {}: {:.2f} ms", pass, milliseconds); });
 }
 
 Program plan_for(VariantSource& from, const VariantRequest& request) {
@@ -44,7 +44,7 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, extension_of(text), text);
   };
-  if (Trace::is_on() || is_told(from.options, Rung::passes))
+  if (Trace::is_on() || is_logged(from.options, LogLevel::passes))
     options.timed = [&](std::string_view pass, double milliseconds) {
       note_pass(from.options, pass, milliseconds);
     };
@@ -79,38 +79,38 @@ void tell_caches(const VariantSource& from, const Program& program,
                  std::span<const CompileResult> compiled, const DiskCounters& before) {
   for (std::size_t i = 0; i < compiled.size(); ++i)
     if (compiled[i].unit)
-      tell_line(from.options,
-                compiled[i].was_cached
-                    ? fmt::format("kernel {}: from the cache", program.kernels[i].name)
-                    : fmt::format("kernel {}: compiled in {:.1f} ms", program.kernels[i].name,
-                                  compiled[i].unit->milliseconds));
+      write_log_line(from.options,
+                     compiled[i].was_cached
+                         ? fmt::format("kernel {}: from the cache", program.kernels[i].name)
+                         : fmt::format("kernel {}: compiled in {:.1f} ms", program.kernels[i].name,
+                                       compiled[i].unit->milliseconds));
   const DiskCounters after = disk_cache(from.options.cache).counters();
   if (!after.why_off.empty())
-    return tell_line(from.options, "disk cache: not used: " + after.why_off);
+    return write_log_line(from.options, "disk cache: not used: " + after.why_off);
   std::string reasons;
   for (const DiskCounters::Reason& reason : after.reasons) {
     const auto known = std::ranges::find(before.reasons, reason.text, &DiskCounters::Reason::text);
     const std::int64_t more = reason.count - (known == before.reasons.end() ? 0 : known->count);
     if (more > 0) reasons += fmt::format("; {}: {}", reason.text, more);
   }
-  tell_line(from.options,
-            fmt::format("disk cache {}: {} hits, {} misses{}", after.directory,
-                        after.hits - before.hits, after.misses - before.misses, reasons));
+  write_log_line(from.options,
+                 fmt::format("disk cache {}: {} hits, {} misses{}", after.directory,
+                             after.hits - before.hits, after.misses - before.misses, reasons));
 }
 
 void tell_schedules(const Options& options, const Program& program, const VariantReport& report) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelReport& kernel = report.kernels[i];
     if (kernel.kind == name(KernelKind::opaque)) continue;
-    tell_line(options, fmt::format("kernel {}: {}, {}; {} blocks of {} threads; {}",
-                                   program.kernels[i].name, kernel.kind, kernel.schedule,
-                                   kernel.grid, kernel.threads, kernel.tuning));
+    write_log_line(options, fmt::format("kernel {}: {}, {}; {} blocks of {} threads; {}",
+                                        program.kernels[i].name, kernel.kind, kernel.schedule,
+                                        kernel.grid, kernel.threads, kernel.tuning));
     for (const CandidateReport& candidate : kernel.candidates)
       if (candidate.median_us > 0)
-        tell_line(options,
-                  fmt::format("  {} {}: {:.2f} us [{:.2f}, {:.2f}]", candidate.chosen ? '*' : '-',
-                              candidate.schedule, candidate.median_us, candidate.lower_quartile_us,
-                              candidate.upper_quartile_us));
+        write_log_line(options, fmt::format("  {} {}: {:.2f} us [{:.2f}, {:.2f}]",
+                                            candidate.chosen ? '*' : '-', candidate.schedule,
+                                            candidate.median_us, candidate.lower_quartile_us,
+                                            candidate.upper_quartile_us));
   }
 }
 
@@ -125,7 +125,7 @@ void dump_compiled(Dump& dump, std::span<const CompileResult> compiled) {
 }
 
 /// True if tuning might find anything else than what is asked for now.
-bool is_stand_in(const Options& options, const VariantRequest& request) {
+bool is_provisional(const Options& options, const VariantRequest& request) {
   return request.is_soon && options.tune != Tune::off && options.force_candidate < 0;
 }
 
@@ -174,7 +174,7 @@ CompileSettings compile_settings(const VariantSource& from) {
 
 EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request) {
   EmittedVariant emitted{.program = plan_for(from, request), .kernels = {}};
-  const bool is_choice_made = is_stand_in(from.options, request) ||
+  const bool is_choice_made = is_provisional(from.options, request) ||
                               (from.options.tune == Tune::off && from.options.force_candidate < 0);
   for (const Kernel& kernel : emitted.program.kernels) {
     const TraceSpan span("emit", [&] { return fmt::format("emit {}", kernel.name); });
@@ -191,22 +191,23 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   auto start = std::chrono::steady_clock::now();
   variant->alignment = request.alignment;
   variant->left_out = request.left_out;
-  variant->is_stand_in = is_stand_in(from.options, request);
+  variant->is_provisional = is_provisional(from.options, request);
   Options options = from.options;
-  if (variant->is_stand_in) options.tune = Tune::off;
+  if (variant->is_provisional) options.tune = Tune::off;
   EmittedVariant planned = plan_and_emit(from, request);
   const std::vector<EmittedKernel>& emitted = planned.kernels;
   variant->program = std::move(planned.program);
   const Program& program = variant->program;
   const double plan_ms = milliseconds_since(start);
 
-  request.give_up.check();
+  request.cancellation.check();
   start = std::chrono::steady_clock::now();
   DiskCounters disk_before;
-  if (is_told(from.options, Rung::passes)) disk_before = disk_cache(from.options.cache).counters();
+  if (is_logged(from.options, LogLevel::passes))
+    disk_before = disk_cache(from.options.cache).counters();
   const std::vector<CompileResult> compiled =
-      compile_all(from, emitted, request.give_up.process_ends);
-  if (is_told(from.options, Rung::passes)) tell_caches(from, program, compiled, disk_before);
+      compile_all(from, emitted, request.cancellation.process_ends);
+  if (is_logged(from.options, LogLevel::passes)) tell_caches(from, program, compiled, disk_before);
   const double compile_ms = milliseconds_since(start);
   dump_compiled(from.dump, compiled);
 
@@ -224,7 +225,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
       variant->kernels.back().opaque->check(request.symbols);
       continue;
     }
-    request.give_up.check();
+    request.cancellation.check();
     const TuneRequest tuning{.program = program,
                              .kernel = program.kernels[i],
                              .sources = emitted[i].sources,
@@ -233,9 +234,9 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
                              .symbols = request.symbols,
                              .alignment = request.alignment,
                              .is_in_background = request.is_in_background,
-                             .give_up = request.give_up};
+                             .cancellation = request.cancellation};
     tuned.push_back(choose_candidate(from.device, from.target, tuning, options));
-    if (variant->is_stand_in)
+    if (variant->is_provisional)
       tuned.back().summary = "the default, while candidates are measured in the background";
     const auto chosen = static_cast<std::size_t>(tuned[i].chosen);
     const Source& source = emitted[i].sources[chosen];
@@ -251,14 +252,14 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   variant->report.compile_ms = compile_ms;
   variant->report.tune_ms = milliseconds_since(start);
   from.dump.write("launch", "txt", launch_text(variant->report));
-  tell(from.options, Rung::logged, [&] {
+  log_line(from.options, LogLevel::logged, [&] {
     return fmt::format(
         "{}: {} kernels for [{}] ({}): planned in {:.1f} ms, compiled in {:.1f} ms, tuned "
         "in {:.1f} ms",
         from.graph.name(), variant->kernels.size(), fmt::join(variant->report.sizes, ", "),
         request.reason, plan_ms, compile_ms, variant->report.tune_ms);
   });
-  if (is_told(from.options, Rung::schedules))
+  if (is_logged(from.options, LogLevel::schedules))
     tell_schedules(from.options, program, variant->report);
   return variant;
 }

@@ -55,7 +55,7 @@ EmittedVariant plan_and_emit(VariantSource& from, const VariantRequest& request)
 inline constexpr std::string_view kCallTuning = "a call of the user's has no candidates";
 CompileSettings compile_settings(const VariantSource& from);
 
-/// Throws UserError, CompileError or DriverError, and GivenUp where the request says so; then
+/// Throws UserError, CompileError or DriverError, and Cancelled where the request says so; then
 /// nothing has changed.
 std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRequest& request);
 

@@ -137,7 +137,7 @@ OpaqueSizes OpaqueBinding::sizes(const OpaqueArrays& arrays) const {
 
 template <class Ask>
 auto OpaqueBinding::asked(std::string_view what, Ask ask) const {
-  const KeptContext kept(driver_);
+  const ContextGuard kept(driver_);
   try {
     return ask();
   } catch (const std::exception& error) {
@@ -208,12 +208,12 @@ std::int64_t OpaqueBinding::workspace_bytes(std::span<const std::int64_t> symbol
   return bytes;
 }
 
-std::string OpaqueBinding::why_not_captured() const {
+std::string OpaqueBinding::capture_refusal() const {
   const std::lock_guard lock(mutex_);
   return why_not_captured_;
 }
 
-void OpaqueBinding::set_why_not_captured(std::string why) const {
+void OpaqueBinding::set_capture_refusal(std::string why) const {
   const std::lock_guard lock(mutex_);
   why_not_captured_ = std::move(why);
   may_be_captured_.store(false, std::memory_order_release);
@@ -309,7 +309,7 @@ void OpaqueLaunch::enqueue(void* const* arguments, const DeviceState& device, CU
     works.enqueue(device, stream, binding_, std::move(work), pieces);
   };
   int result = 0;
-  const KeptContext kept(device.driver);
+  const ContextGuard kept(device.driver);
   try {
     result = binding_.function().enqueue(call);
   } catch (const std::exception& error) {

@@ -74,9 +74,9 @@ class OpaqueBinding {
   [[noreturn]] void fail(std::string_view what) const;
 
   /// Why a CUDA Graph cannot hold the call; empty as long as nothing is known against it.
-  std::string why_not_captured() const;
+  std::string capture_refusal() const;
   bool may_be_captured() const { return may_be_captured_.load(std::memory_order_acquire); }
-  void set_why_not_captured(std::string why) const;
+  void set_capture_refusal(std::string why) const;
 
  private:
   friend class OpaqueLaunch;

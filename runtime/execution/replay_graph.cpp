@@ -74,7 +74,7 @@ LaunchOrder::LaunchOrder(const Variant& variant) : program_(variant.program) {
     return program_.buffers[static_cast<std::size_t>(buffer)].kind == Buffer::Kind::temporary;
   };
   for (std::size_t kernel = 0; kernel < variant.kernels.size(); ++kernel) {
-    Touched& touched = touched_.emplace_back();
+    Footprint& touched = touched_.emplace_back();
     for (const int buffer : buffers_of(variant.kernels[kernel].source))
       if (is_temporary(buffer)) touched.all.push_back(buffer);
     for (const Store& store : program_.kernels[kernel].stores)
@@ -173,7 +173,7 @@ void ReplayGraph::bring_up_to_date(LaunchSet& launches, HostWorks& works) {
 void ReplayGraph::build(LaunchSet& launches, HostWorks& works) {
   is_built_ = false;
   const TraceSpan span("launch", "build graph");
-  const RelaxedCapture relaxed(device_.driver);
+  const CaptureModeGuard relaxed(device_.driver);
   while (!try_build(launches, works)) {
   }
   for (Part& part : parts_) instantiate(part);
@@ -190,7 +190,7 @@ CUgraph ReplayGraph::draw(LaunchSet& launches, HostWorks& works) {
         launch.call->binding().fail(fmt::format(
             "it cannot be part of the capture of a stream: {}; end the capture before the run and "
             "begin another one behind it",
-            launch.call->binding().why_not_captured()));
+            launch.call->binding().capture_refusal()));
     // A call may have turned out to be such a one on another thread meanwhile.
   } while (!try_build(launches, works) || parts_.size() > 1);
   return parts_.front().graph;
@@ -251,7 +251,7 @@ bool ReplayGraph::fill(Part& part, LaunchSet& launches, HostWorks& works) {
                                                              befores.size(), recording.graph);
       // Memory that is allocated in the order of the stream is no part of a child graph.
       if (added == CUDA_ERROR_INVALID_VALUE || added == CUDA_ERROR_NOT_SUPPORTED) {
-        binding.set_why_not_captured(fmt::format(
+        binding.set_capture_refusal(fmt::format(
             "a graph does not take what it puts on the stream: {}", describe(driver, added)));
         return false;
       }
@@ -304,8 +304,8 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
   const CUresult ended = driver.cuStreamEndCapture(recorder_, &result.graph);
   const std::string failure = message_in(thrown);
   if (is_of_captures(ended)) {
-    binding.set_why_not_captured(fmt::format("capturing it failed: {}{}{}", describe(driver, ended),
-                                             failure.empty() ? "" : "; ", failure));
+    binding.set_capture_refusal(fmt::format("capturing it failed: {}{}{}", describe(driver, ended),
+                                            failure.empty() ? "" : "; ", failure));
     return false;
   }
   if (thrown) throw UserError(failure);
@@ -314,7 +314,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
   check(driver, driver.cuGraphGetNodes(result.graph, nullptr, &nodes), "cuGraphGetNodes",
         binding.called());
   if (nodes == 0) {
-    binding.set_why_not_captured("it put nothing on the stream");
+    binding.set_capture_refusal("it put nothing on the stream");
     return false;
   }
   std::vector<HostWorks::Pieces>& generations = pieces_[number];
@@ -332,7 +332,7 @@ bool ReplayGraph::record(LaunchSet& launches, std::size_t number, HostWorks& wor
 bool ReplayGraph::patch_call(const Part& part, LaunchSet& launches, std::size_t number,
                              HostWorks& works) {
   const Driver& driver = device_.driver;
-  const RelaxedCapture relaxed(driver);  // the user's function may do what it likes
+  const CaptureModeGuard relaxed(driver);  // the user's function may do what it likes
   Recording recording{driver};
   if (!record(launches, number, works, recording)) return false;
   const CUresult result =

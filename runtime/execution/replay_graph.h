@@ -31,13 +31,13 @@ class LaunchOrder {
 
  private:
   /// The temporaries that a kernel reads or writes, and those that it writes.
-  struct Touched {
+  struct Footprint {
     std::vector<int> all;
     std::vector<int> written;
   };
 
   const Program& program_;
-  std::vector<Touched> touched_;  ///< by kernel
+  std::vector<Footprint> touched_;  ///< by kernel
 };
 
 /// One CUDA Graph, or several with calls between them that no graph can hold.

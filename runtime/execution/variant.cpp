@@ -7,8 +7,8 @@ bool serves(const Variant& variant, const VariantNeed& need) {
          holds(variant.program, need.symbols);
 }
 
-std::shared_ptr<Variant> of_less_alignment(std::span<const std::shared_ptr<const Variant>> variants,
-                                           const VariantNeed& need) {
+std::shared_ptr<Variant> with_lower_alignment(
+    std::span<const std::shared_ptr<const Variant>> variants, const VariantNeed& need) {
   const Variant* best = nullptr;
   for (const std::shared_ptr<const Variant>& variant : variants) {
     const bool will_do = variant->left_out == need.left_out &&

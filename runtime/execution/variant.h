@@ -34,7 +34,7 @@ struct Variant {
   std::vector<VariantKernel> kernels;  ///< in the order of program.kernels
   std::int64_t alignment = 16;         ///< of every bound pointer
   std::vector<bool> left_out;          ///< per output: a view that is not written; empty: none
-  bool is_stand_in = false;            ///< one that was tuned will take its place
+  bool is_provisional = false;         ///< one that was tuned will take its place
   VariantReport report;
 };
 
@@ -50,7 +50,7 @@ bool serves(const Variant& variant, const VariantNeed& need);
 
 /// A copy of the one of `variants` that was made for less aligned pointers, but serves `need`
 /// otherwise, with the same bits; of several the one for the most aligned; null if there is none.
-std::shared_ptr<Variant> of_less_alignment(std::span<const std::shared_ptr<const Variant>> variants,
-                                           const VariantNeed& need);
+std::shared_ptr<Variant> with_lower_alignment(
+    std::span<const std::shared_ptr<const Variant>> variants, const VariantNeed& need);
 
 }  // namespace sinter

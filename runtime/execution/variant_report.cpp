@@ -42,7 +42,7 @@ VariantReport report_of(const Variant& variant, const VariantRequest& request,
   const Program& program = variant.program;
   VariantReport report{
       .reason = request.reason,
-      .is_stand_in = variant.is_stand_in,
+      .is_provisional = variant.is_provisional,
       .alignment = variant.alignment,
       .arena_bytes = lay_out(variant, MemoryPlanner(variant.program), request.symbols).arena_bytes};
   for (const ExtentAtom* symbol : program.graph->data().extents->symbols())

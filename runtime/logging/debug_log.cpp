@@ -8,7 +8,7 @@
 
 namespace sinter {
 
-void tell_line(const Options& options, const std::string& line) {
+void write_log_line(const Options& options, const std::string& line) {
   if (options.log) return options.log(line);
   const std::string whole = "sinter: " + line + "\n";  // one write: threads do not mix
   std::fwrite(whole.data(), 1, whole.size(), stderr);

@@ -10,7 +10,7 @@
 namespace sinter {
 
 /// From which Options::debug on a line is told.
-enum class Rung : std::uint8_t {
+enum class LogLevel : std::uint8_t {
   logged,     ///< always to Options::log; on stderr from 1 on
   plans,      ///< what is planned, compiled, and why
   schedules,  ///< of every kernel, and how it was tuned
@@ -18,18 +18,18 @@ enum class Rung : std::uint8_t {
   launches,
 };
 
-inline bool is_told(const Options& options, Rung rung) {
-  if (rung == Rung::logged && options.log) return true;
-  const int least = rung == Rung::logged ? 1 : static_cast<int>(rung);
+inline bool is_logged(const Options& options, LogLevel rung) {
+  if (rung == LogLevel::logged && options.log) return true;
+  const int least = rung == LogLevel::logged ? 1 : static_cast<int>(rung);
   return options.debug >= least;
 }
 
-void tell_line(const Options& options, const std::string& line);
+void write_log_line(const Options& options, const std::string& line);
 
 /// `line` makes the line, if it is told at all.
-void tell(const Options& options, Rung rung, std::invocable auto line) {
-  if (is_told(options, rung)) [[unlikely]]
-    tell_line(options, line());
+void log_line(const Options& options, LogLevel rung, std::invocable auto line) {
+  if (is_logged(options, rung)) [[unlikely]]
+    write_log_line(options, line());
 }
 
 /// Throws UserError where `options.debug` is no rung.

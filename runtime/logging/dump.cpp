@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 12> kStages = {"all",      "graph", "lower",    "fold",
-                                                      "simplify", "fuse",  "schedule", "join",
-                                                      "source",   "ptx",   "cubin",    "launch"};
+constexpr std::array<std::string_view, 12> kStages = {
+    "all",      "graph",         "lower",  "fold", "simplify", "fuse",
+    "schedule", "fuse_launches", "source", "ptx",  "cubin",    "launch"};
 
 /// One more than the highest number that a file of the folder starts with.
 int next_number(const fs::path& directory) {

@@ -63,7 +63,7 @@ void compile_each(const EmittedProgram& emitted, const Target& target, Explanati
           kernel.report.registers = kernel.report.cubin.registers;
           kernel.report.spill_bytes = kernel.report.cubin.spill_bytes;
           kernel.report.compile_ms = unit.milliseconds;
-          add_proof(kernel, emitted.program(), source, unit.ptx, target);
+          add_static_analysis(kernel, emitted.program(), source, unit.ptx, target);
         } catch (...) {
           failures[i] = std::current_exception();
         }

@@ -29,13 +29,13 @@ Graph with_numbers_for_places(const Graph& graph) {
   });
 }
 
-/// The members of joined kernels, and the kernels that are not.
+/// The sections of horizontally fused kernels, and the kernels that are not.
 template <class Visit>
 void for_each_group(const Program& program, Visit visit) {
   for (std::size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel& kernel = program.kernels[i];
-    if (kernel.members.empty()) visit(static_cast<int>(i), kernel);
-    for (const Kernel& member : kernel.members) visit(static_cast<int>(i), member);
+    if (kernel.sections.empty()) visit(static_cast<int>(i), kernel);
+    for (const Kernel& section : kernel.sections) visit(static_cast<int>(i), section);
   }
 }
 

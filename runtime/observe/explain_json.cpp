@@ -17,7 +17,7 @@ Document known(bool is_known, const T& figure) {
 Document text_or_null(const std::string& text) { return known(!text.empty(), text); }
 
 Document tree_of(const AccessReport& array);
-Document tree_of(const MemberReport& member);
+Document tree_of(const SectionReport& section);
 Document tree_of(const CandidateReport& candidate);
 Document tree_of(const KernelExplanation& kernel);
 Document tree_of(const BoundaryReport& boundary);
@@ -45,9 +45,11 @@ Document tree_of(const AccessReport& array) {
           {"problem", text_or_null(array.problem)}};
 }
 
-Document tree_of(const MemberReport& member) {
-  return {
-      {"name", member.name}, {"phase", member.phase}, {"kind", member.kind}, {"list", member.list}};
+Document tree_of(const SectionReport& section) {
+  return {{"name", section.name},
+          {"phase", section.phase},
+          {"kind", section.kind},
+          {"list", section.list}};
 }
 
 Document tree_of(const CandidateReport& candidate) {
@@ -79,7 +81,7 @@ Document tree_of(const KernelExplanation& kernel) {
   const bool is_compiled = kernel.is_compiled;
   return {{"name", kernel.name},
           {"kind", report.kind},
-          {"members", list_of(report.members)},
+          {"sections", list_of(report.sections)},
           {"nodes", report.nodes},
           {"places", report.places},
           {"launches", report.launches},

@@ -166,8 +166,8 @@ class ArrayProof {
 
 }  // namespace
 
-void add_proof(KernelExplanation& explanation, const Program& program, const Source& source,
-               std::string_view ptx, const Target& target) {
+void add_static_analysis(KernelExplanation& explanation, const Program& program,
+                         const Source& source, std::string_view ptx, const Target& target) {
   const KernelReport& report = explanation.report;
   explanation.arrays = ArrayProof(program, source, ptx).arrays();
   explanation.is_compiled = true;

@@ -11,7 +11,7 @@
 namespace sinter {
 
 /// Fills in what is read from the PTX; `explanation.report` must be complete, registers included.
-void add_proof(KernelExplanation& explanation, const Program& program, const Source& source,
-               std::string_view ptx, const Target& target);
+void add_static_analysis(KernelExplanation& explanation, const Program& program,
+                         const Source& source, std::string_view ptx, const Target& target);
 
 }  // namespace sinter

@@ -239,7 +239,7 @@ Profile ContextState::run_timed(const std::shared_ptr<StreamState>& stream,
   DeviceState& device = executable->device;
   const CurrentContext current(device);
   check_can_wait("profile " + executable->interface.name, *stream);
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   const TraceSpan span("profile", executable->interface.name);
   Lane& lane = lane_for(bindings.bound);
   follow_last_run(stream);

@@ -77,9 +77,9 @@ class LoadedSource {
   std::shared_ptr<const Variant> make_variant(const VariantRequest& request) {
     // Kernels that ask less of pointers than these keep to.
     if (std::shared_ptr<const Variant> known =
-            of_less_alignment(variants_, {.symbols = request.symbols,
-                                          .alignment = request.alignment,
-                                          .left_out = request.left_out}))
+            with_lower_alignment(variants_, {.symbols = request.symbols,
+                                             .alignment = request.alignment,
+                                             .left_out = request.left_out}))
       return known;
     if (!options_.compiles_missing) refuse(request);
     if (!source_) {
@@ -195,7 +195,7 @@ Executable load(const std::string& path, Device device, const LoadOptions& given
   state->make_variant = [source](const VariantRequest& request) {
     return source->make_variant(request);
   };
-  tell(options.options, Rung::plans, [&] {
+  log_line(options.options, LogLevel::plans, [&] {
     return fmt::format("load {} from {} on {}: {} classes of sizes, kernels for {} (loaded at {})",
                        interface.name, path, device.name(), variants.size(), arch, interface.place);
   });

@@ -62,17 +62,17 @@ class Loader {
 
   void load(VariantKernel& kernel, int image) {
     const Source& source = kernel.source;
-    if (const std::string why_not = why_not_here(device_, source); !why_not.empty())
-      refuse(source, why_not);
+    if (const std::string reason = why_not_here(device_, source); !reason.empty())
+      refuse(source, reason);
     try {
       auto unit = std::make_shared<CompiledUnit>();
       unit->module = module_of(static_cast<std::size_t>(image), source);
       unit->functions = {load_function(device_, *unit->module, source, source.entry)};
       kernel.function = unit->functions[0].handle;
       kernel.unit = std::move(unit);
-      if (const std::string why_not = why_no_cluster(device_, source, kernel.function);
-          !why_not.empty())
-        refuse(source, why_not);
+      if (const std::string reason = why_no_cluster(device_, source, kernel.function);
+          !reason.empty())
+        refuse(source, reason);
       check_parameters(source, kernel.function);
       if (!source.is_cooperative) return;
       kernel.resident_blocks = blocks_at_once(device_, source, kernel.function);
@@ -108,9 +108,9 @@ class Loader {
                                 source.entry, what));
   }
 
-  [[noreturn]] void refuse(const Source& source, const std::string& why_not) const {
+  [[noreturn]] void refuse(const Source& source, const std::string& reason) const {
     throw UserError(fmt::format("load: {}: kernel {} was planned for {} ({}): {}; save it for {}",
-                                file_, source.entry, kernels_.target, kernels_.arch, why_not,
+                                file_, source.entry, kernels_.target, kernels_.arch, reason,
                                 device_.arch));
   }
 
@@ -149,7 +149,7 @@ std::vector<std::shared_ptr<const Variant>> load_variants(
     const DeviceState& device, SavedKernels kernels, const std::shared_ptr<Graph>& graph,
     const OpaqueFunctions& functions, const std::string& file, const std::string& version) {
   // What is asked of functions may load them, and users' functions may do as they like.
-  const RelaxedCapture relaxed(device.driver);
+  const CaptureModeGuard relaxed(device.driver);
   Loader loader(device, kernels, graph->data(), file);
   std::vector<std::shared_ptr<const Variant>> variants;
   for (SavedVariant& saved : kernels.variants) {

@@ -303,7 +303,7 @@ void Executable::save(const std::string& path, const SaveOptions& options) const
   for (const std::string& other : options.tuned_elsewhere) add_kernels_of(state, other, sections);
   const std::vector<std::byte> file = pack_saved_file(sections);
   write_file(state, path, file);
-  tell(state.options, Rung::plans, [&] {
+  log_line(state.options, LogLevel::plans, [&] {
     std::vector<std::string_view> archs;
     for (const SavedSection& section : std::span(sections).subspan(1))
       archs.push_back(section.name);

@@ -69,10 +69,10 @@ void fields(Archive& archive, T& source) {
           source.traffic);
 }
 
-template <class Archive, Is<PanelSchedule> T>
-void fields(Archive& archive, T& panels) {
-  archive(panels.channels, panels.arrays, panels.per_block, panels.rounds, panels.is_local,
-          panels.units);
+template <class Archive, Is<ResidentTileSchedule> T>
+void fields(Archive& archive, T& resident_tiles) {
+  archive(resident_tiles.channels, resident_tiles.arrays, resident_tiles.per_block,
+          resident_tiles.rounds, resident_tiles.is_local, resident_tiles.units);
 }
 
 template <class Archive, Is<StripSchedule> T>
@@ -84,9 +84,9 @@ template <class Archive, Is<Schedule> T>
 void fields(Archive& archive, T& schedule) {
   archive(schedule.threads, schedule.vector, schedule.unroll, schedule.threads_per_row,
           schedule.rows_per_block, schedule.groups, schedule.resident, schedule.in_shared,
-          schedule.cluster, schedule.joins_columns, schedule.pieces, schedule.blocks_per_sm,
+          schedule.cluster, schedule.joins_columns, schedule.splits, schedule.blocks_per_sm,
           schedule.split, schedule.has_hints, schedule.tile, schedule.is_flat, schedule.stop,
-          schedule.strips, schedule.panels, schedule.members);
+          schedule.strips, schedule.resident_tiles, schedule.sections);
 }
 
 /// Functions are found again by `source.entry`.

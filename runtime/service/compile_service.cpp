@@ -117,7 +117,7 @@ CompileCounters CompileService::counters() const {
 
 /// Whatever happens, nobody waits for what does not come.
 void CompileService::make(std::span<Job> missing, const CompileSettings& settings,
-                          const GiveUp& give_up) {
+                          const Cancellation& cancellation) {
   std::exception_ptr error;
   try {
     fetch(missing, settings, DiskCache::Look::first);
@@ -128,12 +128,12 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
     // Who is asked for what NVRTC says has no reason to fail without it.
     if (settings.also_nvrtc && nvrtc_identity(disk_cache(settings.cache)).empty())
       for (Job& job : missing)
-        job.made->cubins.assign(job.unit->sources().size(), {.why_not = why_no_nvrtc()});
+        job.made->cubins.assign(job.unit->sources().size(), {.reason = why_no_nvrtc()});
     if (!names.empty()) {
       // Another process may have been making them, and be done when the lock is ours.
       const CacheLock lock = disk_cache(settings.cache).lock(names, kLongestWait);
       fetch(missing, settings, DiskCache::Look::again);
-      compile_missing(missing, settings, give_up);
+      compile_missing(missing, settings, cancellation);
     }
   } catch (...) {
     error = std::current_exception();
@@ -147,16 +147,16 @@ void CompileService::make(std::span<Job> missing, const CompileSettings& setting
 }
 
 void CompileService::compile_missing(std::span<Job> missing, const CompileSettings& settings,
-                                     const GiveUp& give_up) {
+                                     const Cancellation& cancellation) {
   std::vector<std::function<void()>> runs;
   // The slowest runs first.
   const std::size_t most = settings.host.optimize ? kKernelsPerRun : kUnoptimizedKernelsPerRun;
   std::vector<Job*> part;
   const auto add_host_run = [&] {
     if (part.empty()) return;
-    runs.push_back([this, &settings, &give_up, part] {
+    runs.push_back([this, &settings, &cancellation, part] {
       try {
-        give_up.check();
+        cancellation.check();
         compile_host(part, settings);
       } catch (...) {
         for (Job* job : part) job->error = std::current_exception();
@@ -176,9 +176,9 @@ void CompileService::compile_missing(std::span<Job> missing, const CompileSettin
   add_host_run();
   for (Job& job : missing)
     if (job.cubin)
-      runs.push_back([this, &settings, &give_up, &job] {
+      runs.push_back([this, &settings, &cancellation, &job] {
         try {
-          give_up.check();
+          cancellation.check();
           compile_cubin(job, settings);
         } catch (...) {
           job.cubin_error = std::current_exception();

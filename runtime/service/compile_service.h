@@ -55,7 +55,7 @@ class CompileService {
 
   /// Compiles what the cache does not have, in parallel, and waits for what other threads compile.
   /// Throws CompileError, and DriverError where a module cannot be loaded. From when `process_ends`
-  /// is asked to stop no more runs of a compiler begin: that, and for who waits, throws GivenUp.
+  /// is asked to stop no more runs of a compiler begin: that, and for who waits, throws Cancelled.
   std::vector<CompileResult> compile(std::span<const CompileUnit> units,
                                      const CompileSettings& settings,
                                      const std::stop_token& process_ends = {});
@@ -73,9 +73,10 @@ class CompileService {
   };
 
   std::shared_ptr<const Heads> heads_of(const CompileSettings& settings);
-  void make(std::span<Job> missing, const CompileSettings& settings, const GiveUp& give_up);
+  void make(std::span<Job> missing, const CompileSettings& settings,
+            const Cancellation& cancellation);
   void compile_missing(std::span<Job> missing, const CompileSettings& settings,
-                       const GiveUp& give_up);
+                       const Cancellation& cancellation);
   void compile_host(std::span<Job* const> jobs, const CompileSettings& settings);
   void compile_cubin(Job& job, const CompileSettings& settings);
   /// The functions of `entries`, one for each source of the unit.

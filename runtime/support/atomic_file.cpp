@@ -105,13 +105,13 @@ int write_whole_file(const std::string& path, std::span<const std::byte> bytes,
   std::string unfinished;
   const File file(make_unfinished(path, readers, unfinished));
   if (!file) return errno;
-  const auto give_up = [&](int error) {
+  const auto cancellation = [&](int error) {
     unlink(unfinished.c_str());
     return error;
   };
-  if (const int error = write_all(file, bytes); error != 0) return give_up(error);
-  if (durability == Durability::power && fsync(file.descriptor()) != 0) return give_up(errno);
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (const int error = write_all(file, bytes); error != 0) return cancellation(error);
+  if (durability == Durability::power && fsync(file.descriptor()) != 0) return cancellation(errno);
+  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return cancellation(errno);
   if (durability == Durability::power) sync_folder(folder_of(path));
   return 0;
 }

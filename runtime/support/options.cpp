@@ -82,7 +82,7 @@ std::string option_text(std::string_view, const decltype(Options::log)&) { retur
 
 Options from_environment(Options options, bool is_asked) {
   for (const OptionInfo& option : option_table()) {
-    if (option.variable.empty() || (option.heed == Heed::asked && !is_asked)) continue;
+    if (option.variable.empty() || (option.heed == OptionScope::asked && !is_asked)) continue;
     const char* const text = std::getenv(std::string(option.variable).c_str());
     if (text && *text) option.set(options, text);
   }
@@ -99,7 +99,7 @@ std::span<const OptionInfo> option_table() {
 #define OPTION(FIELD, VARIABLE, HEED, VALUES, DOC)                                           \
   {.name = #FIELD,                                                                           \
    .variable = VARIABLE,                                                                     \
-   .heed = Heed::HEED,                                                                       \
+   .heed = OptionScope::HEED,                                                                \
    .values = VALUES,                                                                         \
    .default_text = option_text(VALUES, defaults.FIELD),                                      \
    .doc = DOC,                                                                               \
@@ -128,7 +128,7 @@ std::string option_reference() {
         values += (values.empty() ? "" : ", ") + code(word);
     }
     std::string variable = code(option.variable);
-    if (!variable.empty() && option.heed == Heed::always) variable += ", always";
+    if (!variable.empty() && option.heed == OptionScope::always) variable += ", always";
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", option.name, values,
                         code(option.default_text), variable, option.doc);
   }

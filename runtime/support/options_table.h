@@ -11,7 +11,7 @@
 namespace sinter {
 
 /// Who hears an environment variable.
-enum class Heed : bool {
+enum class OptionScope : bool {
   asked,   ///< callers of options_from_environment
   always,  ///< everybody; it counts more than what is set in code
 };
@@ -20,7 +20,7 @@ enum class Heed : bool {
 struct OptionInfo {
   std::string_view name;      ///< `cache.mode`
   std::string_view variable;  ///< `SINTER_CACHE`; empty: none
-  Heed heed = Heed::asked;
+  OptionScope heed = OptionScope::asked;
   std::string_view values;   ///< `off|read_only|read_write`, or what they are in words
   std::string default_text;  ///< `read_write`; empty: nothing
   std::string_view doc;

@@ -16,12 +16,12 @@ void fields(Archive& archive, T& report) {
 
 template <class Archive, Is<CubinReport> T>
 void fields(Archive& archive, T& report) {
-  archive(report.arch, report.why_not, report.registers, report.spill_bytes, report.instructions,
+  archive(report.arch, report.reason, report.registers, report.spill_bytes, report.instructions,
           report.loads_in_flight, report.loads_before_wait, report.bytes_in_flight,
           report.cubin_bytes, report.compile_ms);
 }
 
-template <class Archive, Is<MemberReport> T>
+template <class Archive, Is<SectionReport> T>
 void fields(Archive& archive, T& report) {
   archive(report.name, report.phase, report.kind, report.list);
 }
@@ -29,7 +29,7 @@ void fields(Archive& archive, T& report) {
 /// Without the source, which the kernel has.
 template <class Archive, Is<KernelReport> T>
 void fields(Archive& archive, T& report) {
-  archive(report.name, report.kind, report.members, report.nodes, report.places, report.schedule,
+  archive(report.name, report.kind, report.sections, report.nodes, report.places, report.schedule,
           report.launches, report.bytes_read, report.bytes_written, report.bytes_are_bounds,
           report.writes_are_bounds, report.minimal_bytes, report.threads, report.grid,
           report.cluster, report.vector_bytes, report.registers, report.spill_bytes,

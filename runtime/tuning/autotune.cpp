@@ -129,7 +129,7 @@ class Tuner {
     std::vector<std::byte> expected;
     for (std::size_t i = 0; i < request_.sources.size(); ++i) {
       if (!takes_part(i)) continue;
-      request_.give_up.check();
+      request_.cancellation.check();
       data.restore(/*set=*/0);
       launch_once(device_, kernel(i), data, /*set=*/0, stream);
       std::vector<std::byte> results = data.results(/*set=*/0);
@@ -163,7 +163,7 @@ class Tuner {
     for (int round = 0; round <= effort.rounds; ++round) {
       for (std::size_t i = 0; i < repeated.size(); ++i) {
         if (!repeated[i]) continue;
-        request_.give_up.check();
+        request_.cancellation.check();
         const double microseconds = timer.measure(*repeated[i]);
         spent += microseconds * effort.launches / 1e6;
         if (round > 0) times[i].push_back(microseconds);
@@ -234,7 +234,7 @@ TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort) {
     result.summary = "off: the heuristic's choice";
   } else {
     const CurrentContext current(device);
-    const RelaxedCapture relaxed(device.driver);
+    const CaptureModeGuard relaxed(device.driver);
     Tuner(device, request, result).run(effort);
   }
   result.candidates[static_cast<std::size_t>(result.chosen)].chosen = true;

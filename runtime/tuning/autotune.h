@@ -30,7 +30,7 @@ struct TuneRequest {
   std::vector<bool> measured = {};
   /// While the program runs in other threads, perhaps.
   bool is_in_background = false;
-  GiveUp give_up = {};
+  Cancellation cancellation = {};
 };
 
 /// From the lowest to the highest of some counts.
@@ -54,7 +54,7 @@ struct TuneResult {
 
 /// Runs the candidates on scratch data: each must give the default's bits, else it is dropped; then
 /// times them in turns with a cold L2. The default stays unless another is clearly faster. Throws
-/// GivenUp, between two launches, where the request says so.
+/// Cancelled, between two launches, where the request says so.
 TuneResult tune(DeviceState& device, const TuneRequest& request, Tune effort);
 
 /// How a choice was made: `5 candidates, 1 round of 7 to 10 launches`; without rounds and launches

@@ -74,37 +74,37 @@ void report_problems(const Options& options, const Kernel& kernel, const TuneRes
     const std::string line = fmt::format("tune: kernel {} with {}: {}", kernel.name,
                                          candidate.schedule, candidate.problem);
     if (candidate.differs)
-      tell_line(options, line);
+      write_log_line(options, line);
     else
-      tell(options, Rung::logged, [&] { return line; });
+      log_line(options, LogLevel::logged, [&] { return line; });
   }
 }
 
 /// What the oracle says of the default; that it could not be asked is no reason to fail.
-Judgement judgement_of(DeviceState& device, const TuneRequest& request) {
+DefaultVerification judgement_of(DeviceState& device, const TuneRequest& request) {
   try {
-    return judge_default(device, request);
+    return verify_default_schedule(device, request);
   } catch (const UserError& error) {  // sizes without a meaning
-    return {.why_not = error.what()};
+    return {.reason = error.what()};
   } catch (const InternalError& error) {
-    return {.why_not = error.what()};
+    return {.reason = error.what()};
   }
 }
 
 /// The default is what all others are compared with. That it computes something else than its graph
 /// says must be seen as well.
 void judge(DeviceState& device, const TuneRequest& request, const Options& options) {
-  const Judgement judgement = judgement_of(device, request);
+  const DefaultVerification judgement = judgement_of(device, request);
   const std::string& name = request.kernel.name;
   if (!judgement.passes)
-    tell_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, "
-                                   "please report it",
-                                   name, judgement.says));
+    write_log_line(options, fmt::format("tune: kernel {}: its result is wrong {}: a bug in sinter, "
+                                        "please report it",
+                                        name, judgement.says));
   else
-    tell(options, Rung::schedules, [&] {
-      return judgement.why_not.empty()
+    log_line(options, LogLevel::schedules, [&] {
+      return judgement.reason.empty()
                  ? fmt::format("tune: kernel {}: {}", name, judgement.says)
-                 : fmt::format("tune: kernel {} is not judged: {}", name, judgement.why_not);
+                 : fmt::format("tune: kernel {} is not judged: {}", name, judgement.reason);
     });
 }
 
@@ -131,24 +131,24 @@ std::int64_t counted_work() {
   return counted(Count::kernel_launches) + counted(Count::graph_launches) + counted(Count::copies);
 }
 
-/// Tunes what is not known. Nothing where the kernel cannot be measured now; then `why_not` is the
+/// Tunes what is not known. Nothing where the kernel cannot be measured now; then `reason` is the
 /// result.
 std::optional<TunedSize> measure(DeviceState& device, const TuneRequest& request,
                                  const TuningQuestion& question, const Options& options,
-                                 std::vector<bool> which, TuneResult& why_not) {
+                                 std::vector<bool> which, TuneResult& reason) {
   const TraceSpan span("tune", [&] { return fmt::format("tune {}", request.kernel.name); });
   count(Count::tunings);
   TuneRequest part = request;
   part.measured = which;
   const std::int64_t before = counted_work();
-  why_not = tune(device, part, question.effort);
+  reason = tune(device, part, question.effort);
   const bool was_disturbed = request.is_in_background && counted_work() != before;
   judge(device, request, options);
-  TunedSize facts = facts_of(question, why_not, which, was_disturbed);
+  TunedSize facts = facts_of(question, reason, which, was_disturbed);
   if (!facts.facts.empty()) return facts;
-  for (std::size_t i = 0; i < why_not.candidates.size(); ++i)
-    if (why_not.candidates[i].problem.empty())
-      why_not.candidates[i].problem = question.reports[i].problem;
+  for (std::size_t i = 0; i < reason.candidates.size(); ++i)
+    if (reason.candidates[i].problem.empty())
+      reason.candidates[i].problem = question.reports[i].problem;
   return std::nullopt;
 }
 

@@ -150,8 +150,8 @@ TunedSize facts_of(const TuningQuestion& question, const TuneResult& result,
   if (result.candidates[0].median_us == 0) return size;  // nothing was measured
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
     const CandidateReport& candidate = result.candidates[i];
-    const bool is_told = candidate.median_us > 0 || !candidate.problem.empty();
-    if (!measured[i] || !is_told) continue;
+    const bool is_logged = candidate.median_us > 0 || !candidate.problem.empty();
+    if (!measured[i] || !is_logged) continue;
     size.facts[question.candidates[i]] = {.median_us = candidate.median_us,
                                           .lower_quartile_us = candidate.lower_quartile_us,
                                           .upper_quartile_us = candidate.upper_quartile_us,

@@ -168,15 +168,15 @@ class SmallDefault {
   SmallDefault(DeviceState& device, const TuneRequest& request)
       : device_(device), request_(request), source_(request.sources[0]) {}
 
-  Judgement run() {
-    Judgement result;
+  DefaultVerification run() {
+    DefaultVerification result;
     if (request_.program.numerics != Numerics{})
       return not_judged("it may round in other ways than the oracle");
     // Their oracles are functions of the caller's, who does not expect them to be called now.
     if (std::ranges::any_of(request_.kernel.nodes,
                             [](const Node* node) { return node->op == Op::custom; }))
       return not_judged("it has custom ops");
-    request_.give_up.check();
+    request_.cancellation.check();
     symbols_ = small_sizes(request_.program, request_.symbols);
     if (elements_touched() > kMostElements) return too_large();
     const CurrentContext current(device_);
@@ -205,7 +205,7 @@ class SmallDefault {
         .function = function,
         .grid = launched_blocks(source_, resident_blocks(device_, source_, function), symbols_)};
     if (kernel.grid == 0) return not_judged("there is nothing to launch");
-    request_.give_up.check();
+    request_.cancellation.check();
     const std::vector<Expected> expected =
         interpret_nodes(excerpt.graph(), excerpt.inputs(), {}, wanted);
     launch_once(device_, kernel, data, /*set=*/0, stream.state()->handle);
@@ -214,8 +214,10 @@ class SmallDefault {
   }
 
  private:
-  static Judgement not_judged(std::string why_not) { return {.why_not = std::move(why_not)}; }
-  static Judgement too_large() {
+  static DefaultVerification not_judged(std::string reason) {
+    return {.reason = std::move(reason)};
+  }
+  static DefaultVerification too_large() {
     return not_judged(
         fmt::format("it has more than {} elements at any size of its class", kMostElements));
   }
@@ -228,7 +230,7 @@ class SmallDefault {
     return count;
   }
 
-  void compare(TuningData& data, std::span<const Expected> expected, Judgement& result) {
+  void compare(TuningData& data, std::span<const Expected> expected, DefaultVerification& result) {
     double worst = 0;
     std::int64_t elements = 0, undecided = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -263,7 +265,7 @@ class SmallDefault {
 
 }  // namespace
 
-Judgement judge_default(DeviceState& device, const TuneRequest& request) {
+DefaultVerification verify_default_schedule(DeviceState& device, const TuneRequest& request) {
   return SmallDefault(device, request).run();
 }
 

@@ -42,7 +42,7 @@ std::vector<unsigned> seeds_of(unsigned number, unsigned per_test, unsigned per_
 }
 
 /// For whoever reads the log, and in the report of the test.
-void tell(const std::vector<unsigned>& seeds) {
+void log_line(const std::vector<unsigned>& seeds) {
   const std::string text = std::to_string(seeds.front()) + " to " + std::to_string(seeds.back());
   std::printf("%zu graphs of seeds %s\n", seeds.size(), text.c_str());
   testing::Test::RecordProperty("seeds", text);
@@ -54,7 +54,7 @@ class KernelFuzz : public testing::TestWithParam<unsigned> {};
 TEST_P(KernelFuzz, FusedIsUnfusedBitForBit) {
   const std::vector<unsigned> seeds = seeds_of(GetParam(), kGraphsPerTest, kGraphs);
   ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
-  tell(seeds);
+  log_line(seeds);
   for (std::size_t first = 0; first < seeds.size(); first += kGraphsPerTest) {
     std::vector<FuzzCase> cases;
     for (std::size_t i = first; i < first + kGraphsPerTest; ++i)
@@ -105,7 +105,7 @@ class ThoroughFuzz : public testing::TestWithParam<unsigned> {};
 TEST_P(ThoroughFuzz, EveryFormGivesTheSameBits) {
   const std::vector<unsigned> seeds = seeds_of(GetParam(), 1, kThoroughGraphs);
   ASSERT_FALSE(seeds.empty()) << "SINTER_FUZZ_ROUNDS is 0";
-  tell(seeds);
+  log_line(seeds);
   for (const unsigned seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomGraph random = fuzz_case(seed).random;

@@ -46,7 +46,7 @@ std::string tile_text(const Program& program, const Kernel& kernel) {
                      sectors_ratio(program, kernel, *direct));
 }
 
-/// Why there is more than one kernel or member.
+/// Why there is more than one kernel or section.
 std::string reasons_text(const Program& program) {
   std::string text;
   for (const Boundary& boundary : program.boundaries)
@@ -117,7 +117,7 @@ Figures figures_of(const Pattern& pattern) {
       figures.least_of_block =
           std::min(figures.least_of_block, bytes / evaluate(source.grid, symbols));
     std::string kind(name(kernel.kind));
-    kind += members_text(kernel);
+    kind += sections_text(kernel);
     figures.kinds += (figures.kinds.empty() ? "" : ", ") + kind + resident_text(kernel.schedule) +
                      tile_text(program, kernel);
     if (kernel.schedule.tile > 0)

@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(128) handed_on(float* y) {
 class Clusters : public testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
   static std::string ptx_for(const std::string& arch) {
     return nvrtc().nvrtc->compile(prelude_text(Prelude::cuda), {&kHandedOn, 1}, arch).ptx;
@@ -54,7 +54,7 @@ TEST_F(Clusters, MeetAtTheirBarrierAndMapSharedMemory) {
 /// How many candidates of the kernels of `text` have clusters; none of these may spill.
 int clusters_without_spills(std::string_view text) {
   const Program program =
-      plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"join"}});
+      plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
   int clusters = 0;
   for (const Kernel& kernel : program.kernels) {
     std::vector<Source> sources;

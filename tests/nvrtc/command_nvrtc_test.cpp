@@ -33,7 +33,7 @@ class CommandNvrtcTest : public testing::Test {
  protected:
   void SetUp() override {
     if (command_path().empty()) GTEST_SKIP() << "this build has no command";
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 };
 

@@ -23,7 +23,7 @@ class CompareNvrtcTest : public testing::Test {
  protected:
   void SetUp() override {
     if (command_path().empty()) GTEST_SKIP() << "this build has no command";
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
     if (find_program("python3").empty()) GTEST_SKIP() << "there is no python3";
   }
 

@@ -25,7 +25,7 @@ two_phases(unsigned* arrivals, float* x, float* y, const int size) {
 class GridBarrier : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 };
 

@@ -85,7 +85,7 @@ void expect_good_cubins(const std::vector<Emitted>& kernels, const std::string& 
 class Cubins : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 };
 
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Cubins, testing::Values("sm_75", "sm_80"
 class MoreCubins : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 };
 
@@ -129,7 +129,7 @@ TEST_P(MoreCubins, EveryKernelOfRandomGraphs) {
 INSTANTIATE_TEST_SUITE_P(FusedAndUnfused, MoreCubins, testing::Bool());
 
 TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string name : {"softmax", "rms_norm", "bias_relu", "full_sum", "column_sum"}) {
     const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
     const std::vector<Emitted> kernels = emit_all(golden.program);
@@ -140,7 +140,7 @@ TEST(Ptx, WideLoadsAndStoresWhereTheScheduleSaysSo) {
 
 /// What is read again stays in the L2 cache, what is read for the last time leaves first.
 TEST(Ptx, CacheHintsReachTheInstructions) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const DType dtype : {f32, bf16, f64, u8}) {
     const Graph graph = parse(fmt::format(R"(
 graph rows(x: {}[65536, columns]) {{
@@ -164,7 +164,7 @@ graph rows(x: {}[65536, columns]) {{
 
 /// Both ways by 16 bytes: nothing in memory is touched element by element.
 TEST(Ptx, TilesMoveVectorsAlongBothAxes) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string name : {"transpose_add", "to_channels_last"}) {
     const GoldenProgram golden = plan_golden(std::string(kFolder) + "/" + name + ".sinter");
     const std::vector<Emitted> kernels = emit_all(golden.program);
@@ -182,7 +182,7 @@ TEST(Ptx, TilesMoveVectorsAlongBothAxes) {
 /// Operands of several dtypes, a result in each layout, odd extents: no candidate with tiles
 /// spills.
 TEST(TiledCubins, NoCandidateSpills) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   for (const std::string columns : {"1024", "1021"}) {
     const Graph graph = parse(fmt::format(R"(
 graph tiles(a: f32[2048, {0}], b: bf16[{0}, 2048], c: f64[{0}, 2048], d: i8[{0}, 2048]) {{
@@ -212,7 +212,7 @@ graph tiles(a: f32[2048, {0}], b: bf16[{0}, 2048], c: f64[{0}, 2048], d: i8[{0},
 
 /// A thread that divides 16 vectors of its row has the code for one of them.
 TEST(Ptx, HasTheDivisionsOfAKeptRowOnce) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const Graph graph = parse(R"(
 graph softmax(x: f32[8192, 16384]) {
   y = softmax x {axis = 1}
@@ -228,7 +228,7 @@ graph softmax(x: f32[8192, 16384]) {
 }
 
 TEST(Ptx, ProductsAndSumsAreNotContracted) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const GoldenProgram golden = plan_golden(std::string(kFolder) + "/sgd.sinter");
   const NvrtcOutput output = compile_for({emit_all(golden.program)[0]}, "sm_90");
   EXPECT_NE(output.ptx.find("mul.rn.f32"), output.ptx.npos) << output.ptx;

@@ -13,7 +13,7 @@ namespace {
 class LoadsInFlightTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 
   static void expect_loads(const char* text, int loads, std::int64_t bytes) {

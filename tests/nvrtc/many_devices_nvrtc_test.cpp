@@ -15,7 +15,7 @@ namespace {
 constexpr char kAnother[] = "another GPU";
 
 TEST(ManyDevicesNvrtc, ShareWhatIsCompiledForTheirArchitecture) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const test::ScratchFolder folder;
   const Options options = {
       .tune = Tune::off,

@@ -9,7 +9,7 @@ namespace sinter::test::read_kernel_nvrtc_test {
 namespace {
 
 TEST(ReadKernelNvrtcTest, FourWideLoadsAreUnderWay) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const SourcePart part{"read_only", suite::kReadText};
   for (const char* const arch : {"sm_80", "sm_90"}) {
     const NvrtcOutput output = nvrtc().nvrtc->compile("", {&part, 1}, arch);

@@ -45,7 +45,7 @@ graph rms_norm(x: bf16[rows, 4096], weight: bf16[4096]) {
 class SavedNvrtc : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 
   test::ScratchFolder folder;

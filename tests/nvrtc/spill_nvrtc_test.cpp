@@ -1,5 +1,5 @@
-// A kernel that spills is compiled again with fewer blocks to leave registers for, and members of a
-// joined kernel do not keep registers from one another.
+// A kernel that spills is compiled again with fewer blocks to leave registers for, and sections of
+// a joined kernel do not keep registers from one another.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256, 8) crowded(const float* x, flo
 })";
 
 TEST(Spills, AreCompiledAwayWhereFewerBlocksHelp) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const SourcePart part = {"crowded", kCrowded};
   const NvrtcOutput once = nvrtc().nvrtc->compile("", {&part, 1}, "sm_90");
   ASSERT_GT(once.kernels[0].spill_bytes, 0);
@@ -44,8 +44,8 @@ TEST(Spills, AreCompiledAwayWhereFewerBlocksHelp) {
 /// Columns as emitted: states wait in registers for their partners, in loops.
 constexpr const char* kColumns = R"(
 using Shape = ColumnShape<2, 128, 1, 512, 8>;
-template <int kMember>
-__device__ __forceinline__ void member(const float* x, float* y, int block) {
+template <int kSection>
+__device__ __forceinline__ void section(const float* x, float* y, int block) {
   Exchange exchange = {shared_memory(), 4096, 0};
   ColumnReduction<Sum<float>, Shape, 4> tree;
   const int column = block * 16 + Shape::column() * 8;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void member(const float* x, float* y, int block) {
     for (int i = 0; i < 4; ++i) {
       const Vector<float, 8> row = load<8>(x, (far_first<4>(part) * 512 + i * 128 + Shape::lane()) * 1024 + column);
 #pragma unroll
-      for (int k = 0; k < 8; ++k) tree.add(k, row[k] * (kMember + 1), 0);
+      for (int k = 0; k < 8; ++k) tree.add(k, row[k] * (kSection + 1), 0);
       tree.finish_accumulator(i);
     }
     tree.finish_part(part, exchange);
@@ -67,13 +67,13 @@ __device__ __forceinline__ void member(const float* x, float* y, int block) {
     for (int k = 0; k < 8; ++k) y[column + k] = sums[k].result();
 })";
 
-/// A joined kernel: each block goes from one member to another.
-std::string joined_columns(int members) {
+/// A horizontally fused kernel: each block goes from one section to another.
+std::string joined_columns(int sections) {
   std::string calls;
-  for (int i = 0; i < members; ++i)
-    calls += fmt::format("    if (block % {} == {}) member<{}>(x, y, block);\n", members, i, i);
+  for (int i = 0; i < sections; ++i)
+    calls += fmt::format("    if (block % {} == {}) section<{}>(x, y, block);\n", sections, i, i);
   return fmt::format(R"({}
-extern "C" __global__ void __launch_bounds__(256) members(const float* x, float* y) {{
+extern "C" __global__ void __launch_bounds__(256) sections(const float* x, float* y) {{
   for (int block = blockIdx.x; block < 400; block += gridDim.x) {{
 {}    block_barrier();
   }}
@@ -82,24 +82,24 @@ extern "C" __global__ void __launch_bounds__(256) members(const float* x, float*
 }
 
 int registers_of(const std::string& text) {
-  const SourcePart part = {"members", text};
+  const SourcePart part = {"sections", text};
   const std::string_view prelude = prelude_text(Prelude::cuda);
   return nvrtc().nvrtc->compile(prelude, {&part, 1}, "sm_90").kernels[0].registers;
 }
 
-TEST(Registers, AreNotKeptFromOneMemberToTheNext) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+TEST(Registers, AreNotKeptFromOneSectionToTheNext) {
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   EXPECT_LE(registers_of(joined_columns(3)), registers_of(joined_columns(1)) + 16);
 }
 
 /// Fewer threads of a row than the first candidate's have the states of more accumulators each.
 TEST(Spills, AreInNoCandidateOfRowsOfManyReductions) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const std::vector<ReductionFamily> families = reduction_families();
   const auto rows = std::ranges::find(families, "long_rows", &ReductionFamily::name);
   ASSERT_NE(rows, families.end());
   const Program program = plan(parse(graph_text(*rows, DType::f16, {"3, 4095"})),
-                               *find_target("h200"), {.symbols = {}}, {.skip = {"join"}});
+                               *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
   int seen = 0;
   for (const Kernel& kernel : program.kernels) {
     std::vector<Source> sources;

@@ -21,7 +21,7 @@ constexpr const char* kFolder = SINTER_SOURCE_DIR "/tests/golden/patterns";
 class StaticProof : public testing::TestWithParam<Pattern> {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
 };
 

@@ -132,7 +132,7 @@ TEST_F(UnitCacheNvrtc, SecondProcessOpensNone) {
 }
 
 TEST_F(UnitCacheNvrtc, VerifiesWhatItFinds) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   const CompileResult made = compile("first");
   settings.cache.verify = true;
   const CompileResult found = compile("second");
@@ -141,7 +141,7 @@ TEST_F(UnitCacheNvrtc, VerifiesWhatItFinds) {
 }
 
 TEST_F(UnitCacheNvrtc, TellsArchitecturesApart) {
-  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+  if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   compile("kernel");
   settings.arch = "sm_80";
   EXPECT_FALSE(compile("kernel").was_cached);

@@ -215,11 +215,11 @@ TEST(JoinedFilesTest, ReportsStaticFunctionsAndAliasesOutsideOfUnnamedNamespaces
 
 TEST(JoinedFilesTest, ReportsATypeOfAHeaderThatTheLibrarySees) {
   const SourceFile header = {"compiler/body/footprint.h",
-                             {"namespace sinter {", "struct Touched {"}};
+                             {"namespace sinter {", "struct Footprint {"}};
   EXPECT_EQ(
-      shared_names({header, unnamed("runtime/a.cpp", {"class Touched {"})}),
-      "runtime/a.cpp:3: Touched is also in compiler/body/footprint.h:2; give it another name\n");
-  EXPECT_EQ(shared_names({header, unnamed("ir/a.cpp", {"class Touched {"})}), "");
+      shared_names({header, unnamed("runtime/a.cpp", {"class Footprint {"})}),
+      "runtime/a.cpp:3: Footprint is also in compiler/body/footprint.h:2; give it another name\n");
+  EXPECT_EQ(shared_names({header, unnamed("ir/a.cpp", {"class Footprint {"})}), "");
 }
 
 TEST(JoinedFilesTest, AllowsWhatDoesNotMeet) {

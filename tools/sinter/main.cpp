@@ -60,7 +60,7 @@ constexpr Declare kCommands[] = {
 // clang-format on
 
 int complain(const std::exception& error, int code) {
-  tell(fmt::format("sinter: {}\n", error.what()));
+  log_line(fmt::format("sinter: {}\n", error.what()));
   return code;
 }
 
@@ -73,7 +73,7 @@ int run_command(const Command& command) {
   } catch (const UsageError& error) {
     return complain(error, kUsage);
   } catch (const TextFailure& error) {
-    tell(fmt::format("{}\n", error.what()));
+    log_line(fmt::format("{}\n", error.what()));
     return kFailed;
   } catch (const std::bad_alloc&) {
     return complain(std::runtime_error("there is not enough memory"), kFailed);

@@ -17,7 +17,7 @@ Tensor unsqueeze(Operand x, int axis);  // a new axis of extent 1 in front of `a
 Tensor transpose(Operand x, int a, int b);
 /// Slice `index` of `axis`, without the axis.
 Tensor select(Operand x, int axis, Extent index);
-/// Pieces of `size` elements along `axis`; the last may be shorter. The extent must be a number.
+/// Segments of `size` elements along `axis`; the last may be shorter. The extent must be a number.
 std::vector<Tensor> split(Operand x, std::int64_t size, int axis = 0);
 Tensor stack(std::span<const Operand> parts, int axis = 0);
 Tensor stack(std::initializer_list<Operand> parts, int axis = 0);

@@ -20,7 +20,7 @@ namespace sinter {
 
 /// How a kernel accesses one of its arrays: bytes of one instruction of one thread, 0 for none.
 struct AccessReport {
-  /// As the graph names it. Arrays that members which run the same code have in the same place are
+  /// As the graph names it. Arrays that sections which run the same code have in the same place are
   /// one: `w0 and 23 more`. Last `an unknown array`, where an access is of none of them.
   std::string array;
   int predicted_load_bytes = 0;            ///< of the widest load that the schedule means
@@ -88,13 +88,13 @@ struct ArrayUse {
   std::vector<std::string> from = {};  ///< of what is read: the groups that wrote it
 };
 
-/// A fused group: a kernel, or one of the members of a joined kernel.
+/// A fused group: a kernel, or one of the sections of a horizontally fused kernel.
 struct GroupExplanation {
   std::string name;  ///< as boundaries say it
   int kernel = 0;    ///< its place in Explanation::kernels
   std::string kind;
-  int phase = 0;  ///< of a member: what it needs of others is done in the phases before
-  int list = -1;  ///< members of one number run the same code on arrays of their own
+  int phase = 0;  ///< of a section: what it needs of others is done in the phases before
+  int list = -1;  ///< sections of one number run the same code on arrays of their own
   std::vector<ArrayUse> reads = {};
   std::vector<ArrayUse> writes = {};
 };

@@ -23,7 +23,7 @@ struct CandidateReport {
 /// What NVRTC makes of a kernel where the kernel itself runs on the host device.
 struct CubinReport {
   std::string arch;     ///< `sm_90`; empty: not compiled by NVRTC
-  std::string why_not;  ///< why it was not, where it was asked for
+  std::string reason;   ///< why it was not, where it was asked for
   int registers = 0;    ///< per thread
   int spill_bytes = 0;  ///< per thread
   std::int64_t instructions = 0;
@@ -35,19 +35,19 @@ struct CubinReport {
 };
 
 /// One of several kernels in one launch.
-struct MemberReport {
+struct SectionReport {
   std::string name;  ///< as in boundaries
   int phase = 0;     ///< what it needs of others is done in the phases before
   std::string kind;
-  int list = -1;  ///< members of one number run the same code on arrays of their own
+  int list = -1;  ///< sections of one number run the same code on arrays of their own
 };
 
 struct KernelReport {
   std::string name;
-  std::string kind;                   ///< pointwise, row_reduce, …; joined: several in one launch
-  std::vector<MemberReport> members;  ///< of a joined kernel, by phase
-  std::vector<std::string> nodes;     ///< as in the text form, in order
-  std::vector<std::string> places;    ///< `model.cpp:42`, where each was recorded
+  std::string kind;  ///< pointwise, row_reduce, …; joined: several in one launch
+  std::vector<SectionReport> sections;  ///< of a horizontally fused kernel, by phase
+  std::vector<std::string> nodes;       ///< as in the text form, in order
+  std::vector<std::string> places;      ///< `model.cpp:42`, where each was recorded
   std::string schedule;
   std::string source;           ///< the emitted function, without the prelude
   int launches = 0;             ///< per run; 0 where a size is zero
@@ -74,7 +74,7 @@ struct BoundaryReport {
   std::string producer;
   std::string consumer;
   std::string reason;
-  bool is_inside = false;  ///< both are members of one joined kernel
+  bool is_inside = false;  ///< both are sections of one joined kernel
   std::int64_t bytes = 0;  ///< that cross memory for it: one kernel of both would not move them
 };
 
@@ -82,7 +82,7 @@ struct BoundaryReport {
 struct VariantReport {
   std::string reason;  ///< why it was planned: which guard the earlier ones broke
   /// Options::never_stall: what its default schedules stand in for is being made in the background.
-  bool is_stand_in = false;
+  bool is_provisional = false;
   std::string background_problem;   ///< why nothing came of that; empty: nothing failed
   std::vector<std::string> sizes;   ///< those it was planned for: `rows = 2048`
   std::vector<std::string> guards;  ///< what it assumes of all sizes that share it

@@ -36,7 +36,7 @@ function modelOf(data) {
       drawnAs.set(group.name, known || group);
       return !known;
     });
-    kernel.isJoined = kernel.groups.length > 1;
+    kernel.isHorizontal = kernel.groups.length > 1;
     kernel.valueCount = kernel.drawn.reduce((sum, group) => sum + Math.max(1, group.values.length), 0);
   }
   const kernelOf = new Map(data.kernels.map((kernel, i) => [kernel.name, i]));
@@ -175,24 +175,24 @@ function layoutKernel(model, kernel) {
     width: headWidth + 2 * kPadding, height: kHead + 12};
   if (!kernel.isOpen || kernel.valueCount === 0) return closed;
   const inner = kernel.drawn.map((group) => layoutGroup(model.data, group));
-  if (!kernel.isJoined)
+  if (!kernel.isHorizontal)
     return {...closed, group: inner[0],
       width: Math.max(closed.width, inner[0].width + 2 * kPadding),
       height: kHead + inner[0].height + 2 * kPadding};
-  const members = inner.map((group, i) => {
-    const member = kernel.drawn[i];
-    const more = member.standsFor > 1 ? ` and ${member.standsFor - 1} more like it` : '';
-    const head = `${shortened(member.name, 36)}${more}`;
-    const phase = `phase ${member.phase} · ${member.kind}`;
-    return {kind: 'group', member, heads: [head, phase], group,
+  const sections = inner.map((group, i) => {
+    const section = kernel.drawn[i];
+    const more = section.standsFor > 1 ? ` and ${section.standsFor - 1} more like it` : '';
+    const head = `${shortened(section.name, 36)}${more}`;
+    const phase = `phase ${section.phase} · ${section.kind}`;
+    return {kind: 'group', section, heads: [head, phase], group,
       width: Math.max(group.width, widthOf([head, phase]) * 1.05) + 2 * kPadding,
       height: kHead + group.height + kPadding};
   });
   const place = new Map(kernel.drawn.map((group, i) => [group.name, i]));
   const edges = edgesBetween(model, (name) =>
     model.drawnAs.has(name) ? place.get(model.drawnAs.get(name).name) : undefined);
-  const layout = arranged(members, edges.map((edge) => [edge.from, edge.to]), 26, 46);
-  return {...closed, children: members, edges, layout,
+  const layout = arranged(sections, edges.map((edge) => [edge.from, edge.to]), 26, 46);
+  return {...closed, children: sections, edges, layout,
     width: Math.max(closed.width, layout.width + 2 * kPadding),
     height: kHead + layout.height + 2 * kPadding};
 }

@@ -112,13 +112,13 @@ function edgesElement(edges, layout, items, names, show, taken) {
   return element;
 }
 
-function membersElement(box, show, taken) {
+function sectionsElement(box, show, taken) {
   const element = svg('g', {transform: `translate(${kPadding},${kHead + kPadding / 2})`});
   element.append(edgesElement(box.edges, box.layout, box.children,
-    (i) => box.children[i].member.name, show, taken));
+    (i) => box.children[i].section.name, show, taken));
   box.children.forEach((child, i) => {
     const {x, y} = box.layout.boxes[i];
-    element.append(svg('g', {class: 'member', transform: `translate(${x},${y})`},
+    element.append(svg('g', {class: 'section', transform: `translate(${x},${y})`},
       svg('rect', {width: child.width, height: child.height, rx: 7}),
       textLines(child.heads, kPadding, 19, ['name', 'facts']),
       valuesElement(child.group, kPadding, kHead, box.kernel, show)));
@@ -139,7 +139,7 @@ function kernelElement(box, place, show, toggle) {
   if (box.group)
     element.append(valuesElement(box.group, (box.width - box.group.width) / 2, kHead + kPadding / 2,
       kernel, show));
-  if (box.children.length > 0) element.append(membersElement(box, show, []));
+  if (box.children.length > 0) element.append(sectionsElement(box, show, []));
   if (kernel.valueCount > 0) {
     const x = box.width - 26;
     element.append(pressable(svg('g', {class: 'toggle'},

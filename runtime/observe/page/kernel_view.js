@@ -86,7 +86,7 @@ function usesPart(kernel) {
   const row = (group, use, way) => html('tr', {}, html('td', {}, use.array),
     html('td', {}, way), html('td', {class: 'number'}, bytesText(use.bytes)),
     html('td', {}, use.from.length > 0 ? `from ${use.from.join(', ')}` : use.kind),
-    kernel.isJoined ? html('td', {}, group.name) : null);
+    kernel.isHorizontal ? html('td', {}, group.name) : null);
   const rows = kernel.drawn.flatMap((group) => [
     ...group.reads.map((use) => row(group, use, 'read')),
     ...group.writes.map((use) => row(group, use, 'written'))]);
@@ -108,9 +108,9 @@ function accessPart(kernel) {
       html('td', {class: 'problem'}, array.problem || '')))))));
 }
 
-function membersPart(kernel, show) {
-  if (!kernel.isJoined) return null;
-  return part('Members of this launch', html('ol', {class: 'members'}, kernel.drawn.map((group) =>
+function sectionsPart(kernel, show) {
+  if (!kernel.isHorizontal) return null;
+  return part('Members of this launch', html('ol', {class: 'sections'}, kernel.drawn.map((group) =>
     html('li', {}, html('span', {class: 'quiet'}, `phase ${group.phase} `), group.name,
       group.standsFor > 1 ? ` and ${group.standsFor - 1} more that run the same code` : '',
       html('span', {class: 'quiet'}, ` ${group.kind}`)))));
@@ -140,7 +140,7 @@ function kernelDetails(model, kernel, show) {
     boundaries.length > 0 ?
       part('Why its neighbours are kernels of their own', reasonList(boundaries, show)) : null,
     kernel.candidates.length > 0 ? part('Tuning', drawTuning(kernel)) : null,
-    usesPart(kernel), accessPart(kernel), membersPart(kernel, show),
+    usesPart(kernel), accessPart(kernel), sectionsPart(kernel, show),
     part('Ops, after simplification', html('pre', {class: 'ops', tabindex: '0'},
       kernel.nodes.slice(0, 600).map((text, i) => html('div', {},
         html('span', {}, text), places.length > 1 && kernel.places[i] ?

@@ -10,13 +10,13 @@
 // keeps 8 of 64 channels of x for all phases
 static __device__ __noinline__ void
 channel_stats_0_keep(const float* __restrict__ from_0,
-                     unsigned char* panel,
+                     unsigned char* resident_tile,
                      const int outer,
                      const int group) {
-  PanelCopy<float, 128, 4, 1, 6272> copy_0;
-  copy_0.copy_rounds(from_0, outer * 50176 + group * 6272, 784, reinterpret_cast<float*>(panel));
+  ResidentTileCopy<float, 128, 4, 1, 6272> copy_0;
+  copy_0.copy_rounds(from_0, outer * 50176 + group * 6272, 784, reinterpret_cast<float*>(resident_tile));
   copy_0.load_rest(from_0, outer * 50176 + group * 6272, 784);
-  copy_0.keep_rest(reinterpret_cast<float*>(panel));
+  copy_0.keep_rest(reinterpret_cast<float*>(resident_tile));
   block_barrier();
 }
 
@@ -167,18 +167,18 @@ channel_stats_0(unsigned* tickets,
                 float* m_out,
                 float* sum_7_out,
                 float* __restrict__ v_out) {
-  unsigned char* const panels = shared_memory() + 512;
-  // Blocks that have more panels than places fill the last place again in each phase.
+  unsigned char* const resident_tiles = shared_memory() + 512;
+  // Blocks that have more resident tiles than places fill the last place again in each phase.
   const bool has_place = static_cast<int>(blockIdx.x + gridDim.x * 1) >= 256;
   for (int item = static_cast<int>(blockIdx.x), place = 0; item < 256; item += static_cast<int>(gridDim.x), ++place) {
     const int outer = item / 8;
     const int group = item % 8;
-    unsigned char* const panel = panels;
-    channel_stats_0_keep(x_in, panel, outer, group);
+    unsigned char* const resident_tile = resident_tiles;
+    channel_stats_0_keep(x_in, resident_tile, outer, group);
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
-      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(panel) - number * 6272, block);
+      channel_stats_0_0(sum_1_out, reinterpret_cast<const float*>(resident_tile) - number * 6272, block);
       block_barrier();
     }
   }
@@ -191,12 +191,12 @@ channel_stats_0(unsigned* tickets,
   for (int item = static_cast<int>(blockIdx.x), place = 0; item < 256; item += static_cast<int>(gridDim.x), ++place) {
     const int outer = item / 8;
     const int group = item % 8;
-    unsigned char* const panel = panels;
-    if (!has_place) channel_stats_0_keep(x_in, panel, outer, group);
+    unsigned char* const resident_tile = resident_tiles;
+    if (!has_place) channel_stats_0_keep(x_in, resident_tile, outer, group);
     const int number = outer * 8 + group;
 #pragma unroll 1
     for (int block = number * 2; block < number * 2 + 2; ++block) {
-      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(panel) - group * 6272, block);
+      channel_stats_0_2(m_out, sum_7_out, reinterpret_cast<const float*>(resident_tile) - group * 6272, block);
       block_barrier();
     }
   }

@@ -25,8 +25,8 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   Exchange cluster = {shared_memory() + 16384, 256, 0};
   cluster_arrive();  // this block has started
   const int column_tile = static_cast<int>(blockIdx.x) / 4;
-  const int piece = cluster_rank();
-  const int first_chunk = piece * 1024;
+  const int split = cluster_rank();
+  const int first_chunk = split * 1024;
   const int column = column_tile * 16 + Shape::column() * 8;
   Vector<bf16, 8>* const x_kept = reinterpret_cast<Vector<bf16, 8>*>(shared_memory() + 16896) + Shape::column();
   const Vector<float, 8> weight = load<8>(weight_in, column);
@@ -55,11 +55,11 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   cluster_wait();  // all blocks of the cluster have started
   Sum<float> v_sum_tree_states[8];
   v_sum_tree.finish(v_sum_tree_states, exchange);
-  Sum<float>* const v_sum_pieces = cluster.next<Sum<float>>();
-  hand_over<4, Shape>(v_sum_pieces, v_sum_tree_states);
+  Sum<float>* const v_sum_splits = cluster.next<Sum<float>>();
+  share_states<4, Shape>(v_sum_splits, v_sum_tree_states);
   cluster_arrive();
   cluster_wait();
-  join_handed_over<4, Shape>(v_sum_pieces, v_sum_tree_states);
+  join_shared_states<4, Shape>(v_sum_splits, v_sum_tree_states);
   Vector<float, 8> v_sum;
 #pragma unroll
   for (int k = 0; k < 8; ++k) v_sum[k] = v_sum_tree_states[k].result();
@@ -93,11 +93,11 @@ cluster_columns_0(const bf16* __restrict__ x_in,
   v_squares_tree.finish_part(0, exchange);
   Sum<float> v_squares_tree_states[8];
   v_squares_tree.finish(v_squares_tree_states, exchange);
-  Sum<float>* const v_squares_pieces = cluster.next<Sum<float>>();
-  hand_over<4, Shape>(v_squares_pieces, v_squares_tree_states);
+  Sum<float>* const v_squares_splits = cluster.next<Sum<float>>();
+  share_states<4, Shape>(v_squares_splits, v_squares_tree_states);
   cluster_arrive();
   cluster_wait();
-  join_handed_over<4, Shape>(v_squares_pieces, v_squares_tree_states);
+  join_shared_states<4, Shape>(v_squares_splits, v_squares_tree_states);
   Vector<float, 8> v_squares;
 #pragma unroll
   for (int k = 0; k < 8; ++k) v_squares[k] = v_squares_tree_states[k].result();
@@ -141,7 +141,7 @@ cluster_columns_0(const bf16* __restrict__ x_in,
       }
     }
   }
-  if (piece == 0 && Shape::along() == 0) {
+  if (split == 0 && Shape::along() == 0) {
     Vector<float, 8> m_3;
 #pragma unroll
     for (int k = 0; k < 8; ++k) m_3[k] = m[k];

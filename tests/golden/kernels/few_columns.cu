@@ -1,5 +1,5 @@
 
-// sinter kernel few_columns_0 · column_reduce · threads 512, vector 4, unroll 2, 64 per row, 8 rows per block, 128 pieces, 1 block per SM
+// sinter kernel few_columns_0 · column_reduce · threads 512, vector 4, unroll 2, 64 per row, 8 rows per block, 128 splits, 1 block per SM
 //   s = sum x {axes = [0], keep = false} : f32[64]
 //   m = max x {axes = [0], keep = false} : f32[64]
 // reads 16842752 bytes, writes 66048
@@ -14,9 +14,9 @@ few_columns_0(const float* __restrict__ x_in,
   using Shape = ColumnShape<8, 64, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 4096, 0};
   const int column_tile = static_cast<int>(blockIdx.x) % 2;
-  const int piece = static_cast<int>(blockIdx.x) / 2;
-  const int residue = piece / 16;
-  const int first_chunk = piece % 16 * 1024;
+  const int split = static_cast<int>(blockIdx.x) / 2;
+  const int residue = split / 16;
+  const int first_chunk = split % 16 * 1024;
   const int column = column_tile * 32 + Shape::column() * 4;
   ColumnReduction<Sum<float>, Shape, 1> s_tree;
   ColumnReduction<Max<float>, Shape, 1> m_tree;
@@ -41,13 +41,13 @@ few_columns_0(const float* __restrict__ x_in,
   s_tree.finish(s_tree_states, exchange);
   Max<float> m_tree_states[4];
   m_tree.finish(m_tree_states, exchange);
-  Sum<float>* s_pieces = reinterpret_cast<Sum<float>*>(workspace) + column_tile * 4096;
-  store_piece<Shape>(s_pieces, piece, s_tree_states);
-  Max<float>* m_pieces = reinterpret_cast<Max<float>*>(workspace + 32768) + column_tile * 4096;
-  store_piece<Shape>(m_pieces, piece, m_tree_states);
+  Sum<float>* s_splits = reinterpret_cast<Sum<float>*>(workspace) + column_tile * 4096;
+  store_split<Shape>(s_splits, split, s_tree_states);
+  Max<float>* m_splits = reinterpret_cast<Max<float>*>(workspace + 32768) + column_tile * 4096;
+  store_split<Shape>(m_splits, split, m_tree_states);
   if (!last_block(tickets + column_tile, 128)) return;
-  join_pieces<128, Shape>(s_pieces, s_tree_states, exchange);
-  join_pieces<128, Shape>(m_pieces, m_tree_states, exchange);
+  join_splits<128, Shape>(s_splits, s_tree_states, exchange);
+  join_splits<128, Shape>(m_splits, m_tree_states, exchange);
   Vector<float, 4> s;
 #pragma unroll
   for (int k = 0; k < 4; ++k) s[k] = s_tree_states[k].result();

@@ -1,7 +1,7 @@
 // guard: rows * 4096 at most 2146435072
 // guard: rows in [16384, 32767]
 
-// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, unroll 2, 128 per row, 1 rows per block, clusters of 2 blocks that join columns, 256 pieces, resident, 2 blocks per SM
+// sinter kernel rms_norm_backward_0 · row_column_reduce · threads 128, vector 8, unroll 2, 128 per row, 1 rows per block, clusters of 2 blocks that join columns, 256 splits, resident, 2 blocks per SM
 //   h = cast x {to = f32} : f32[rows, 4096]
 //   gf = cast g {to = f32} : f32[rows, 4096]
 //   w = cast weight {to = f32} : f32[4096]
@@ -37,7 +37,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   using Shape = RowShape<128, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int team = static_cast<int>(blockIdx.x) / 2;
-  const int piece = team + 128 * cluster_rank();
+  const int split = team + 128 * cluster_rank();
   const int group = team % 8;
   const int row_chunks = ((((rows + 3) / 4) + 3) / 4);
   ColumnStates<Sum<float>, 32, 3, 128> dw_tree(shared_memory() + 2048);
@@ -47,10 +47,10 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     const int column = 4 * Shape::chunk(tile);
     weight[tile] = load<8>(weight_in, column);
   }
-  const int first_chunk = piece % 4 * row_chunks;
+  const int first_chunk = split % 4 * row_chunks;
 #pragma unroll 1
   for (int turn = 0; turn < 8; ++turn) {
-    const int accumulator = piece / 4 + 64 * reversed<3>(turn);
+    const int accumulator = split / 4 + 64 * reversed<3>(turn);
 #pragma unroll 1
     for (int chunk = accumulator; chunk < row_chunks; chunk += 512) {
       const int first_row = 4 * (first_chunk + chunk);
@@ -138,7 +138,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
     }
     dw_tree.finish(turn);
   }
-  auto* dw_tree_pieces = reinterpret_cast<Neighbours<Sum<float>, 4>*>(workspace);
+  auto* dw_tree_splits = reinterpret_cast<Neighbours<Sum<float>, 4>*>(workspace);
   auto* dw_tree_block = reinterpret_cast<Neighbours<Sum<float>, 4>*>(shared_memory() + 2048);
   block_barrier();  // what waited stood in the same memory
 #pragma unroll
@@ -154,7 +154,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
 #pragma unroll 1
   for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
     const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
-    store_workspace(dw_tree_pieces, team * 1024 + at, join_ranks<2>(dw_tree_block + at));
+    store_workspace(dw_tree_splits, team * 1024 + at, join_ranks<2>(dw_tree_block + at));
   }
   cluster_arrive();
   cluster_wait();  // nobody reads what this block has any more
@@ -163,13 +163,13 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
   for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
     const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
     const int place = group * 1024 + at;
-    store_workspace(dw_tree_pieces, place, join_column<16>(dw_tree_pieces + place, 8192));
+    store_workspace(dw_tree_splits, place, join_column<16>(dw_tree_splits + place, 8192));
   }
   if (!last_block(tickets + 9 * cluster_rank() + 8, 8)) return;
 #pragma unroll 1
   for (int own = static_cast<int>(threadIdx.x); own < 512; own += 128) {
     const int at = (own / 128 * 2 + cluster_rank()) * 128 + own % 128;
-    const auto dw_tree_joined = join_column<8>(dw_tree_pieces + at, 1024);
+    const auto dw_tree_joined = join_column<8>(dw_tree_splits + at, 1024);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int column = at * 4 + k;

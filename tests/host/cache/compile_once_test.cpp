@@ -82,20 +82,20 @@ TEST(CompileOnce, OfTwelveLayersInOneProgram) {
     return executable.report();
   };
   const Report report = prepare();
-  std::size_t members = 0;
+  std::size_t sections = 0;
   std::vector<std::string> functions;
   std::set<std::string> kernels;
   std::set<std::string> distinct;
   for (const KernelReport& kernel : report.kernels) {
     kernels.insert(kernel.source);
-    members += kernel.members.size();
+    sections += kernel.sections.size();
     for (const std::string& function : functions_of(kernel.source)) {
       functions.push_back(function);
       distinct.insert(without_names(function));
     }
   }
-  EXPECT_GE(members, 24u);
-  EXPECT_LT(functions.size(), members);
+  EXPECT_GE(sections, 24u);
+  EXPECT_LT(functions.size(), sections);
   EXPECT_EQ(distinct.size(), functions.size()) << "some code is there twice";
   const auto count = static_cast<std::int64_t>(kernels.size());
   EXPECT_EQ(device.compile_service.get(device).counters().misses, count);

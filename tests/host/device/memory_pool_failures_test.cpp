@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 class MemoryPoolFailures : public test::MemoryPoolTest {
  protected:
   /// Memory that is used on one stream, given back, and used for something else on another.
-  void hand_over() {
+  void sink() {
     const Array y = array();
     {
       const Array x = array();
@@ -49,12 +49,12 @@ TEST_F(MemoryPoolFailures, OfAnyCallAreToldOrGoneRoundAndLoseNothing) {
       host::configure({.seed = static_cast<std::uint64_t>(nth)});
       host::inject_fault(call, nth, CUDA_ERROR_UNKNOWN);
       try {
-        hand_over();
+        sink();
       } catch (const DriverError& error) {
         EXPECT_THAT(error.what(), HasSubstr(call + " failed on the host device for "));
       }
       host::clear_faults();
-      hand_over();
+      sink();
       device.synchronize();
     }
   }
@@ -206,7 +206,7 @@ TEST_F(MemoryPoolFailures, OfTheDeviceLeaveNothingBehind) {
     device.trim();
     EXPECT_EQ(host::counters().live_allocations, live) << "seed " << seed;
     host::clear_error();
-    hand_over();
+    sink();
     device.trim();
   }
   EXPECT_GT(failures, 0);

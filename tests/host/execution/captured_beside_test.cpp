@@ -250,7 +250,7 @@ TEST_F(CapturedBeside, TheBackgroundTunesBesideAGlobalCapture) {
     EXPECT_EQ(status(), CU_STREAM_CAPTURE_STATUS_ACTIVE);
   });
   const VariantReport report = executable.report().variants.at(0);
-  EXPECT_FALSE(report.is_stand_in) << report.background_problem;
+  EXPECT_FALSE(report.is_provisional) << report.background_problem;
   captured.launch(stream);  // the kernels of the stand-in
   EXPECT_EQ(download(z), expected);
 }

@@ -80,7 +80,7 @@ TEST_F(NeverStall, RunsTheDefaultUntilSomethingBetterIsThere) {
   const Array x = rows(50);
   const std::vector<float> before = run(context, x);
   VariantReport report = executable.report().variants.at(0);
-  EXPECT_TRUE(report.is_stand_in);
+  EXPECT_TRUE(report.is_provisional);
   EXPECT_THAT(report.kernels.at(0).candidates, SizeIs(1));
   EXPECT_EQ(report.kernels[0].tuning,
             "the default, while candidates are measured in the background");
@@ -95,7 +95,7 @@ TEST_F(NeverStall, RunsTheDefaultUntilSomethingBetterIsThere) {
   EXPECT_TRUE(is_same(run(context, x), before));
   EXPECT_THAT(executable.report().variants, SizeIs(1));
   report = executable.report().variants[0];
-  EXPECT_FALSE(report.is_stand_in);
+  EXPECT_FALSE(report.is_provisional);
   EXPECT_EQ(report.background_problem, "");
   EXPECT_GT(report.kernels.at(0).candidates.size(), 1U);
   EXPECT_GT(report.kernels[0].candidates[1].median_us, 0);
@@ -133,7 +133,7 @@ TEST_F(NeverStall, TheDefaultStaysWhereTuningFails) {
   go_on();
   executable.await_background();
   const VariantReport report = executable.report().variants.at(0);
-  EXPECT_TRUE(report.is_stand_in);
+  EXPECT_TRUE(report.is_provisional);
   EXPECT_THAT(report.background_problem, HasSubstr("cuModuleLoadData failed on the host device"));
   EXPECT_TRUE(is_same(run(context, x), before));
 }
@@ -177,17 +177,17 @@ TEST_F(NeverStall, PrepareWaits) {
   run(context, rows(50));
   go_on();
   executable.prepare({{"rows", 50}});
-  EXPECT_FALSE(executable.report().variants.at(0).is_stand_in);
+  EXPECT_FALSE(executable.report().variants.at(0).is_provisional);
   const Executable another = compiled();
   another.prepare({{"rows", 50}});
-  EXPECT_FALSE(another.report().variants.at(0).is_stand_in);
+  EXPECT_FALSE(another.report().variants.at(0).is_provisional);
 }
 
 TEST_F(NeverStall, WhatIsNotTunedIsWholeAtOnce) {
   const Executable executable =
       compile(softmax_of_rows(0.5), device, {.tune = Tune::off, .never_stall = true});
   executable.prepare({{"rows", 50}});
-  EXPECT_FALSE(executable.report().variants.at(0).is_stand_in);
+  EXPECT_FALSE(executable.report().variants.at(0).is_provisional);
 }
 
 /// What asks less of pointers than these keep to is there at once.
@@ -208,7 +208,7 @@ TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
   EXPECT_EQ(counters().plans, plans);
   ASSERT_THAT(executable.report().variants, SizeIs(2));
   VariantReport report = executable.report().variants[1];
-  EXPECT_TRUE(report.is_stand_in);
+  EXPECT_TRUE(report.is_provisional);
   EXPECT_EQ(report.alignment, 16);
   EXPECT_EQ(report.reason, "a pointer is a multiple of 16 bytes, not of 4");
   EXPECT_EQ(report.kernels.at(0).tuning,
@@ -219,7 +219,7 @@ TEST_F(NeverStall, RunsWhatIsThereForLessAlignedPointers) {
   EXPECT_EQ(counters().plans, plans + 1);
   EXPECT_TRUE(is_same(run(context, x), expected));
   report = executable.report().variants[1];
-  EXPECT_FALSE(report.is_stand_in);
+  EXPECT_FALSE(report.is_provisional);
 }
 
 /// Contexts take what has come when each of them runs next.

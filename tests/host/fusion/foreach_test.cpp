@@ -20,7 +20,7 @@ TEST(Foreach, IsOneLaunch) {
   const RunResult run = run_and_check(adamw_text(18));
   EXPECT_EQ(run.launches, 1);
   ASSERT_THAT(run.report.kernels, SizeIs(1));
-  EXPECT_THAT(run.report.kernels[0].members, SizeIs(18));
+  EXPECT_THAT(run.report.kernels[0].sections, SizeIs(18));
 }
 
 TEST(Foreach, OfHalfTypesAtOddAddresses) {
@@ -42,7 +42,7 @@ TEST(Foreach, ClippingIsALaunchInFront) {
 
 /// The same where the norm is known when its launch ends: without a barrier in between.
 TEST(Foreach, ClippingMayBeALaunchInFront) {
-  run_and_check(clip_adamw_text(12, "bf16"), {}, {.options = {.skip = {"join"}}});
+  run_and_check(clip_adamw_text(12, "bf16"), {}, {.options = {.skip = {"fuse_launches"}}});
 }
 
 /// Sizes that are symbols, so that the table holds other sizes from run to run.
@@ -68,7 +68,7 @@ TEST(Foreach, OfEqualRows) {
   EXPECT_EQ(run.launches, 1);
 }
 
-/// Scratch memory of each member's own.
+/// Scratch memory of each section's own.
 TEST(Foreach, OfSplitReductions) {
   const std::string text =
       fmt::format("graph sums({}) {{\n{}\n  return {}\n}}\n", repeated("x#: f32[70000]", 9, ", "),

@@ -56,7 +56,7 @@ graph step(p: f32[n, c], g: f32[n, c]) {
   return norm
 })";
 
-/// Members whose vectors go past the ends of rows, one of them in a later phase.
+/// Sections whose vectors go past the ends of rows, one of them in a later phase.
 constexpr const char* kPastTheEnds = R"(
 graph past(x: f32[n, 64, 35], z: bf16[c, 33], w: bf16[33]) {
   s = sum x {axes = [0, 2], keep = true}
@@ -81,7 +81,7 @@ TEST_P(Joined, KernelsSideBySide) {
   EXPECT_EQ(run.launches, 1);
 }
 
-TEST_P(Joined, NothingToDoInSomeMembers) {
+TEST_P(Joined, NothingToDoInSomeSections) {
   run_and_check(kSideBySide, {{"n", 5000}, {"c", 0}});
   run_and_check(kSideBySide, {{"n", 0}, {"c", 19}});
 }

@@ -1,5 +1,5 @@
-// Panels that a block takes through several phases by itself: the oracle's bounds, the bits of the
-// unfused graph and of every other schedule, and the bytes that are counted.
+// ResidentTiles that a block takes through several phases by itself: the oracle's bounds, the bits
+// of the unfused graph and of every other schedule, and the bytes that are counted.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ void run(const std::string& text, const std::string& what, double most) {
   const RunResult result = run_and_check(text, {}, {.replay = false});
   ASSERT_EQ(result.report.kernels.size(), 1U);
   const KernelReport& kernel = result.report.kernels[0];
-  EXPECT_NE(kernel.schedule.find("local panels of "), std::string::npos) << kernel.schedule;
+  EXPECT_NE(kernel.schedule.find("local tiles of "), std::string::npos) << kernel.schedule;
   EXPECT_NE(kernel.schedule.find(what), std::string::npos) << kernel.schedule;
   EXPECT_LE(kernel.bytes_read + kernel.bytes_written, most * double(kernel.minimal_bytes));
 }
@@ -40,11 +40,11 @@ INSTANTIATE_TEST_SUITE_P(DTypes, MirroredChannels,
 
 /// What one phase makes of three arrays stays in shared memory; sums over all images come behind a
 /// barrier.
-TEST(LocalPanels, OfImagesKeepWhatIsMadeOfThem) {
+TEST(LocalTiles, OfImagesKeepWhatIsMadeOfThem) {
   run(group_norm_backward(129, 8, 4, 49), " unit", 1.05);
 }
 
-TEST(LocalPanels, OfChannelsKeepAllImages) {
+TEST(LocalTiles, OfChannelsKeepAllImages) {
   run(R"(
 graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1, 1]) {
   x = concat a, b {axis = 1}
@@ -64,7 +64,7 @@ graph joined_norm(a: bf16[127, 16, 3, 5], b: bf16[127, 168, 3, 5], w: f32[184, 1
 
 /// Rows of heads become heads of rows, to which other heads of the row are added: what a block has
 /// of each head is stored in strips.
-TEST(LocalPanels, OfRowsThatResultsHaveBehindTheirHeads) {
+TEST(LocalTiles, OfRowsThatResultsHaveBehindTheirHeads) {
   run(R"(
 graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
   h = cast x {to = f32}
@@ -87,7 +87,7 @@ graph turned_heads(x: bf16[997, 12, 64], w: bf16[64]) {
 
 /// The same of rows that are reduced, of which pieces are read again under conditions; two of them
 /// share what the first one makes of a unit.
-TEST(LocalPanels, OfRowsThatAreReducedBehindTheirHeads) {
+TEST(LocalTiles, OfRowsThatAreReducedBehindTheirHeads) {
   const auto turned = [](const std::string& from, const std::string& to) {
     return fmt::format(R"(
   {1}p = permute {0} {{axes = [1, 0, 2]}}

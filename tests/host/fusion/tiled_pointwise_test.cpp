@@ -175,10 +175,10 @@ graph exchange(a: f32[64, 96], b: f32[96, 64], c: i8[64, 96]) {
 })");
 }
 
-/// Members of one launch share their block's shared memory, in one phase and in the next.
-TEST(TiledPointwise, MembersOfAJoinedKernel) {
+/// Sections of one launch share their block's shared memory, in one phase and in the next.
+TEST(TiledPointwise, SectionsOfAJoinedKernel) {
   const RunResult result = run_and_check(R"(
-graph members(a: f32[96, 128], b: bf16[64, 96], c: f32[96, 64], d: f32[60, 64]) {
+graph sections(a: f32[96, 128], b: bf16[64, 96], c: f32[96, 64], d: f32[60, 64]) {
   p = permute a {axes = [1, 0]}
   y = mul p, 2.0
   q = permute b {axes = [1, 0]}

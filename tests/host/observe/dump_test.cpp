@@ -83,7 +83,7 @@ TEST_F(DumpTest, GoesOnFromTheNumbersThatAreThere) {
 }
 
 TEST_F(DumpTest, WritesPtxAndCubinWhereNvrtcCompiled) {
-  if (const std::string why_not = why_no_nvrtc(); !why_not.empty()) GTEST_SKIP() << why_not;
+  if (const std::string reason = why_no_nvrtc(); !reason.empty()) GTEST_SKIP() << reason;
   compile_with({"ptx", "cubin"}, /*also_nvrtc=*/true);
   EXPECT_THAT(files(), ElementsAre("0001_ptx.ptx", "0002_cubin.cubin"));
   EXPECT_THAT(text("0001_ptx.ptx"), HasSubstr(".target sm_90"));

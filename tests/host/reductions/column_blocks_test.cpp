@@ -15,7 +15,7 @@ namespace {
 
 /// True if a candidate of some kernel of `text` keeps its columns; all candidates are run.
 bool may_keep(const std::string& text) {
-  Options options{.skip = {"join"}};
+  Options options{.skip = {"fuse_launches"}};
   options.force_candidate = 0;
   options.count = true;
   options.optimize_host = false;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Extents, Columns,
                                          std::pair(1021, 24), std::pair(4100, 8)));
 
 /// Columns of more parts than one are kept where few of them lie side by side.
-TEST(KeptColumns, HaveSeveralParts) {
+TEST(ColumnStaging, HaveSeveralParts) {
   const std::string text = R"(
 graph planes(x: bf16[34, 8193, 2]) {
   h = cast x {to = f32}
@@ -97,7 +97,7 @@ graph planes(x: bf16[34, 8193, 2]) {
 }
 
 /// Few columns of several parts, whose block has more than 512 threads.
-TEST(KeptColumns, HaveGroupsOfThreadsForTheirParts) {
+TEST(ColumnStaging, HaveGroupsOfThreadsForTheirParts) {
   for (const auto& [dtype, rows, columns] :
        {std::tuple("bf16", 8191, 3), std::tuple("f32", 8192, 2), std::tuple("f16", 12289, 2)}) {
     const std::string text = fmt::format(

@@ -181,7 +181,7 @@ graph batch_norms(x: bf16[8192, 96], z: bf16[8192, 80]) {
   s = sum m {axes = [0, 1]}
   return y, w, s
 })");
-  EXPECT_EQ(run.report.kernels[0].members.size(), 3U);
+  EXPECT_EQ(run.report.kernels[0].sections.size(), 3U);
 }
 
 TEST(ColumnsOfClusters, BesideRowsOfClusters) {
@@ -193,7 +193,7 @@ graph normed(x: bf16[17, 131072], z: f32[8192, 320]) {
   return y, d
 })",
                                         {.candidates = false});
-  EXPECT_EQ(run.report.kernels[0].members.size(), 2U);
+  EXPECT_EQ(run.report.kernels[0].sections.size(), 2U);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ bool has_choice(const ReductionFamily& family, const Kernel& kernel) {
 TEST_P(Invariance, OfEveryCandidate) {
   const auto& [family, dtype] = GetParam();
   // Apart, so that each kernel has its own candidates.
-  run_and_check(graph_text(family, dtype), {}, {.replay = false, .options = {.skip = {"join"}}});
+  run_and_check(graph_text(family, dtype), {},
+                {.replay = false, .options = {.skip = {"fuse_launches"}}});
 }
 
 /// Each of the extents by itself has kernels of the kind, with the candidates that are meant.
@@ -33,7 +34,7 @@ TEST_P(Invariance, IsOfWhatTheFamilyIsAbout) {
   for (const std::string_view shape : family.shapes) {
     const std::string text = graph_text(family, dtype, {shape});
     const Program program =
-        plan(parse(text), known_targets()[0], {.alignment = 16}, {.skip = {"join"}});
+        plan(parse(text), known_targets()[0], {.alignment = 16}, {.skip = {"fuse_launches"}});
     const auto has_choice_of = [&](const Kernel& kernel) { return has_choice(family, kernel); };
     std::string kernels;
     for (const Kernel& kernel : program.kernels) {

@@ -59,10 +59,10 @@ class TunedKernel : public ::testing::Test {
     emitted.schedules.push_back(emitted.schedules[0]);
   }
 
-  TuneResult tune_it(Tune effort = Tune::quick, const GiveUp& give_up = {}) {
-    return tune_on(*device.state(), effort, give_up);
+  TuneResult tune_it(Tune effort = Tune::quick, const Cancellation& cancellation = {}) {
+    return tune_on(*device.state(), effort, cancellation);
   }
-  TuneResult tune_on(DeviceState& state, Tune effort, const GiveUp& give_up = {}) {
+  TuneResult tune_on(DeviceState& state, Tune effort, const Cancellation& cancellation = {}) {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     const CompiledUnitPointer unit =
         device.state()->compile_service.get(*device.state()).compile(units, {})[0].unit;
@@ -73,20 +73,20 @@ class TunedKernel : public ::testing::Test {
                  .schedules = emitted.schedules,
                  .unit = *unit,
                  .symbols = symbols,
-                 .give_up = give_up},
+                 .cancellation = cancellation},
                 effort);
   }
 
-  Judgement judge_it() {
+  DefaultVerification judge_it() {
     const std::vector<CompileUnit> units = {{emitted.sources}};
     const CompiledUnitPointer unit =
         device.state()->compile_service.get(*device.state()).compile(units, {})[0].unit;
-    return judge_default(*device.state(), {.program = program,
-                                           .kernel = program.kernels[0],
-                                           .sources = emitted.sources,
-                                           .schedules = emitted.schedules,
-                                           .unit = *unit,
-                                           .symbols = symbols});
+    return verify_default_schedule(*device.state(), {.program = program,
+                                                     .kernel = program.kernels[0],
+                                                     .sources = emitted.sources,
+                                                     .schedules = emitted.schedules,
+                                                     .unit = *unit,
+                                                     .symbols = symbols});
   }
 
   /// Makes the default another text.
@@ -113,15 +113,15 @@ TEST_F(TunedKernel, IsTimedUnderEveryCandidate) {
 }
 
 TEST_F(TunedKernel, IsJudgedByTheOracleAtASmallSize) {
-  const Judgement judgement = judge_it();
-  EXPECT_EQ(judgement.why_not, "");
+  const DefaultVerification judgement = judge_it();
+  EXPECT_EQ(judgement.reason, "");
   EXPECT_TRUE(judgement.passes);
   EXPECT_THAT(judgement.says, HasSubstr("at n = 7 7 elements are within the oracle's bounds"));
 }
 
 TEST_F(TunedKernel, IsFoundToComputeSomethingElse) {
   change_default("2.0f", "2.0000005f");
-  const Judgement judgement = judge_it();
+  const DefaultVerification judgement = judge_it();
   EXPECT_FALSE(judgement.passes);
   EXPECT_THAT(judgement.says, HasSubstr("at n = 7: y: "));
 }
@@ -133,7 +133,7 @@ TEST_F(TunedKernel, IsFoundToLeaveElementsOut) {
 
 TEST_F(TunedKernel, IsNotJudgedWhereTheOracleKnowsOtherRoundings) {
   program.numerics.math = Math::fast;
-  EXPECT_THAT(judge_it().why_not, HasSubstr("may round in other ways"));
+  EXPECT_THAT(judge_it().reason, HasSubstr("may round in other ways"));
 }
 
 TEST_F(TunedKernel, IsNotJudgedWhereItsClassIsLarge) {
@@ -141,7 +141,7 @@ TEST_F(TunedKernel, IsNotJudgedWhereItsClassIsLarge) {
                             .low = (1 << 18) + 1,
                             .reason = "large"});
   symbols = {1 << 20};
-  EXPECT_THAT(judge_it().why_not, HasSubstr("more than 262144 elements at any size"));
+  EXPECT_THAT(judge_it().reason, HasSubstr("more than 262144 elements at any size"));
 }
 
 TEST_F(TunedKernel, DropsACandidateThatComputesSomethingElse) {
@@ -167,14 +167,14 @@ TEST_F(TunedKernel, IsGivenUpBetweenSteps) {
     int looks = 0;
     const std::uint64_t before = host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx");
     EXPECT_THROW(tune_it(Tune::quick, {.is_unwanted = [&] { return ++looks == last_look; }}),
-                 GivenUp);
+                 Cancelled);
     return host::calls("cuGraphLaunch") + host::calls("cuLaunchKernelEx") - before;
   };
   for (int look = 1; look <= 2 * candidates; ++look)
     EXPECT_EQ(launches_until(look), static_cast<std::uint64_t>(look - 1));
   std::stop_source end;
   end.request_stop();
-  EXPECT_THROW(tune_it(Tune::quick, {.process_ends = end.get_token()}), GivenUp);
+  EXPECT_THROW(tune_it(Tune::quick, {.process_ends = end.get_token()}), Cancelled);
 }
 
 TEST_F(TunedKernel, TakesTheDefaultWithoutMeasuringWhereItIsOff) {

@@ -32,7 +32,7 @@ class SchemaWalk {
       return complain(path, std::string("is ") + value.type_name() + ", not " + types.dump());
     if (schema.contains("enum") && std::ranges::find(schema["enum"], value) == schema["enum"].end())
       complain(path, "is " + value.dump() + ", none of " + schema["enum"].dump());
-    if (value.is_object()) visit_members(schema, value, path);
+    if (value.is_object()) visit_sections(schema, value, path);
     if (value.is_array())
       for (std::size_t i = 0; i < value.size(); ++i)
         visit(schema.at("items"), value[i], path + "[" + std::to_string(i) + "]");
@@ -53,12 +53,12 @@ class SchemaWalk {
       if (!known.contains(word)) complain(path, "has the unknown word " + word + " in its schema");
   }
 
-  void visit_members(const json& schema, const json& value, const std::string& path) {
+  void visit_sections(const json& schema, const json& value, const std::string& path) {
     for (const json& name : schema.at("required"))
       if (!value.contains(name.get<std::string>())) complain(path, "lacks " + name.dump());
-    for (const auto& [name, member] : value.items())
+    for (const auto& [name, section] : value.items())
       if (schema.at("properties").contains(name))
-        visit(schema["properties"][name], member, path + "." + name);
+        visit(schema["properties"][name], section, path + "." + name);
       else
         complain(path, "has " + name + ", which the schema does not know");
   }

@@ -17,7 +17,7 @@ namespace sinter::test {
 inline Body body_of(std::string_view text) {
   const Program program = planned(text);
   EXPECT_EQ(program.kernels.size(), 1U);
-  EXPECT_TRUE(program.kernels[0].members.empty());
+  EXPECT_TRUE(program.kernels[0].sections.empty());
   return sinter::body_of(program, program.kernels[0]);
 }
 

@@ -93,12 +93,12 @@ Target Pattern::target() const {
   return target;
 }
 
-std::string members_text(const Kernel& kernel) {
+std::string sections_text(const Kernel& kernel) {
   std::string text;
-  const std::vector<Kernel>& members = kernel.members;
-  for (auto first = members.begin(); first != members.end();) {
+  const std::vector<Kernel>& sections = kernel.sections;
+  for (auto first = sections.begin(); first != sections.end();) {
     const auto next = std::ranges::find_if(
-        first, members.end(), [&](const Kernel& member) { return member.kind != first->kind; });
+        first, sections.end(), [&](const Kernel& section) { return section.kind != first->kind; });
     text +=
         fmt::format("{}{}{}", text.empty() ? " of " : " + ",
                     next - first == 1 ? "" : fmt::format("{} ", next - first), name(first->kind));
@@ -111,10 +111,11 @@ std::string forms_of(const Program& program) {
   std::string text;
   for (const Kernel& kernel : program.kernels) {
     const Schedule& schedule = kernel.schedule;
-    text += fmt::format(
-        "{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind), members_text(kernel),
-        schedule.resident ? " (resident)" : "", schedule.blocks_per_row() > 1 ? " (clusters)" : "",
-        schedule.tile > 0 ? " (tiles)" : "", schedule.panels.per_block > 0 ? " (panels)" : "");
+    text += fmt::format("{}{}{}{}{}{}{}", text.empty() ? "" : ", ", name(kernel.kind),
+                        sections_text(kernel), schedule.resident ? " (resident)" : "",
+                        schedule.blocks_per_row() > 1 ? " (clusters)" : "",
+                        schedule.tile > 0 ? " (tiles)" : "",
+                        schedule.resident_tiles.per_block > 0 ? " (resident tiles)" : "");
   }
   return text;
 }

@@ -42,7 +42,7 @@ struct Pattern {
   std::string columns;  ///< the extent; "-" if there is none
   GoldenSizes sizes;
   std::size_t launches = 0;
-  bool shows_reasons = false;  ///< why there is more than one kernel or member
+  bool shows_reasons = false;  ///< why there is more than one kernel or section
   double bytes = 1;
   int layers = 0;      ///< 0: it has none
   double sectors = 0;  ///< asked for by tiles, against the fewest; 0: nothing is stated
@@ -68,8 +68,8 @@ struct Pattern {
 inline void PrintTo(const Pattern& pattern, std::ostream* stream) { *stream << pattern.name; }
 
 /// ` of 12 row_reduce + pointwise`; empty of a kernel that is not joined.
-std::string members_text(const Kernel& kernel);
-/// The launches of `program`: kinds, members, and how they keep or move what they work on.
+std::string sections_text(const Kernel& kernel);
+/// The launches of `program`: kinds, sections, and how they keep or move what they work on.
 std::string forms_of(const Program& program);
 /// What `pattern` is planned to be for its own sizes and GPU.
 Program plan_pattern(const Pattern& pattern);

@@ -274,7 +274,7 @@ class Recorder {
     const Tensor first = slice(x, axis, 0, cut);
     const Tensor second = slice(x, axis, cut, extent);
     if (chance(30)) return keep(slice_scatter(x, first * 2, axis, 0, cut));
-    // Turned round, as rotary embeddings do, or with the parts where they were.
+    // TransposedStores round, as rotary embeddings do, or with the parts where they were.
     const std::vector<Operand> turned = {second * 3, first};
     const std::vector<Operand> straight = {first, maximum(second, 0)};
     keep(concat(chance(50) ? turned : straight, axis));

@@ -8,7 +8,7 @@ namespace sinter::test {
 namespace {
 
 bool has_cluster(const Schedule& schedule) { return schedule.cluster > 1; }
-bool has_pieces(const Schedule& schedule) { return schedule.pieces > 1; }
+bool has_pieces(const Schedule& schedule) { return schedule.splits > 1; }
 bool is_kept(const Schedule& schedule) { return schedule.resident; }
 /// Parts of a row in blocks of their own; of scans: tiles, whose blocks look back at each other.
 bool is_split(const Schedule& schedule) { return schedule.split; }

@@ -1,4 +1,5 @@
-// Graphs whose blocks keep panels: batch norm's gradient over images of any size and layout.
+// Graphs whose blocks keep resident tiles: batch norm's gradient over images of any size and
+// layout.
 #pragma once
 
 #include <string>
@@ -30,7 +31,7 @@ graph backward(dy: bf16[{0}, {1}, {2}]{3}, x: bf16[{0}, {1}, {2}]{3}, w: f32[1, 
 }
 
 /// The same of half of the channels of a sum, which is a result too: one phase writes what the
-/// panels of the next ones are copied from.
+/// resident tiles of the next ones are copied from.
 inline std::string batch_norm_backward_of_sum(int images, int channels, int rows) {
   return fmt::format(R"(
 graph backward_of_sum(a: bf16[{0}, {3}, {2}] {{strides = [{4}, 1, {3}]}}, b: bf16[{0}, {3}, 1],

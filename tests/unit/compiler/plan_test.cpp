@@ -47,7 +47,8 @@ TEST(PlanTest, DumpsEveryStageInOrder) {
   PlanOptions options;
   options.dump = [&](std::string_view stage, const std::string&) { stages.emplace_back(stage); };
   plan(softmax_graph(), target(), {.symbols = {64}}, options);
-  EXPECT_THAT(stages, ElementsAre("lower", "fold", "simplify", "fuse", "schedule", "join"));
+  EXPECT_THAT(stages,
+              ElementsAre("lower", "fold", "simplify", "fuse", "schedule", "fuse_launches"));
 }
 
 TEST(PlanTest, UnfusedIsOneKernelPerOp) {

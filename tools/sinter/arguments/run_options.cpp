@@ -30,7 +30,7 @@ void declare_run(CLI::App& app, Command& chosen) {
   command.add_flag("--graph", arguments->graph_replay,
                    "Replay a CUDA Graph rather than launch kernel by kernel");
   command.add_flag("--check", arguments->check,
-                   "Judge the results by the oracle, and compare fused with unfused bits");
+                   "Check the results by the oracle, and compare fused with unfused bits");
   command.add_flag("--unfused", arguments->unfused, "One kernel per node");
   add_numerics(command, arguments->numerics);
   command.add_flag("--json", arguments->json, "Print JSON");

@@ -132,7 +132,7 @@ void print_pruned(const PruneResult& result) {
 
 /// True if the person at the terminal says so.
 bool confirms(const OpenedCache& cache) {
-  tell(fmt::format("Remove everything in {}? [y/N] ", cache.entries_folder));
+  log_line(fmt::format("Remove everything in {}? [y/N] ", cache.entries_folder));
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
 }
@@ -215,7 +215,7 @@ bool verify_entries(const CacheArguments& arguments) {
   }
   fmt::print("{} entr{} sound, {} not\n", sound, sound == 1 ? "y is" : "ies are", left);
   if (left > 0 && !arguments.repair)
-    tell("sinter: sinter cache verify --repair removes what is damaged\n");
+    log_line("sinter: sinter cache verify --repair removes what is damaged\n");
   return left == 0;
 }
 

@@ -125,7 +125,7 @@ bool corpus(const CorpusArguments& arguments) {
   bool has_fallen = false;
   if (!baseline.empty())
     for (const std::string& fall : falls_behind(reports, baseline)) {
-      tell(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
+      log_line(fmt::format("sinter: worse than {}: {}\n", arguments.compare, fall));
       has_fallen = true;
     }
   return !has_fallen && std::ranges::all_of(reports, &std::string::empty, &FileReport::error);

@@ -71,8 +71,8 @@ std::vector<std::size_t> find_kernels(const std::string& wanted,
 }
 
 NvrtcUnit unit_of(const Source& source, const Target& target, const std::string& stage) {
-  const std::string why_not = why_no_nvrtc();
-  if (!why_not.empty()) throw DriverError(fmt::format("stage {} needs NVRTC: {}", stage, why_not));
+  const std::string reason = why_no_nvrtc();
+  if (!reason.empty()) throw DriverError(fmt::format("stage {} needs NVRTC: {}", stage, reason));
   return compile_unit({&source, 1}, std::string(target.arch));
 }
 

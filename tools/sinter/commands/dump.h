@@ -9,8 +9,8 @@
 namespace sinter::command {
 
 /// The stages that dump knows, in the order of the way.
-inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",  "simplify",
-                                              "fuse",  "schedule", "join",  "source",
+inline constexpr const char* kDumpStages[] = {"graph", "lower",    "fold",          "simplify",
+                                              "fuse",  "schedule", "fuse_launches", "source",
                                               "ptx",   "cubin",    "launch"};
 
 struct DumpArguments {

@@ -27,13 +27,13 @@ std::string widths(const KernelExplanation& kernel, int AccessReport::*bytes) {
   return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Members side by side that run the same code are one line.
-void print_members(const std::vector<MemberReport>& members) {
-  for (auto first = members.begin(); first != members.end();) {
-    const auto is_other = [&](const MemberReport& member) {
-      return member.list < 0 || member.list != first->list || member.phase != first->phase;
+/// Sections side by side that run the same code are one line.
+void print_sections(const std::vector<SectionReport>& sections) {
+  for (auto first = sections.begin(); first != sections.end();) {
+    const auto is_other = [&](const SectionReport& section) {
+      return section.list < 0 || section.list != first->list || section.phase != first->phase;
     };
-    const auto next = std::find_if(first + 1, members.end(), is_other);
+    const auto next = std::find_if(first + 1, sections.end(), is_other);
     const auto more = next - first - 1;
     fmt::print("  phase {}: {}{} · {}\n", first->phase, first->name,
                more == 0 ? "" : fmt::format(" and {} more that run the same code", more),
@@ -73,7 +73,7 @@ void print_measured(const KernelExplanation& kernel) {
 void print_kernel(const KernelExplanation& kernel, const Explanation& explanation) {
   const KernelReport& report = kernel.report;
   fmt::print("\nkernel {} · {}\n", kernel.name, report.kind);
-  print_members(report.members);
+  print_sections(report.sections);
   constexpr std::size_t kMostNodes = 400;
   for (std::size_t i = 0; i < std::min(report.nodes.size(), kMostNodes); ++i)
     fmt::print("  {}\n", report.nodes[i]);

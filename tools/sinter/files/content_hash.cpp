@@ -14,7 +14,7 @@ namespace sinter::command {
 std::string content_hash(const HostArray& array) {
   HostArray plain(array.dtype(), {array.shape().begin(), array.shape().end()});
   const auto size = static_cast<std::size_t>(size_of(array.dtype()));
-  Walk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
+  StridedWalk walk(array.shape(), {{array.strides().begin(), array.strides().end()}});
   for (std::int64_t i = 0; i < array.size(); ++i, walk.next()) {
     const std::int64_t from = walk.offset(0);
     if (is_floating(array.dtype()) && std::isnan(array.real_at(from)))

@@ -43,8 +43,8 @@ PlannedCost cost_of(const EmittedProgram& emitted, Symbols symbols) {
 }
 
 CompiledCost compile_kernels(const EmittedProgram& emitted, const Target& target) {
-  if (const std::string why_not = why_no_nvrtc(); !why_not.empty())
-    throw DriverError(fmt::format("stage compile needs NVRTC: {}", why_not));
+  if (const std::string reason = why_no_nvrtc(); !reason.empty())
+    throw DriverError(fmt::format("stage compile needs NVRTC: {}", reason));
   const auto start = std::chrono::steady_clock::now();
   CompiledCost cost;
   for (const EmittedProgram::Item& item : emitted.kernels()) {

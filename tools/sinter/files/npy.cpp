@@ -167,8 +167,8 @@ void copy_elements(const HostArray& from, HostArray& to) {
     return;
   }
   const auto size = static_cast<std::size_t>(size_of(from.dtype()));
-  Walk walk(from.shape(), {{from.strides().begin(), from.strides().end()},
-                           {to.strides().begin(), to.strides().end()}});
+  StridedWalk walk(from.shape(), {{from.strides().begin(), from.strides().end()},
+                                  {to.strides().begin(), to.strides().end()}});
   for (std::int64_t i = 0; i < from.size(); ++i, walk.next())
     std::memcpy(to.bytes().data() + static_cast<std::size_t>(walk.offset(1)) * size,
                 from.bytes().data() + static_cast<std::size_t>(walk.offset(0)) * size, size);

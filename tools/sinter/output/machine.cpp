@@ -69,7 +69,7 @@ CacheOptions cache_options() { return with_environment({}).cache; }
 
 Part find_driver() {
   const CudaDriver& opened = cuda_driver();
-  Part part{.name = "cuda driver", .found = {}, .why = opened.why_not, .remedy = {}};
+  Part part{.name = "cuda driver", .found = {}, .why = opened.reason, .remedy = {}};
   if (!opened.driver) {
     part.remedy = remedy_of_driver(part.why);
     return part;
@@ -82,7 +82,7 @@ Part find_driver() {
 
 Part find_nvrtc() {
   const OpenedNvrtc& opened = nvrtc();
-  Part part{.name = "nvrtc", .found = {}, .why = opened.why_not, .remedy = {}};
+  Part part{.name = "nvrtc", .found = {}, .why = opened.reason, .remedy = {}};
   if (!opened.nvrtc) {
     part.remedy =
         "the package cuda-nvrtc-13-0 of NVIDIA's repository has it, and so has the Python wheel "

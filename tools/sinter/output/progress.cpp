@@ -33,7 +33,7 @@ void Progress::step(std::string_view name) {
 
 void Progress::hide() {
   if (width_ == 0) return;
-  tell(fmt::format("\r{:{}}\r", "", width_));
+  log_line(fmt::format("\r{:{}}\r", "", width_));
   width_ = 0;
 }
 
@@ -44,7 +44,7 @@ void Progress::show(std::string_view name) {
   if (!name.empty()) line += fmt::format(", {}", name);
   line.resize(std::min(line.size(), kMostColumns));
   hide();
-  tell(line);
+  log_line(line);
   width_ = line.size();
   last_ = std::chrono::steady_clock::now();
 }

@@ -15,7 +15,7 @@ void hold_standard_streams() {
     if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) open("/dev/null", kModes[stream]);
 }
 
-void tell(std::string_view text) {
+void log_line(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

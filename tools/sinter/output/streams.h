@@ -10,6 +10,6 @@ namespace sinter::command {
 void hold_standard_streams();
 
 /// Puts `text` on standard error if that takes it.
-void tell(std::string_view text);
+void log_line(std::string_view text);
 
 }  // namespace sinter::command

@@ -72,7 +72,7 @@ void run_share(Worker& worker, SharedWork& work) {
       if (!work.failed.exchange(true)) work.failure = std::move(failure);
     }
     // Only now: what the others say when they give up comes after the cause.
-    if (blocks.meeting) blocks.meeting->leave(first, has_failed);
+    if (blocks.union_traffic) blocks.union_traffic->leave(first, has_failed);
   }
 }
 
@@ -212,8 +212,8 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
   SharedWork work;
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   work.count = block_count(launch);
-  std::optional<GridMeeting> meeting;
-  if (launch.is_cooperative) meeting.emplace(work.count);
+  std::optional<GridBarrier> union_traffic;
+  if (launch.is_cooperative) union_traffic.emplace(work.count);
   work.reversed = order & 1;
   work.blocks = {.kernel = launch.kernel,
                  .parameters = parameters.data(),
@@ -223,7 +223,7 @@ LaunchResult execute(const KernelLaunch& launch, std::uint64_t order) {
                  .cluster = launch.cluster,
                  .may_start_early = launch.may_start_early,
                  .reversed = (order & 2) && threads % device_abi::kWarpSize == 0,
-                 .meeting = meeting ? &*meeting : nullptr,
+                 .union_traffic = union_traffic ? &*union_traffic : nullptr,
                  .counter = counter.get()};
   // Small enough that all workers end together, large enough that taking one costs little.
   constexpr std::uint64_t kThreadsPerChunk = 4096;

@@ -30,7 +30,7 @@ thread_local std::byte* landing_stack_top = nullptr;
 // Where a stopped kernel thread continues, outside the signal handler and on a stack of its own:
 // its own stack may be what ran out.
 [[noreturn, gnu::no_sanitize_address]] void land() {
-  BlockRunner::running()->give_up(fault.signal, fault.address);
+  BlockRunner::running()->cancellation(fault.signal, fault.address);
 }
 
 bool redirect(void* context) {

@@ -10,7 +10,7 @@ bool is_between_meetings(const unsigned* arrivals) {
 
 }  // namespace
 
-GridMeeting::Outcome GridMeeting::meet(const unsigned* arrivals) {
+GridBarrier::Outcome GridBarrier::meet(const unsigned* arrivals) {
   // Whoever faults leaves for good, and must not hold the lock then: touched here, it is there.
   is_between_meetings(arrivals);
   std::unique_lock lock(mutex_);
@@ -26,7 +26,7 @@ GridMeeting::Outcome GridMeeting::meet(const unsigned* arrivals) {
   return has_failed_ ? Outcome::given_up : Outcome::missed;
 }
 
-void GridMeeting::leave(std::uint64_t block, bool has_failed) {
+void GridBarrier::leave(std::uint64_t block, bool has_failed) {
   const std::lock_guard lock(mutex_);
   if (has_failed)
     has_failed_ = true;
@@ -35,7 +35,7 @@ void GridMeeting::leave(std::uint64_t block, bool has_failed) {
   changed_.notify_all();
 }
 
-std::uint64_t GridMeeting::missing() const {
+std::uint64_t GridBarrier::missing() const {
   const std::lock_guard lock(mutex_);
   return returned_.value_or(0);
 }

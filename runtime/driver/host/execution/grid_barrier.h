@@ -8,7 +8,7 @@
 
 namespace sinter::host {
 
-class GridMeeting {
+class GridBarrier {
  public:
   enum class Outcome {
     met,
@@ -17,7 +17,7 @@ class GridMeeting {
     given_up,    // a block has failed
   };
 
-  explicit GridMeeting(std::uint64_t blocks) : blocks_(blocks) {}
+  explicit GridBarrier(std::uint64_t blocks) : blocks_(blocks) {}
 
   /// Waits until all blocks are here, or until one of them cannot come any more. All of them have
   /// arrived at the counter `arrivals` before, as grid_barrier() does.

@@ -207,27 +207,28 @@ void BlockRunner::block_barrier(device_abi::Block* block) {
 void BlockRunner::grid_barrier(device_abi::Block* block, const unsigned* arrivals) {
   auto& self = static_cast<BlockRunner&>(*block);
   if (!self.work_.kernel->has_barrier) self.meets_without_fibers("grid_barrier()");
-  if (!self.work_.meeting)
+  if (!self.work_.union_traffic)
     self.fail(CUDA_ERROR_LAUNCH_FAILED,
               self.place() + ": meets at grid_barrier(), but the launch is not cooperative");
   if (++self.arrived_at_grid_ < self.threads_) return self.wait(State::at_grid_barrier);
   self.arrived_at_grid_ = 0;
-  self.meet_other_blocks(arrivals);
+  self.wait_for_other_blocks(arrivals);
   self.release_others();
 }
 
 /// Called by the last thread to arrive; the whole OS thread waits.
-void BlockRunner::meet_other_blocks(const unsigned* arrivals) {
-  const GridMeeting::Outcome outcome = work_.meeting->meet(arrivals);
-  if (outcome == GridMeeting::Outcome::met) return;
+void BlockRunner::wait_for_other_blocks(const unsigned* arrivals) {
+  const GridBarrier::Outcome outcome = work_.union_traffic->meet(arrivals);
+  if (outcome == GridBarrier::Outcome::met) return;
   std::string text = fmt::format("kernel {}, block {}: waits at grid_barrier(), ",
                                  work_.kernel->entry, text_of(index));
   switch (outcome) {
-    case GridMeeting::Outcome::miscounted:
+    case GridBarrier::Outcome::miscounted:
       text += "whose counter was not 0 before the launch, or is not the same for all blocks";
       break;
-    case GridMeeting::Outcome::missed:
-      text += "but block " + text_of(index_in(grid, work_.meeting->missing())) + " has returned";
+    case GridBarrier::Outcome::missed:
+      text +=
+          "but block " + text_of(index_in(grid, work_.union_traffic->missing())) + " has returned";
       break;
     default: text += "but another block has failed";
   }
@@ -365,7 +366,7 @@ void BlockRunner::diverged() {
   Fiber::abandon_to(main_);
 }
 
-[[gnu::no_sanitize_address]] void BlockRunner::give_up(int signal, const void* address) {
+[[gnu::no_sanitize_address]] void BlockRunner::cancellation(int signal, const void* address) {
   std::string text = place();
   if (signal == SIGFPE)
     text += ": divides an integer by zero";

@@ -14,7 +14,7 @@
 namespace sinter::host {
 
 class AccessCounter;
-class GridMeeting;
+class GridBarrier;
 struct SiteCache;
 
 /// Why work failed, for check() to tell; no failure if the code is CUDA_SUCCESS.
@@ -30,11 +30,11 @@ struct BlockWork {
   device_abi::Index3 grid{}, block{};
   unsigned char* shared = nullptr;
   unsigned shared_bytes = 0;
-  unsigned cluster = 1;              // neighbouring blocks that run together
-  bool may_start_early = false;      // so that the kernel must wait for those before it
-  bool reversed = false;             // start with the last thread of each block
-  GridMeeting* meeting = nullptr;    // of all blocks, in a cooperative launch
-  AccessCounter* counter = nullptr;  // for kernels that count
+  unsigned cluster = 1;                  // neighbouring blocks that run together
+  bool may_start_early = false;          // so that the kernel must wait for those before it
+  bool reversed = false;                 // start with the last thread of each block
+  GridBarrier* union_traffic = nullptr;  // of all blocks, in a cooperative launch
+  AccessCounter* counter = nullptr;      // for kernels that count
   SiteCache* sites = nullptr;
 };
 
@@ -63,7 +63,7 @@ class BlockRunner : private device_abi::Block {
   /// The runner at work on this OS thread, or null.
   static BlockRunner* running();
   /// Called on a stack of its own after a signal stopped the kernel: gives up the block.
-  [[noreturn]] void give_up(int signal, const void* address);
+  [[noreturn]] void cancellation(int signal, const void* address);
 
   static const device_abi::Services& services();
 
@@ -97,7 +97,7 @@ class BlockRunner : private device_abi::Block {
   void wait(State state);
   void thread_returned();
   std::string place() const;
-  void meet_other_blocks(const unsigned* arrivals);
+  void wait_for_other_blocks(const unsigned* arrivals);
   [[noreturn]] void diverged();
   [[noreturn]] void meets_without_fibers(const char* what);
   [[noreturn]] void fail(cuda::CUresult code, std::string&& text);

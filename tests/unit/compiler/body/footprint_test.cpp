@@ -26,7 +26,7 @@ struct Load {
   std::int64_t touched(const Index& at) const {
     const Value value{
         .kind = Value::Kind::load, .node = graph.data().inputs.front().node, .at = at};
-    return touched_elements(body, value).elements.number();
+    return footprint_of(body, value).elements.number();
   }
 
   std::int64_t distinct(const Index& at) const {
@@ -47,7 +47,7 @@ struct Load {
   Body body;
 };
 
-TEST(Touched, HalvesOfARowThatRepeatOverAllRowsCountOnce) {
+TEST(Footprint, HalvesOfARowThatRepeatOverAllRowsCountOnce) {
   Load load({3, 88});
   IndexSpace& space = load.space();
   const Index half = space.divide(space.axis(1), 44);
@@ -58,7 +58,7 @@ TEST(Touched, HalvesOfARowThatRepeatOverAllRowsCountOnce) {
   EXPECT_EQ(load.distinct(at), 3 * 44);
 }
 
-TEST(Touched, QuotientAndRemainderOfAnAxisAreAllOfIt) {
+TEST(Footprint, QuotientAndRemainderOfAnAxisAreAllOfIt) {
   Load load({5, 24});
   IndexSpace& space = load.space();
   const Index high = space.divide(space.axis(1), 6);
@@ -69,7 +69,7 @@ TEST(Touched, QuotientAndRemainderOfAnAxisAreAllOfIt) {
   EXPECT_EQ(load.touched(apart), load.distinct(apart));
 }
 
-TEST(Touched, DividedByOtherNumbersAnAxisCountsAsAWhole) {
+TEST(Footprint, DividedByOtherNumbersAnAxisCountsAsAWhole) {
   Load load({25});
   IndexSpace& space = load.space();
   const Index at =
@@ -85,14 +85,14 @@ std::int64_t loaded(const char* text) {
   std::int64_t result = 0;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::load) continue;
-    const Touched touched = touched_elements(body, value);
+    const Footprint touched = footprint_of(body, value);
     if (!touched.is_exact) return -1;
     result += evaluate(touched.elements, {});
   }
   return result;
 }
 
-TEST(Touched, ShuffledChannelsAreReadOnceByBothHalves) {
+TEST(Footprint, ShuffledChannelsAreReadOnceByBothHalves) {
   EXPECT_EQ(loaded(R"(
 graph shuffle(a: f32[8, 6, 5], b: f32[8, 6, 5]) {
   n = neg b
@@ -107,7 +107,7 @@ graph shuffle(a: f32[8, 6, 5], b: f32[8, 6, 5]) {
             8 * 12 * 5);
 }
 
-TEST(Touched, ARepeatedPieceIsTouchedOnce) {
+TEST(Footprint, ARepeatedPieceIsTouchedOnce) {
   EXPECT_EQ(loaded(R"(
 graph repeated(a: f32[8, 4], b: f32[8, 4]) {
   wide = reshape a {shape = [8, 4, 1]}

@@ -95,7 +95,7 @@ TEST(KernelKeyTest, ViewsAreLookedThrough) {
 }
 
 Program planned(const std::string& text) {
-  return plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"join"}});
+  return plan(parse(text), *find_target("h200"), {.symbols = {}}, {.skip = {"fuse_launches"}});
 }
 
 TEST(KernelKeyTest, KernelsThatAreAlikeAreScheduledOnce) {

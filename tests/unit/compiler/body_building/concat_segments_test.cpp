@@ -1,4 +1,4 @@
-// Concats that are stored piece by piece where their pieces are at hand.
+// Concats that are stored segment by segment where their segments are at hand.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using test::traffic_of;
 
 using testing::SizeIs;
 
-TEST(PiecesTest, PaddedRowsAreStoredByTheKernelOfTheRows) {
+TEST(SegmentsTest, PaddedRowsAreStoredByTheKernelOfTheRows) {
   const char* const text = R"(
 graph padded(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -32,7 +32,7 @@ graph padded(x: f32[2000, 700]) {
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 4 * (2000 * 714 + 2000));
 }
 
-TEST(PiecesTest, NumbersLongerThanTheRowAreStoredInRepeats) {
+TEST(SegmentsTest, NumbersLongerThanTheRowAreStoredInRepeats) {
   const char* const text = R"(
 graph padded(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -45,7 +45,7 @@ graph padded(x: f32[2000, 700]) {
 }
 
 /// Too many stores for each element: a kernel of its own reads the rows again.
-TEST(PiecesTest, NumbersMuchLongerThanTheRowAreNot) {
+TEST(SegmentsTest, NumbersMuchLongerThanTheRowAreNot) {
   const Program program = planned(R"(
 graph padded(x: f32[20000, 70]) {
   m = max x {axes = [1], keep = true}
@@ -54,11 +54,11 @@ graph padded(x: f32[20000, 70]) {
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
 }
 
 /// Neighbouring threads would write elements far apart: tiles in a kernel of their own are faster.
-TEST(PiecesTest, PaddedRowsThatLieAcrossAreAKernelApart) {
+TEST(SegmentsTest, PaddedRowsThatLieAcrossAreAKernelApart) {
   const Program program = planned(R"(
 graph transposed(x: f32[2000, 700]) {
   m = max x {axes = [1], keep = true}
@@ -69,12 +69,12 @@ graph transposed(x: f32[2000, 700]) {
   s = sum d {axes = [1]}
   return c, y, s
 })");
-  const auto kernels = program.kernels[0].members.empty() ? program.kernels.size()
-                                                          : program.kernels[0].members.size();
+  const auto kernels = program.kernels[0].sections.empty() ? program.kernels.size()
+                                                           : program.kernels[0].sections.size();
   EXPECT_EQ(kernels, 2U);
 }
 
-TEST(PiecesTest, ShiftedCopiesReadEachElementOnce) {
+TEST(SegmentsTest, ShiftedCopiesReadEachElementOnce) {
   const char* const text = R"(
 graph neighbours(table: bf16[3000, 128], rows: i64[64, 128]) {
   e = take table, rows {axis = 0}
@@ -112,7 +112,7 @@ graph levels(a: f32[200, 300, 6]) {
   return y
 })";
 
-TEST(PiecesTest, LevelsOfARecurrenceAreComputedOnce) {
+TEST(SegmentsTest, LevelsOfARecurrenceAreComputedOnce) {
   const Body body = body_of(kLevels);
   EXPECT_EQ(count(body, Value::Kind::op), 4);
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 200 * 300);
@@ -123,7 +123,7 @@ TEST(PiecesTest, LevelsOfARecurrenceAreComputedOnce) {
 }
 
 /// Two parts of a space are as much work as the whole.
-TEST(PiecesTest, PiecesThatShareLittleStayOneSpace) {
+TEST(SegmentsTest, SegmentsThatShareLittleStayOneSpace) {
   const Body body = body_of(R"(
 graph joined(a: f32[64, 128], b: f32[64, 128], c: f32[32, 128]) {
   e = exp a
@@ -136,8 +136,8 @@ graph joined(a: f32[64, 128], b: f32[64, 128], c: f32[32, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-/// What a kernel of columns made besides would keep the kernel of rows from storing its piece.
-TEST(PiecesTest, AKernelOfRowsMakesNoPiecesForOthers) {
+/// What a kernel of columns made besides would keep the kernel of rows from storing its segment.
+TEST(SegmentsTest, AKernelOfRowsMakesNoSegmentsForOthers) {
   const Program program = planned(R"(
 graph stacked(a: f32[640, 1280], b: f32[640, 1280]) {
   p = softmax a {axis = 1}

@@ -1,4 +1,4 @@
-// Pieces of a concat that one place computes, and moved results that are stored where others read
+// Segments of a concat that one place computes, and moved results that are stored where others read
 // them: what is shared is read once.
 #include <algorithm>
 
@@ -37,7 +37,7 @@ TEST(CutsTest, HalvesOfARowAreTurnedInOnePlace) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 8 * 64);
 }
 
-TEST(CutsTest, PiecesThatNothingIsReadBesideShareAPlace) {
+TEST(CutsTest, SegmentsThatNothingIsReadBesideShareAPlace) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   r = relu b
@@ -49,7 +49,7 @@ graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49]) {
   EXPECT_EQ(evaluate(body.parallel_size(), {}), 64 * 30 * 49);
 }
 
-TEST(CutsTest, WhatIsReadBesideAllPiecesKeepsTheirSpaceWhole) {
+TEST(CutsTest, WhatIsReadBesideAllSegmentsKeepsTheirSpaceWhole) {
   const Body body = body_of(R"(
 graph joined(a: bf16[64, 30, 49], b: bf16[64, 30, 49], c: bf16[64, 60, 49]) {
   r = relu b
@@ -68,7 +68,7 @@ TEST(CutsTest, HalvesAreReadAndWrittenOnce) {
   EXPECT_EQ(evaluate(traffic.bytes_written, {}), 2 * 64 * 8 * 128);
 }
 
-TEST(CutsTest, ResultsOfOtherShapesAreStoredPieceByPiece) {
+TEST(CutsTest, ResultsOfOtherShapesAreStoredSegmentBySegment) {
   const Traffic traffic = traffic_of(R"(
 graph heads(q: bf16[64, 8, 128], k: bf16[64, 2, 128]) {
   high = slice k {axis = 2, begin = 64, end = 128}
@@ -104,7 +104,7 @@ graph gated_backward(g: f32[4, 64, 96], x: f32[4, 128, 96]) {
   EXPECT_EQ(evaluate(traffic_of(text).bytes_read, {}), 4 * 3 * 4 * 64 * 96);
 }
 
-TEST(CutsTest, PiecesThatShareNothingStayOneSpace) {
+TEST(CutsTest, SegmentsThatShareNothingStayOneSpace) {
   const Body body = body_of(R"(
 graph joined(a: f32[64, 128], b: f32[64, 128]) {
   e = exp a
@@ -116,7 +116,7 @@ graph joined(a: f32[64, 128], b: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(1));
 }
 
-TEST(CutsTest, PiecesOfTwoSizesAreStoredWhereTheLargerOneIs) {
+TEST(CutsTest, SegmentsOfTwoSizesAreStoredWhereTheLargerOneIs) {
   const Body body = body_of(R"(
 graph uneven(x: f32[64, 128]) {
   n = neg x
@@ -129,7 +129,7 @@ graph uneven(x: f32[64, 128]) {
   EXPECT_THAT(body.stores, SizeIs(2));
 }
 
-TEST(CutsTest, PiecesTooShortForVectorsStayOneSpace) {
+TEST(CutsTest, SegmentsTooShortForVectorsStayOneSpace) {
   const Body body = body_of(R"(
 graph pairs(x: f32[4096, 1]) {
   n = neg x
@@ -150,7 +150,7 @@ graph turn(x: f32[64, 128]) {
   update x, y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(0))
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(0))
       << "what one place reads and writes needs no copy";
 }
 

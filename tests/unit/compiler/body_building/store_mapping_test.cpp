@@ -19,7 +19,7 @@ Body places(std::initializer_list<Extent> extents) {
 }
 
 /// How often each element is stored; ends with -1 where one lies outside of `size`.
-std::vector<int> times_stored(const Body& body, const Index& element, const Cover& cover,
+std::vector<int> times_stored(const Body& body, const Index& element, const StoreMapping& cover,
                               std::int64_t size) {
   std::vector<int> times(static_cast<std::size_t>(size), 0);
   std::vector<std::int64_t> at(static_cast<std::size_t>(body.parallel_axes), 0);
@@ -46,27 +46,27 @@ std::vector<int> times_stored(const Body& body, const Index& element, const Cove
 }
 
 void expect_each_once(Body& body, const Site& site, const std::vector<Extent>& shape) {
-  const std::optional<Cover> covered = cover(body, false, site, shape);
+  const std::optional<StoreMapping> covered = map_store(body, false, site, shape);
   ASSERT_TRUE(covered);
   const std::int64_t size = evaluate(product(shape), {});
   EXPECT_THAT(times_stored(body, body.space.linearize(site.position, shape), *covered, size),
               testing::Each(1));
 }
 
-TEST(Cover, StoresAChannelAtTheFirstOfItsElements) {
+TEST(StoreMapping, StoresAChannelAtTheFirstOfItsElements) {
   Body body = places({2, 3, 4, 5});
   expect_each_once(body, {.position = {body.space.axis(1)}}, {3});
 }
 
-TEST(Cover, StoresOneNumberAtTheFirstPlace) {
+TEST(StoreMapping, StoresOneNumberAtTheFirstPlace) {
   Body body = places({2, 3});
-  const std::optional<Cover> covered = cover(body, false, {}, {});
+  const std::optional<StoreMapping> covered = map_store(body, false, {}, {});
   ASSERT_TRUE(covered);
   EXPECT_EQ(covered->conditions.size(), 1U) << "neighbouring axes are one number";
   expect_each_once(body, {}, {});
 }
 
-TEST(Cover, StoresDigitsOfAnAxis) {
+TEST(StoreMapping, StoresDigitsOfAnAxis) {
   Body body = places({24, 5});
   IndexSpace& space = body.space;
   const Index middle = space.modulo(space.divide(space.axis(0), 3), 4);
@@ -74,34 +74,35 @@ TEST(Cover, StoresDigitsOfAnAxis) {
   expect_each_once(body, {.position = {space.axis(1), space.divide(space.axis(0), 6)}}, {5, 4});
 }
 
-TEST(Cover, StoresWhatRunsBackwards) {
+TEST(StoreMapping, StoresWhatRunsBackwards) {
   Body body = places({4, 5});
   IndexSpace& space = body.space;
   const Index back = space.add(space.scale(space.axis(1), -1), constant_index(4));
   expect_each_once(body, {.position = {back}}, {5});
 }
 
-TEST(Cover, StoresPiecesUnderTheirConditions) {
+TEST(StoreMapping, StoresSegmentsUnderTheirConditions) {
   Body body = places({3, 20});
   IndexSpace& space = body.space;
   const Index inside = space.add(space.axis(1), constant_index(-6));
-  const Condition piece = {.at = space.axis(1), .begin = 6, .end = 18};
-  expect_each_once(body, {.position = {space.axis(0), inside}, .conditions = {piece}}, {3, 12});
-  expect_each_once(body, {.position = {inside}, .conditions = {piece}}, {12});
-  // The row of a piece that is cut up further.
+  const Condition segment = {.at = space.axis(1), .begin = 6, .end = 18};
+  expect_each_once(body, {.position = {space.axis(0), inside}, .conditions = {segment}}, {3, 12});
+  expect_each_once(body, {.position = {inside}, .conditions = {segment}}, {12});
+  // The row of a segment that is cut up further.
   expect_each_once(
-      body, {.position = {space.divide(inside, 4), space.modulo(inside, 4)}, .conditions = {piece}},
+      body,
+      {.position = {space.divide(inside, 4), space.modulo(inside, 4)}, .conditions = {segment}},
       {3, 4});
-  expect_each_once(body, {.position = {space.divide(inside, 4)}, .conditions = {piece}}, {3});
-  // A piece of a piece.
+  expect_each_once(body, {.position = {space.divide(inside, 4)}, .conditions = {segment}}, {3});
+  // A segment of a segment.
   const Condition inner = {.at = inside, .begin = 2, .end = 7};
   expect_each_once(
-      body, {.position = {space.add(inside, constant_index(-2))}, .conditions = {piece, inner}},
+      body, {.position = {space.add(inside, constant_index(-2))}, .conditions = {segment, inner}},
       {5});
 }
 
 /// What is proven of a whole holds of each arrangement of it.
-TEST(Cover, StoresAnArrangementOfAWhole) {
+TEST(StoreMapping, StoresAnArrangementOfAWhole) {
   Body body = places({28, 5});
   IndexSpace& space = body.space;
   const Extent shape[] = {28};
@@ -115,26 +116,26 @@ TEST(Cover, StoresAnArrangementOfAWhole) {
       {4, 7});
 }
 
-TEST(Cover, RefusesWhatHasNotEveryElement) {
+TEST(StoreMapping, RefusesWhatHasNotEveryElement) {
   Body body = places({3, 20});
   IndexSpace& space = body.space;
   const auto covers = [&](const Site& site, std::vector<Extent> shape) {
-    return cover(body, false, site, shape).has_value();
+    return map_store(body, false, site, shape).has_value();
   };
   EXPECT_FALSE(covers({.position = {space.axis(1)}}, {21}));
   EXPECT_FALSE(covers({.position = {space.scale(space.axis(1), 2)}}, {40}));
   EXPECT_FALSE(covers({.position = {space.axis(1), space.axis(1)}}, {20, 20}));
   EXPECT_FALSE(covers({.position = {space.add(space.axis(0), space.axis(1))}}, {22}));
   EXPECT_FALSE(covers({.position = {space.divide(space.axis(1), 3)}}, {7})) << "3 divides no 20";
-  const Condition piece = {.at = space.axis(1), .begin = 0, .end = 10};
-  EXPECT_FALSE(covers({.position = {space.axis(1)}, .conditions = {piece}}, {20}));
+  const Condition segment = {.at = space.axis(1), .begin = 0, .end = 10};
+  EXPECT_FALSE(covers({.position = {space.axis(1)}, .conditions = {segment}}, {20}));
   const Condition both = {.at = space.add(space.axis(0), space.axis(1)), .begin = 0, .end = 10};
   EXPECT_FALSE(covers({.position = {space.axis(0)}, .conditions = {both}}, {3}));
 }
 
-TEST(Cover, RefusesPlacesThatAreNotThere) {
+TEST(StoreMapping, RefusesPlacesThatAreNotThere) {
   Body body = places({0, 4});
-  EXPECT_FALSE(cover(body, false, {.position = {body.space.axis(1)}}, std::vector<Extent>{4}));
+  EXPECT_FALSE(map_store(body, false, {.position = {body.space.axis(1)}}, std::vector<Extent>{4}));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ graph few_columns(x: f32[1048576, 64]) {
   const Source source = emit(program, kernel, kernel.schedule, kernel.name);
   EXPECT_GE(evaluate(source.grid, {}), find_target("h200")->sm_count);
   const std::int64_t partials =
-      64 * std::int64_t{kernel.schedule.pieces} * static_cast<std::int64_t>(sizeof(float));
+      64 * std::int64_t{kernel.schedule.splits} * static_cast<std::int64_t>(sizeof(float));
   EXPECT_EQ(evaluate(source.workspace_bytes, {}), partials);
   EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}) + 2 * partials);
   EXPECT_EQ(kernel.bytes, static_cast<double>(bytes_of(program)));
@@ -129,27 +129,27 @@ graph many_columns(x: f32[4096, 65536]) {
   y = sum x {axes = [0]}
   return y
 })");
-  for (const Schedule& schedule : program.kernels[0].candidates) EXPECT_EQ(schedule.pieces, 1);
+  for (const Schedule& schedule : program.kernels[0].candidates) EXPECT_EQ(schedule.splits, 1);
 }
 
-/// Each accumulator of each part belongs to one piece, and pieces join far first: whichever two
+/// Each accumulator of each part belongs to one split, and splits join far first: whichever two
 /// numbers differ in the highest bit are joined first, as in the tree.
-TEST(ColumnSchedules, PiecesAreSubtreesOfTheTree) {
+TEST(ColumnSchedules, SplitsAreSubtreesOfTheTree) {
   for (const std::int64_t extent : {5, 33, 1000, 6272, 9000, 16384, 1 << 20}) {
     const Tree tree = tree_of(extent);
-    for (std::int64_t pieces = 1; pieces <= tree.parts * tree.accumulators; pieces *= 2) {
-      const ColumnPiece piece = piece_of(tree, pieces);
-      EXPECT_EQ(piece.parts * piece.accumulators * pieces, tree.parts * tree.accumulators);
-      EXPECT_EQ(piece.residues > 1 ? piece.parts : 1, 1);
+    for (std::int64_t splits = 1; splits <= tree.parts * tree.accumulators; splits *= 2) {
+      const ColumnSplit split = split_of(tree, splits);
+      EXPECT_EQ(split.parts * split.accumulators * splits, tree.parts * tree.accumulators);
+      EXPECT_EQ(split.residues > 1 ? split.parts : 1, 1);
       std::set<std::pair<std::int64_t, std::int64_t>> dealt;
-      for (std::int64_t number = 0; number < pieces; ++number)
-        for (std::int64_t part = 0; part < piece.parts; ++part)
-          for (std::int64_t own = 0; own < piece.accumulators; ++own)
-            dealt.emplace((part * pieces + number) % tree.parts,
-                          number / tree.parts + own * piece.residues);
+      for (std::int64_t number = 0; number < splits; ++number)
+        for (std::int64_t part = 0; part < split.parts; ++part)
+          for (std::int64_t own = 0; own < split.accumulators; ++own)
+            dealt.emplace((part * splits + number) % tree.parts,
+                          number / tree.parts + own * split.residues);
       EXPECT_EQ(static_cast<std::int64_t>(dealt.size()), tree.parts * tree.accumulators)
-          << extent << " in " << pieces;
-      EXPECT_GE(piece.chunks_per_part * piece.residues, tree.chunks_per_part);
+          << extent << " in " << splits;
+      EXPECT_GE(split.chunks_per_part * split.residues, tree.chunks_per_part);
     }
   }
 }

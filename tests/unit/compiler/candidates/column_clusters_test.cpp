@@ -51,9 +51,9 @@ struct Kept {
 };
 void PrintTo(const Kept& kept, std::ostream* out) { *out << kept.dtype << " of " << kept.rows; }
 
-class KeptColumns : public testing::TestWithParam<Kept> {};
+class ColumnStaging : public testing::TestWithParam<Kept> {};
 
-TEST_P(KeptColumns, HaveTheSmallestClusterThatKeepsThem) {
+TEST_P(ColumnStaging, HaveTheSmallestClusterThatKeepsThem) {
   constexpr std::int64_t kColumns = 4096;
   const auto [dtype, rows, cluster] = GetParam();
   const Program program = planned(batch_norm(dtype, rows, kColumns));
@@ -71,7 +71,7 @@ TEST_P(KeptColumns, HaveTheSmallestClusterThatKeepsThem) {
     EXPECT_EQ(source.cluster, schedule.cluster);
     EXPECT_TRUE(source.grid.is(kColumns / columns_of(schedule) * schedule.cluster));
     EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
-    EXPECT_EQ(schedule.pieces, 1) << to_string(schedule);
+    EXPECT_EQ(schedule.splits, 1) << to_string(schedule);
     EXPECT_TRUE(schedule.resident || schedule.cluster == 1) << to_string(schedule);
     const Extent bytes = source.traffic.bytes_read + source.traffic.bytes_written;
     EXPECT_EQ(schedule.resident, bytes.is(minimal)) << to_string(schedule);
@@ -80,7 +80,7 @@ TEST_P(KeptColumns, HaveTheSmallestClusterThatKeepsThem) {
 
 // Of bf16 a block keeps some 7,000 rows of a sector; of f32, of which a sector of the results is
 // kept, half as many.
-INSTANTIATE_TEST_SUITE_P(Rows, KeptColumns,
+INSTANTIATE_TEST_SUITE_P(Rows, ColumnStaging,
                          testing::Values(Kept{"bf16", 6272, 1}, Kept{"bf16", 8192, 2},
                                          Kept{"f32", 8191, 4}, Kept{"bf16", 14111, 4},
                                          Kept{"bf16", 25088, 4}, Kept{"f32", 25088, 8}));
@@ -122,14 +122,14 @@ TEST(ColumnClusters, MeetBeforeTheyHandOverAndStoreOnce) {
   const std::string text = emit(program, kernel, kernel.schedule, "columns").text;
   const std::size_t starts = text.find("cluster_arrive();  // this block has started");
   const std::size_t waits = text.find("cluster_wait();  // all blocks of the cluster have started");
-  const std::size_t hands_over = text.find("hand_over<2, Shape>(");
+  const std::size_t hands_over = text.find("share_states<2, Shape>(");
   ASSERT_NE(hands_over, std::string::npos) << text;
   EXPECT_LT(starts, waits);
   EXPECT_LT(waits, hands_over);
   EXPECT_THAT(
       text, AllOf(HasSubstr("const int column_tile = static_cast<int>(blockIdx.x) / 2;"),
-                  HasSubstr("const int piece = cluster_rank();"),
-                  HasSubstr("if (piece == 0 && Shape::along() == 0)"), Not(HasSubstr("tickets"))));
+                  HasSubstr("const int split = cluster_rank();"),
+                  HasSubstr("if (split == 0 && Shape::along() == 0)"), Not(HasSubstr("tickets"))));
 }
 
 TEST(ColumnClusters, MeetOnceForAllReductionsOfAPass) {
@@ -154,7 +154,7 @@ graph batch_norm_backward(x: bf16[8192, 4096], g: bf16[8192, 4096]) {
     for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; ++at) ++result;
     return result;
   };
-  EXPECT_EQ(count("hand_over<"), 2) << text;
+  EXPECT_EQ(count("share_states<"), 2) << text;
   EXPECT_EQ(count("cluster_wait();"), 2) << text;  // to start, and for both sums
 }
 
@@ -171,9 +171,9 @@ graph followed(x: f32[16384, 1024]) {
   const Kernel& kernel = program.kernels[0];
   EXPECT_TRUE(kernel.has_tail);
   for (const Schedule& schedule : kernel.candidates) {
-    ASSERT_GT(schedule.members[0].cluster, 1);
+    ASSERT_GT(schedule.sections[0].cluster, 1);
     const Source source = emit(program, kernel, schedule, "followed");
-    EXPECT_EQ(source.cluster, schedule.members[0].cluster);
+    EXPECT_EQ(source.cluster, schedule.sections[0].cluster);
     EXPECT_FALSE(source.is_cooperative);
   }
 }
@@ -200,17 +200,17 @@ TEST(ColumnClusters, OfOneSizeShareTheFirstPhaseOfALaunch) {
   const Program program = planned(batch_norms(384, 320));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
-  ASSERT_THAT(kernel.members, SizeIs(3));
+  ASSERT_THAT(kernel.sections, SizeIs(3));
   EXPECT_TRUE(kernel.has_tail);
   for (const Schedule& schedule : kernel.candidates) {
-    EXPECT_GT(schedule.members[0].cluster, 1);
-    EXPECT_EQ(schedule.members[0].cluster, schedule.members[1].cluster);
-    EXPECT_EQ(schedule.members[2].cluster, 1);
+    EXPECT_GT(schedule.sections[0].cluster, 1);
+    EXPECT_EQ(schedule.sections[0].cluster, schedule.sections[1].cluster);
+    EXPECT_EQ(schedule.sections[2].cluster, 1);
     const Source source = emit(program, kernel, schedule, "norms");
-    EXPECT_EQ(source.cluster, schedule.members[0].cluster);
+    EXPECT_EQ(source.cluster, schedule.sections[0].cluster);
     std::int64_t blocks = 0;
     for (int i = 0; i < 2; ++i)
-      blocks += (i == 0 ? 384 : 320) / columns_of(schedule.members[i]) * source.cluster;
+      blocks += (i == 0 ? 384 : 320) / columns_of(schedule.sections[i]) * source.cluster;
     EXPECT_TRUE(source.grid.is(blocks)) << to_string(schedule);
   }
 }
@@ -218,8 +218,8 @@ TEST(ColumnClusters, OfOneSizeShareTheFirstPhaseOfALaunch) {
 TEST(ColumnClusters, OfSeveralSizesHaveLaunchesOfTheirOwn) {
   const Program program = planned(batch_norms(384, 4096));
   ASSERT_GE(program.kernels.size(), 2U);
-  EXPECT_THAT(program.kernels[0].members, SizeIs(0));
-  EXPECT_THAT(program.kernels[1].members, SizeIs(0));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(0));
+  EXPECT_THAT(program.kernels[1].sections, SizeIs(0));
   EXPECT_NE(program.kernels[0].schedule.cluster, program.kernels[1].schedule.cluster);
 }
 

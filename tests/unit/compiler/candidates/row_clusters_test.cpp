@@ -199,7 +199,7 @@ TEST(RowClusters, ReadFewRowsOnce) {
         columns));
     ASSERT_THAT(program.kernels, SizeIs(1)) << rows << " x " << columns;
     const Kernel& kernel = program.kernels[0];
-    EXPECT_TRUE(kernel.members.empty()) << rows << " x " << columns;
+    EXPECT_TRUE(kernel.sections.empty()) << rows << " x " << columns;
     const Source source = emit(program, kernel, kernel.schedule, "rows");
     EXPECT_TRUE(source.traffic.bytes_read.is(std::int64_t{4} * rows * columns));
   }
@@ -257,17 +257,17 @@ graph followed(x: f32[128, 131072], z: f32[4096]) {
   return s, d, e
 })");
   const auto has_cluster = [](const Kernel& kernel) {
-    return std::ranges::any_of(kernel.schedule.members,
-                               [](const Schedule& member) { return member.cluster > 1; });
+    return std::ranges::any_of(kernel.schedule.sections,
+                               [](const Schedule& section) { return section.cluster > 1; });
   };
   const auto found = std::ranges::find_if(program.kernels, has_cluster);
   ASSERT_NE(found, program.kernels.end());
   EXPECT_TRUE(found->has_tail);
   EXPECT_THAT(program.kernels, SizeIs(2));  // what z needs is on its own
   for (const Schedule& schedule : found->candidates) {
-    EXPECT_GT(schedule.members[0].cluster, 1);
+    EXPECT_GT(schedule.sections[0].cluster, 1);
     const Source source = emit(program, *found, schedule, "followed");
-    EXPECT_EQ(source.cluster, schedule.members[0].cluster);
+    EXPECT_EQ(source.cluster, schedule.sections[0].cluster);
     EXPECT_TRUE(source.grid.is(128 * source.cluster));
     EXPECT_FALSE(source.is_cooperative);
   }

@@ -54,7 +54,7 @@ void expect_states(const Program& program, std::int64_t rows, std::int64_t colum
     EXPECT_EQ(source.cluster, schedule.cluster);
     EXPECT_EQ(blocks_of(schedule) % schedule.cluster, 0);
     EXPECT_EQ(left * schedule.rows_per_block * (schedule.joins_columns ? schedule.cluster : 1),
-              schedule.pieces);
+              schedule.splits);
     EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
     // Of two sums, each state has 4 bytes; the rows are read once besides.
     EXPECT_TRUE(source.workspace_bytes.is(2 * 4 * left * columns));
@@ -137,8 +137,9 @@ TEST(RowColumn, BlocksThatShareARowEndWithTheirOwnColumns) {
   EXPECT_TRUE(source.tickets.is(kernel.schedule.cluster * (groups + 1)));
 }
 
-/// With other members in its launch a kernel joins no columns in clusters, which it can do without.
-TEST(RowColumn, MembersOfALaunchDoWithoutClusters) {
+/// With other sections in its launch a kernel joins no columns in clusters, which it can do
+/// without.
+TEST(RowColumn, SectionsOfALaunchDoWithoutClusters) {
   const Program program = planned(R"(
 graph small(x: f32[300, 256], z: f32[64, 65]) {
   s = sum x {axes = [1], keep = true}
@@ -148,9 +149,9 @@ graph small(x: f32[300, 256], z: f32[64, 65]) {
   return d, c, e
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  ASSERT_EQ(program.kernels[0].kind, KernelKind::joined);
+  ASSERT_EQ(program.kernels[0].kind, KernelKind::horizontal);
   for (const Schedule& schedule : program.kernels[0].candidates)
-    EXPECT_THAT(schedule.members, Each(Field(&Schedule::cluster, 1)));
+    EXPECT_THAT(schedule.sections, Each(Field(&Schedule::cluster, 1)));
 }
 
 }  // namespace

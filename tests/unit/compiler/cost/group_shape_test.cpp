@@ -21,39 +21,39 @@ class Grouped {
         groups(program_.graph->data(), *program_.lazy_names, program_.work, Groups::Begin::apart),
         sizes_(program_.graph->data(), facts) {}
 
-  Parts parts(int group) const {
+  KernelContents parts(int group) const {
     return {
         .nodes = groups[group].nodes, .loads = groups[group].loads, .stores = groups[group].stores};
   }
 
   /// Its cost if that is known without a body.
   std::optional<Cost> simple_cost(int group) {
-    const Regular& regular = groups[group].regular;
-    if (regular.kind == Regular::Kind::rows &&
-        !reads_rows_once(regular, most_kept_bytes(parts(group)), target, facts))
+    const GroupShape& group_shape = groups[group].group_shape;
+    if (group_shape.kind == GroupShape::Kind::rows &&
+        !reads_rows_once(group_shape, most_kept_bytes(parts(group)), target, facts))
       return std::nullopt;
-    return cost_of(regular, parts(group), target, sizes_);
+    return cost_of(group_shape, parts(group), target, sizes_);
   }
 
   Cost cost_of_body(int group) const {
     const BodyAnswer answer =
         groups.body(groups.whole(group), [&](const Node* node) { return groups.name(node); });
-    EXPECT_EQ(answer.why_not, "");
+    EXPECT_EQ(answer.reason, "");
     return cost_of(answer.body, target, facts);
   }
 
-  /// Merges each group with the ones that read it while what they become is regular, and compares
-  /// what is known of all that come up on the way. Returns how many these are.
+  /// Merges each group with the ones that read it while what they become is group_shape, and
+  /// compares what is known of all that come up on the way. Returns how many these are.
   int compare_all() {
     int compared = 0;
     for (int group = 0; group < groups.size(); ++group) {
       compared += compare(group);
       for (const int consumer : groups.consumers(group)) {
         if (!groups[group].alive || !groups[consumer].alive) continue;
-        const Regular both = groups.regular(group, consumer);
+        const GroupShape both = groups.group_shape(group, consumer);
         Groups::Between between = groups.between(group, consumer);
-        if (both.kind == Regular::Kind::none ||
-            groups.meeting(group, consumer, sizes_).arguments > 24 ||
+        if (both.kind == GroupShape::Kind::none ||
+            groups.union_traffic(group, consumer, sizes_).arguments > 24 ||
             between.detour != Groups::Detour::none)
           continue;
         groups.merge(group, consumer, std::move(between));
@@ -88,7 +88,7 @@ class Grouped {
   NodeSizes sizes_;
 };
 
-TEST(Regular, CostsAreThoseOfBodies) {
+TEST(GroupShape, CostsAreThoseOfBodies) {
   for (const test::GraphFamily& family : test::graph_families()) {
     SCOPED_TRACE(family.name);
     Grouped grouped(family.record(400), family.symbols);
@@ -96,7 +96,7 @@ TEST(Regular, CostsAreThoseOfBodies) {
   }
 }
 
-TEST(Regular, TellsRowsFromColumns) {
+TEST(GroupShape, TellsRowsFromColumns) {
   Graph graph("square");
   const Tensor x = graph.input("x", f32, {64, 64});
   graph.output("rows", x - sum(x, {1}, Keep::yes));
@@ -106,16 +106,16 @@ TEST(Regular, TellsRowsFromColumns) {
     for (int group = 0; group < grouped.groups.size(); ++group) {
       const Node& node = *grouped.groups[group].nodes[0];
       if (is_reduction(node.op) && reduced_axes(node)[0] == axis)
-        return grouped.groups[group].regular.kind;
+        return grouped.groups[group].group_shape.kind;
     }
     ADD_FAILURE() << "no reduction of axis " << axis;
-    return Regular::Kind::none;
+    return GroupShape::Kind::none;
   };
-  EXPECT_EQ(kind_of_reduction_of(1), Regular::Kind::rows);
-  EXPECT_EQ(kind_of_reduction_of(0), Regular::Kind::none);
+  EXPECT_EQ(kind_of_reduction_of(1), GroupShape::Kind::rows);
+  EXPECT_EQ(kind_of_reduction_of(0), GroupShape::Kind::none);
 }
 
-TEST(Regular, ViewsOfValuesNeedABody) {
+TEST(GroupShape, ViewsOfValuesNeedABody) {
   Graph graph("turned");
   const Tensor x = graph.input("x", f32, {64, 64});
   const Tensor y = exp(x);
@@ -123,22 +123,22 @@ TEST(Regular, ViewsOfValuesNeedABody) {
   const Grouped grouped(graph);
   const auto kind_of = [&](Op op) {
     for (int group = 0; group < grouped.groups.size(); ++group)
-      if (grouped.groups[group].nodes[0]->op == op) return grouped.groups[group].regular.kind;
+      if (grouped.groups[group].nodes[0]->op == op) return grouped.groups[group].group_shape.kind;
     ADD_FAILURE() << "no such op";
-    return Regular::Kind::none;
+    return GroupShape::Kind::none;
   };
-  EXPECT_EQ(kind_of(Op::exp), Regular::Kind::plain);
-  EXPECT_EQ(kind_of(Op::add), Regular::Kind::none);
+  EXPECT_EQ(kind_of(Op::exp), GroupShape::Kind::plain);
+  EXPECT_EQ(kind_of(Op::add), GroupShape::Kind::none);
 }
 
-TEST(Regular, LongRowsNeedABody) {
+TEST(GroupShape, LongRowsNeedABody) {
   Graph graph("long");
   const Tensor x = graph.input("x", f32, {4096, 1 << 17});
   graph.output("y", x - sum(x, {1}, Keep::yes));
   Grouped grouped(graph);
   int reductions = 0;
   for (int group = 0; group < grouped.groups.size(); ++group) {
-    if (grouped.groups[group].regular.kind != Regular::Kind::rows) continue;
+    if (grouped.groups[group].group_shape.kind != GroupShape::Kind::rows) continue;
     ++reductions;
     EXPECT_FALSE(grouped.simple_cost(group).has_value());
   }

@@ -49,11 +49,11 @@ graph rows(a: f32[64, 128], b: f32[32, 128]) {
 })");
   EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 8192 of y"));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
   EXPECT_EQ(bytes_written(program), 96 * 128 * 4);
 }
 
-TEST(PartsTest, PiecesOfRowsHaveTheStridesOfTheWhole) {
+TEST(PartsTest, SegmentsOfRowsHaveTheStridesOfTheWhole) {
   const Program program = planned(R"(
 graph heads(a: f32[64, 128], b: f32[64, 64]) {
   p = softmax a {axis = 1}
@@ -66,8 +66,8 @@ graph heads(a: f32[64, 128], b: f32[64, 64]) {
   EXPECT_EQ(bytes_written(program), 64 * 192 * 4);
 }
 
-/// The concat inside is none of its own: its pieces are those of the outer one.
-TEST(PartsTest, PiecesOfAConcatWithinAConcatAreItsOwn) {
+/// The concat inside is none of its own: its segments are those of the outer one.
+TEST(PartsTest, SegmentsOfAConcatWithinAConcatAreItsOwn) {
   const Program program = planned(R"(
 graph nested(a: f32[64, 128], b: f32[32, 128], c: f32[16, 128]) {
   p = softmax a {axis = 1}
@@ -187,8 +187,8 @@ graph norm(a: f32[5000, 96], b: f32[3000, 96]) {
   EXPECT_THAT(text, Not(HasSubstr("float* __restrict__ n_in")));
 }
 
-/// A kernel that stores a piece would spare storing and loading it, not all of the whole.
-TEST(PartsTest, BoundariesAcrossAConcatSayWhatThePieceHas) {
+/// A kernel that stores a segment would spare storing and loading it, not all of the whole.
+TEST(PartsTest, BoundariesAcrossAConcatSayWhatTheSegmentHas) {
   const Program program = plan(parse(R"(
 graph rows(a: f32[640, 128], b: f32[320, 128]) {
   p = softmax a {axis = 1}
@@ -197,7 +197,7 @@ graph rows(a: f32[640, 128], b: f32[320, 128]) {
   s = cumsum y {axis = 0}
   return y, s
 })"),
-                               *find_target("h200"), {}, {.skip = {"join"}});
+                               *find_target("h200"), {}, {.skip = {"fuse_launches"}});
   EXPECT_THAT(offsets(program), ElementsAre("p at 0 of y", "q at 81920 of y"));
   ASSERT_THAT(program.kernels, SizeIs(3));
   std::vector<double> bytes;
@@ -222,7 +222,7 @@ graph rows(a: f32[n, 128], b: f32[32, 128]) {
 }
 
 /// Its kernel stores a value once, and others read it in the padded result.
-TEST(PartsTest, APieceOfAResultIsReadThere) {
+TEST(PartsTest, ASegmentOfAResultIsReadThere) {
   const Program program = planned(R"(
 graph padded(x: f32[16, 128, 2005], z: f32[16, 128, 2005]) {
   s = sum x {axes = [-1], keep = true}

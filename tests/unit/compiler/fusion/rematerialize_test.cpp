@@ -34,7 +34,7 @@ graph norm_then_pool(x: bf16[4, 1024, 7, 7]) {
 })"),
                                *find_target("h200"), {}, {});
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
   // Two numbers per channel at most, and none that is a result already.
   EXPECT_LE(temporary_bytes(program), 2 * 1024 * 4);
 }
@@ -89,10 +89,10 @@ graph norm_backward(g: bf16[25216, 768], w: f32[768], x: f32[128, 197, 768], y: 
 })"),
                                *find_target("h200"), {}, {});
   std::int64_t reads = 0;
-  for (const Kernel& member : program.kernels.at(0).members)
-    for (const Value& value : body_of(program, member).values)
+  for (const Kernel& section : program.kernels.at(0).sections)
+    for (const Value& value : body_of(program, section).values)
       if (value.kind == Value::Kind::load && value.node->op == Op::input)
-        reads += evaluate(touched_elements(body_of(program, member), value).elements, {});
+        reads += evaluate(footprint_of(body_of(program, section), value).elements, {});
   // All inputs once, and what the first rows are made of.
   EXPECT_LE(reads, 3 * 128 * 197 * 768 + 768 + 4 * 128 * 769);
 }

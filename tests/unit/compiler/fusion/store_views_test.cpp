@@ -53,7 +53,7 @@ graph flat(a: f32[3001, 205], b: f32[3001, 205]) {
   return v, y
 })");
   ASSERT_EQ(program.kernels.size(), 1U);
-  const Kernel& last = program.kernels[0].members.back();
+  const Kernel& last = program.kernels[0].sections.back();
   EXPECT_THAT(last.reads,
               ::testing::Contains(program.buffer_of.lookup(program.graph->data().outputs[0].node)));
 }

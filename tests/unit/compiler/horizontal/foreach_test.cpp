@@ -26,22 +26,22 @@ int count(std::string_view text, std::string_view part) {
 TEST(ForeachTest, AnOptimiserOf1354TensorsIsOneLaunch) {
   const Program program = planned(adamw_text(1354));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(1354));
   const Source source = emitted(program);
   EXPECT_LE(source.arguments.size(), 4U);
   EXPECT_THAT(buffers_of(source), SizeIs(4 * 1354));
   // Sizes that are multiples of a vector, others, and single elements.
   EXPECT_EQ(count(source.text, "__forceinline__ void"), 3);
-  EXPECT_THAT(source.text, HasSubstr("members run this code; the first of them:"));
+  EXPECT_THAT(source.text, HasSubstr("sections run this code; the first of them:"));
 }
 
 /// The norms of all gradients in the first, the last block of which makes one of them.
 TEST(ForeachTest, ClippingAndAnOptimiserOf1354TensorsAreTwoLaunches) {
   const Program program = planned(clip_adamw_text(1354, "f32", kModelShapes));
   ASSERT_THAT(program.kernels, SizeIs(2));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(1354 + 1));
   EXPECT_TRUE(program.kernels[0].has_tail);
-  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  EXPECT_THAT(program.kernels[1].sections, SizeIs(1354));
   for (const Kernel& kernel : program.kernels) {
     const Source source = emit(program, kernel, kernel.schedule, "k");
     EXPECT_LE(source.arguments.size(), 8U);
@@ -79,7 +79,7 @@ class ManyShapes : public testing::Test {
 TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
   const Program program = planned(adamw_text(1354, "f32", shapes_));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(1354));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(1354));
   EXPECT_EQ(bytes_of(program), minimal_bytes(program.graph->data(), {}));
   EXPECT_LE(count(emitted(program).text, "__forceinline__ void"), 3);
 }
@@ -88,8 +88,8 @@ TEST_F(ManyShapes, OfAnOptimiserAreOneLaunchOfTheFewestBytes) {
 TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
   const Program program = planned(clip_adamw_text(1354, "f32", std::span(shapes_).first(23)));
   ASSERT_THAT(program.kernels, SizeIs(2));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(1354 + 1));
-  EXPECT_THAT(program.kernels[1].members, SizeIs(1354));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(1354 + 1));
+  EXPECT_THAT(program.kernels[1].sections, SizeIs(1354));
   const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
   EXPECT_LE(static_cast<double>(bytes_of(program)), minimal * 8 / 7 * 1.001);
 }
@@ -101,9 +101,9 @@ TEST_F(ManyShapes, WithClippingAreTwoLaunchesUpTo23) {
 TEST_F(ManyShapes, WithClippingAreAsManyLaunchesAsHaveRoomForThem) {
   const Program program = planned(clip_adamw_text(1354, "f32", shapes_));
   ASSERT_THAT(program.kernels, SizeIs(4));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(testing::Ge(676)));
-  EXPECT_THAT(program.kernels[1].members, SizeIs(testing::Ge(676)));
-  EXPECT_THAT(program.kernels[3].members, SizeIs(1354));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[1].sections, SizeIs(testing::Ge(676)));
+  EXPECT_THAT(program.kernels[3].sections, SizeIs(1354));
   const auto minimal = static_cast<double>(minimal_bytes(program.graph->data(), {}));
   const auto bytes = static_cast<double>(bytes_of(program));
   EXPECT_GE(bytes, minimal * 8 / 7 - 1000);
@@ -130,13 +130,13 @@ TEST(ForeachTest, FewKernelsOfOneTextAreOneFunction) {
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Source source = emitted(program);
   EXPECT_THAT(source.table, SizeIs(0));
-  EXPECT_THAT(source.text, HasSubstr("// 2 members run this code; the first of them:"));
+  EXPECT_THAT(source.text, HasSubstr("// 2 sections run this code; the first of them:"));
   EXPECT_EQ(count(source.text, "__noinline__ void"), 1);
   EXPECT_EQ(count(source.text, "__forceinline__ void"), 1);
 }
 
 /// In whatever phases they are.
-TEST(ForeachTest, MembersOfOneTextInOtherPhasesAreOneFunction) {
+TEST(ForeachTest, SectionsOfOneTextInOtherPhasesAreOneFunction) {
   const Program program = planned(R"(graph g(x: f32[64, 24, 1001]) {
     s = sum x {axes = [0, 2], keep = true}
     y = sub x, s
@@ -147,7 +147,7 @@ TEST(ForeachTest, MembersOfOneTextInOtherPhasesAreOneFunction) {
   ASSERT_THAT(program.kernels, SizeIs(1));
   ASSERT_EQ(phases(program.kernels[0]), 5);
   const std::string text = emitted(program).text;
-  EXPECT_THAT(text, HasSubstr("// 2 members run this code; the first of them:\n// phase 1:"));
+  EXPECT_THAT(text, HasSubstr("// 2 sections run this code; the first of them:\n// phase 1:"));
   EXPECT_THAT(text, Not(HasSubstr("// phase 3:")));
 }
 

@@ -52,15 +52,16 @@ graph two(x: f32[4096], z: f32[100, 3]) {
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
-  EXPECT_EQ(kernel.kind, KernelKind::joined);
-  EXPECT_THAT(kernel.members, ElementsAre(Field(&Kernel::phase, 0), Field(&Kernel::phase, 0)));
+  EXPECT_EQ(kernel.kind, KernelKind::horizontal);
+  EXPECT_THAT(kernel.sections, ElementsAre(Field(&Kernel::phase, 0), Field(&Kernel::phase, 0)));
   const Source source = emitted(program);
   EXPECT_FALSE(source.is_cooperative);
   EXPECT_THAT(source.text, AllOf(HasSubstr("if (block < "), Not(HasSubstr("grid_barrier"))));
   EXPECT_TRUE(source.tickets.is(0));
   Extent blocks = 0;
-  for (std::size_t i = 0; i < kernel.members.size(); ++i)
-    blocks = blocks + emit(program, kernel.members[i], kernel.schedule.members[i], "member").grid;
+  for (std::size_t i = 0; i < kernel.sections.size(); ++i)
+    blocks =
+        blocks + emit(program, kernel.sections[i], kernel.schedule.sections[i], "section").grid;
   EXPECT_EQ(source.grid, blocks);
 }
 
@@ -127,13 +128,13 @@ graph beside(x: f32[264, 50000], z: f32[100000]) {
   for (const Schedule& schedule : kernel.candidates)
     EXPECT_LE(emit(program, kernel, schedule, "beside").shared_bytes,
               find_target("h200")->shared_per_block_opt_in);
-  const auto is_kept = [](const Schedule& member) { return member.in_shared; };
-  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, is_kept));
+  const auto is_kept = [](const Schedule& section) { return section.in_shared; };
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, is_kept));
 }
 
 TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
   const std::string text = centred(128, 32768);
-  const Program apart = planned(text, {}, {"join"});
+  const Program apart = planned(text, {}, {"fuse_launches"});
   for (const Kernel& kernel : apart.kernels) {
     const Source source = emit(apart, kernel, kernel.schedule, "k");
     EXPECT_TRUE(source.may_start_early);
@@ -152,18 +153,18 @@ TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
 }
 
 TEST(JoinTest, CanBeLeftOut) {
-  const Program program = planned(centred(32, 1024), {}, {"join"});
+  const Program program = planned(centred(32, 1024), {}, {"fuse_launches"});
   EXPECT_THAT(program.kernels, SizeIs(3));
-  for (const Kernel& kernel : program.kernels) EXPECT_THAT(kernel.members, SizeIs(0));
+  for (const Kernel& kernel : program.kernels) EXPECT_THAT(kernel.sections, SizeIs(0));
 }
 
-TEST(JoinTest, MembersHaveTheThreadsOfTheLaunch) {
+TEST(JoinTest, SectionsHaveTheThreadsOfTheLaunch) {
   const Program program = planned(centred(32, 1024));
   const Kernel& kernel = program.kernels.at(0);
   EXPECT_LE(kernel.candidates.size(), 12u);
   for (const Schedule& schedule : kernel.candidates) {
-    ASSERT_EQ(schedule.members.size(), kernel.members.size());
-    for (const Schedule& member : schedule.members) EXPECT_EQ(member.threads, schedule.threads);
+    ASSERT_EQ(schedule.sections.size(), kernel.sections.size());
+    for (const Schedule& section : schedule.sections) EXPECT_EQ(section.threads, schedule.threads);
   }
 }
 
@@ -182,27 +183,27 @@ std::string past_the_ends_of_rows(int count) {
       parameters, text, results);
 }
 
-TEST(JoinTest, MembersMayGoPastTheEndsOfRows) {
+TEST(JoinTest, SectionsMayGoPastTheEndsOfRows) {
   const Program program = planned(past_the_ends_of_rows(1));
   const Kernel& kernel = program.kernels.at(0);
-  ASSERT_THAT(kernel.members, SizeIs(2));
-  for (const Schedule& member : kernel.schedule.members) {
-    EXPECT_TRUE(member.is_flat);
-    EXPECT_EQ(member.vector, 8);
+  ASSERT_THAT(kernel.sections, SizeIs(2));
+  for (const Schedule& section : kernel.schedule.sections) {
+    EXPECT_TRUE(section.is_flat);
+    EXPECT_EQ(section.vector, 8);
   }
 }
 
-TEST(JoinTest, MembersOfListsEndWhereRowsDo) {
+TEST(JoinTest, SectionsOfListsEndWhereRowsDo) {
   const Program program = planned(past_the_ends_of_rows(9));
   const Kernel& kernel = program.kernels.at(0);
-  ASSERT_THAT(kernel.members, SizeIs(10));
-  for (std::size_t i = 0; i < kernel.members.size(); ++i)
-    EXPECT_EQ(kernel.schedule.members[i].is_flat, kernel.members[i].list < 0) << i;
-  EXPECT_TRUE(
-      std::ranges::any_of(kernel.members, [](const Kernel& member) { return member.list >= 0; }));
+  ASSERT_THAT(kernel.sections, SizeIs(10));
+  for (std::size_t i = 0; i < kernel.sections.size(); ++i)
+    EXPECT_EQ(kernel.schedule.sections[i].is_flat, kernel.sections[i].list < 0) << i;
+  EXPECT_TRUE(std::ranges::any_of(kernel.sections,
+                                  [](const Kernel& section) { return section.list >= 0; }));
 }
 
-TEST(JoinTest, WhatOtherMembersWriteIsNotReadThroughTheNonCoherentCache) {
+TEST(JoinTest, WhatOtherSectionsWriteIsNotReadThroughTheNonCoherentCache) {
   const std::string text = emitted(planned(centred(32, 1024))).text;
   EXPECT_THAT(text, HasSubstr("const float* __restrict__ x_in"));
   EXPECT_THAT(text, Not(HasSubstr("const float* __restrict__ s_in")));
@@ -219,7 +220,7 @@ TEST(JoinTest, AChainIsCutWhereALaunchHasTooManyKernels) {
   const Program program = planned(text + "  return " + last + "\n}\n");
   EXPECT_GT(program.kernels.size(), 1u);
   for (const Kernel& kernel : program.kernels) {
-    EXPECT_LE(kernel.members.size(), 24u);
+    EXPECT_LE(kernel.sections.size(), 24u);
     EXPECT_LE(phases(kernel), 16);
   }
   for (std::size_t i = 0; i < program.kernels.size(); ++i)

@@ -1,4 +1,4 @@
-// Local panels: what stays within one, what waits for the grid, and what never comes to memory.
+// Local tiles: what stays within one, what waits for the grid, and what never comes to memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,26 +29,26 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(LocalPanelsTest, BlocksGoThroughTheirChannelsWithoutBarriersOfTheGrid) {
+TEST(LocalTilesTest, BlocksGoThroughTheirChannelsWithoutBarriersOfTheGrid) {
   const Program program = planned(test::mirrored_instance_norm("bf16", 256, 64, 64));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
-  ASSERT_TRUE(schedule.panels.is_local) << to_string(schedule);
-  EXPECT_EQ(schedule.panels.units, 256);
+  ASSERT_TRUE(schedule.resident_tiles.is_local) << to_string(schedule);
+  EXPECT_EQ(schedule.resident_tiles.units, 256);
   const Source source = emitted(program);
   EXPECT_FALSE(source.is_cooperative);
   EXPECT_TRUE(source.has_barrier);
   EXPECT_THAT(source.text, AllOf(HasSubstr("x_kept"), Not(HasSubstr("grid_barrier"))));
-  EXPECT_EQ(source.grid, Extent(256 / schedule.panels.channels));
+  EXPECT_EQ(source.grid, Extent(256 / schedule.resident_tiles.channels));
   EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 256 * (64 * 64 * 2 + 2 * 4));
 }
 
-TEST(LocalPanelsTest, WhatNothingElseReadsNeverComesToMemory) {
+TEST(LocalTilesTest, WhatNothingElseReadsNeverComesToMemory) {
   const Program program = planned(test::group_norm_backward(128, 32, 4, 16));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
-  ASSERT_TRUE(kernel.schedule.panels.is_local) << to_string(kernel.schedule);
-  EXPECT_EQ(kernel.schedule.panels.units, 128);
+  ASSERT_TRUE(kernel.schedule.resident_tiles.is_local) << to_string(kernel.schedule);
+  EXPECT_EQ(kernel.schedule.resident_tiles.units, 128);
   EXPECT_FALSE(kernel.inner.empty());
   const Source source = emitted(program);
   // The sum over images waits for all of them; nobody waits for it.
@@ -60,7 +60,7 @@ TEST(LocalPanelsTest, WhatNothingElseReadsNeverComesToMemory) {
   EXPECT_THAT(source.text, Not(HasSubstr("d_out")));
 }
 
-TEST(LocalPanelsTest, WhatReadsOtherChannelsWaitsForThem) {
+TEST(LocalTilesTest, WhatReadsOtherChannelsWaitsForThem) {
   // The index turns channels round, so that a block needs what others make.
   const Program program = planned(R"(
 graph turned(x: bf16[256, 4096], at: i64[256]) {
@@ -74,25 +74,25 @@ graph turned(x: bf16[256, 4096], at: i64[256]) {
   return y, z
 })");
   for (const Kernel& kernel : program.kernels)
-    EXPECT_FALSE(kernel.schedule.panels.is_local) << to_string(kernel.schedule);
+    EXPECT_FALSE(kernel.schedule.resident_tiles.is_local) << to_string(kernel.schedule);
 }
 
-TEST(LocalPanelsTest, OneArrayOfAPanelMayBeReadInPart) {
-  // Half of what is stored is read again: a panel saves no more than that.
-  Panels panels{.channels = 8, .is_local = true, .has_units = true};
-  PanelArray array{.loaded = 8 * 32, .per_channel = 64, .is_written = true};
+TEST(LocalTilesTest, OneArrayOfAResidentTileMayBeReadInPart) {
+  // Half of what is stored is read again: a resident tile saves no more than that.
+  ResidentTiles resident_tiles{.channels = 8, .is_local = true, .has_units = true};
+  ResidentTileArray array{.loaded = 8 * 32, .per_channel = 64, .is_written = true};
   array.access.dtype = DType::bf16;
-  panels.arrays = {array};
-  EXPECT_EQ(panels.bytes_saved(), 8 * 32 * 2);
-  panels.arrays[0].is_in_memory = false;
-  EXPECT_EQ(panels.bytes_saved(), 8 * (32 + 64) * 2);
-  panels.arrays[0].is_written = false;
-  panels.arrays[0].is_in_memory = true;
-  panels.arrays[0].loaded = 8 * 64 * 2;
-  EXPECT_EQ(panels.bytes_saved(), 8 * 64 * 2);
+  resident_tiles.arrays = {array};
+  EXPECT_EQ(resident_tiles.bytes_saved(), 8 * 32 * 2);
+  resident_tiles.arrays[0].is_in_memory = false;
+  EXPECT_EQ(resident_tiles.bytes_saved(), 8 * (32 + 64) * 2);
+  resident_tiles.arrays[0].is_written = false;
+  resident_tiles.arrays[0].is_in_memory = true;
+  resident_tiles.arrays[0].loaded = 8 * 64 * 2;
+  EXPECT_EQ(resident_tiles.bytes_saved(), 8 * 64 * 2);
 }
 
-TEST(LocalPanelsTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
+TEST(LocalTilesTest, UnitsAreWhatTheFirstAxesCountOrOneAxis) {
   std::vector<Body> bodies(1);
   for (const int extent : {6, 4, 10}) bodies[0].space.add_axis(extent);
   bodies[0].parallel_axes = 2;

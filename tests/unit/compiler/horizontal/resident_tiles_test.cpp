@@ -1,4 +1,5 @@
-// Panels: what a joined kernel keeps of its operands from phase to phase, where, and for how long.
+// ResidentTiles: what a horizontally fused kernel keeps of its operands from phase to phase, where,
+// and for how long.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,12 +31,12 @@ Source emitted(const Program& program) {
   return emit(program, kernel, kernel.schedule, kernel.name);
 }
 
-TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
+TEST(ResidentTilesTest, WhatTwoPhasesNeedIsReadOnce) {
   const Program program = planned(batch_norm_backward(512, 64, 49, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
-  ASSERT_TRUE(schedule.panels) << to_string(schedule);
-  EXPECT_EQ(schedule.panels.rounds, 1);  // 6.4 MB lie on all SMs at once
+  ASSERT_TRUE(schedule.resident_tiles) << to_string(schedule);
+  EXPECT_EQ(schedule.resident_tiles.rounds, 1);  // 6.4 MB lie on all SMs at once
   const Source source = emitted(program);
   constexpr std::int64_t kElements = 512 * 64 * 49;
   const std::int64_t read = evaluate(source.traffic.bytes_read, {});
@@ -46,12 +47,12 @@ TEST(PanelsTest, WhatTwoPhasesNeedIsReadOnce) {
   EXPECT_TRUE(source.is_cooperative);
 }
 
-TEST(PanelsTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
+TEST(ResidentTilesTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
   const Program program = planned(batch_norm_backward_of_sum(512, 64, 49));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Schedule& schedule = program.kernels[0].schedule;
-  ASSERT_TRUE(schedule.panels) << to_string(schedule);
-  EXPECT_EQ(schedule.panels.arrays, 2);
+  ASSERT_TRUE(schedule.resident_tiles) << to_string(schedule);
+  EXPECT_EQ(schedule.resident_tiles.arrays, 2);
   const Source source = emitted(program);
   EXPECT_THAT(source.text, HasSubstr("of 64 channels of x, all for all phases"));
   EXPECT_THAT(source.text, HasSubstr("const bf16* from_1")) << "not __restrict__";
@@ -63,63 +64,66 @@ TEST(PanelsTest, WhatAnEarlierPhaseWritesIsCopiedBehindIt) {
   EXPECT_LE(read, 2 * 4 * kElements + 900'000);
 }
 
-TEST(PanelsTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
+TEST(ResidentTilesTest, OfChoicesThatAreAboutAsFastTheOneThatSavesMostBytes) {
   const auto choice = [](double bytes, double seconds) {
-    return PanelChoice{.schedule = {}, .bytes_saved = bytes, .seconds_saved = seconds};
+    return ResidentTileChoice{.schedule = {}, .bytes_saved = bytes, .seconds_saved = seconds};
   };
   constexpr double kKernel = 100e-6;
-  const PanelChoice choices[] = {choice(10, 8e-6), choice(20, 6e-6), choice(30, 4e-6),
-                                 choice(20, 6.5e-6)};
+  const ResidentTileChoice choices[] = {choice(10, 8e-6), choice(20, 6e-6), choice(30, 4e-6),
+                                        choice(20, 6.5e-6)};
   EXPECT_EQ(best_of(choices, kKernel), 3U) << "within 3 us of the fastest";
   EXPECT_EQ(best_of(choices, 0.1 * kKernel), 0U);
   EXPECT_EQ(best_of(choices, 2 * kKernel), 2U);
 }
 
-TEST(PanelsTest, RoundsHaveSomeOfTheChannels) {
+TEST(ResidentTilesTest, RoundsHaveSomeOfTheChannels) {
   const Program program = planned(batch_norm_backward(512, 960, 49, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  const PanelSchedule& panels = program.kernels[0].schedule.panels;
-  ASSERT_TRUE(panels);
-  EXPECT_GT(panels.rounds, 1);
-  // All panels of a round find a place at once.
-  const std::int64_t groups = (960 / panels.channels + panels.rounds - 1) / panels.rounds;
-  EXPECT_GE(132 * program.kernels[0].schedule.blocks_per_sm * panels.per_block, 512 * groups);
-  EXPECT_THAT(emitted(program).text,
-              HasSubstr(fmt::format("for (int round = 0; round < {}; ++round)", panels.rounds)));
+  const ResidentTileSchedule& resident_tiles = program.kernels[0].schedule.resident_tiles;
+  ASSERT_TRUE(resident_tiles);
+  EXPECT_GT(resident_tiles.rounds, 1);
+  // All resident tiles of a round find a place at once.
+  const std::int64_t groups =
+      (960 / resident_tiles.channels + resident_tiles.rounds - 1) / resident_tiles.rounds;
+  EXPECT_GE(132 * program.kernels[0].schedule.blocks_per_sm * resident_tiles.per_block,
+            512 * groups);
+  EXPECT_THAT(
+      emitted(program).text,
+      HasSubstr(fmt::format("for (int round = 0; round < {}; ++round)", resident_tiles.rounds)));
 }
 
-TEST(PanelsTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
+TEST(ResidentTilesTest, BarriersOfAllRoundsLeaveTheirCounterAtZero) {
   for (const int channels : {480, 720, 960, 1440}) {
     const Program program = planned(batch_norm_backward(512, channels, 49, true));
     ASSERT_THAT(program.kernels, SizeIs(1));
     const Kernel& kernel = program.kernels[0];
-    ASSERT_TRUE(kernel.schedule.panels);
-    const int barriers = kernel.schedule.panels.rounds * (phases(kernel) - 1);
+    ASSERT_TRUE(kernel.schedule.resident_tiles);
+    const int barriers = kernel.schedule.resident_tiles.rounds * (phases(kernel) - 1);
     const bool departs = emitted(program).text.find("grid_depart") != std::string::npos;
     EXPECT_EQ(departs, barriers % 2 == 1) << channels;
   }
 }
 
-TEST(PanelsTest, RowsThatAreNeighboursInMemoryHavePanelsToo) {
+TEST(ResidentTilesTest, RowsThatAreNeighboursInMemoryHaveResidentTilesToo) {
   const Program program = planned(batch_norm_backward(256, 96, 256, false));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  ASSERT_TRUE(program.kernels[0].schedule.panels) << to_string(program.kernels[0].schedule);
+  ASSERT_TRUE(program.kernels[0].schedule.resident_tiles) << to_string(program.kernels[0].schedule);
 }
 
-TEST(PanelsTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
+TEST(ResidentTilesTest, LaunchesBecomeOneWhereItsBlocksKeepWhatBothRead) {
   const std::string text = batch_norm_backward(512, 1920, 196, true);
   const Program with = planned(text);
   ASSERT_THAT(with.kernels, SizeIs(1));
-  EXPECT_TRUE(with.kernels[0].schedule.panels);
-  // Less shared memory than the panels of one group of channels need.
+  EXPECT_TRUE(with.kernels[0].schedule.resident_tiles);
+  // Less shared memory than the resident tiles of one group of channels need.
   Target small = *find_target("h200");
   small.shared_per_sm = small.shared_per_block_opt_in = 48 << 10;
   const Program without = planned(text, small);
   EXPECT_GT(without.kernels.size(), 1U);
-  for (const Kernel& kernel : without.kernels) EXPECT_FALSE(kernel.schedule.panels);
+  for (const Kernel& kernel : without.kernels) EXPECT_FALSE(kernel.schedule.resident_tiles);
 }
 
-TEST(PanelsTest, WhatAllChannelsExchangeAllowsOneRoundOnly) {
+TEST(ResidentTilesTest, WhatAllChannelsExchangeAllowsOneRoundOnly) {
   // The sum of all channels is needed for each of them.
   const auto mixed = [](int channels) {
     return fmt::format(R"(
@@ -135,22 +139,23 @@ graph mixed(x: bf16[512, {0}, 49] {{strides = [{1}, 1, {0}]}}) {{
   };
   const Program few = planned(mixed(64));
   ASSERT_THAT(few.kernels, SizeIs(1));
-  ASSERT_TRUE(few.kernels[0].schedule.panels);
-  EXPECT_EQ(few.kernels[0].schedule.panels.rounds, 1);
-  for (const Kernel& kernel : planned(mixed(1920)).kernels) EXPECT_FALSE(kernel.schedule.panels);
+  ASSERT_TRUE(few.kernels[0].schedule.resident_tiles);
+  EXPECT_EQ(few.kernels[0].schedule.resident_tiles.rounds, 1);
+  for (const Kernel& kernel : planned(mixed(1920)).kernels)
+    EXPECT_FALSE(kernel.schedule.resident_tiles);
 }
 
-TEST(PanelsTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
+TEST(ResidentTilesTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
   for (const bool has_channels_last : {false, true}) {
     const Program program =
         planned(test::pooled_batch_norm("bf16", 128, 1280, 49, has_channels_last));
     ASSERT_THAT(program.kernels, SizeIs(1));
     const Schedule& schedule = program.kernels[0].schedule;
-    ASSERT_TRUE(schedule.panels) << to_string(schedule);
-    EXPECT_EQ(schedule.panels.rounds, 1);
-    ASSERT_THAT(schedule.members, SizeIs(2));
-    EXPECT_FALSE(schedule.members[0].in_shared);
-    EXPECT_EQ(schedule.members[1].strips.outer, 128);
+    ASSERT_TRUE(schedule.resident_tiles) << to_string(schedule);
+    EXPECT_EQ(schedule.resident_tiles.rounds, 1);
+    ASSERT_THAT(schedule.sections, SizeIs(2));
+    EXPECT_FALSE(schedule.sections[0].in_shared);
+    EXPECT_EQ(schedule.sections[1].strips.outer, 128);
     const Source source = emitted(program);
     constexpr std::int64_t kElements = 128 * 1280 * 49;
     EXPECT_LE(evaluate(source.traffic.bytes_read, {}), 2 * kElements + 100'000);
@@ -159,27 +164,27 @@ TEST(PanelsTest, HaveAllSegmentsOfWhatIsReducedAtOnce) {
   }
 }
 
-TEST(PanelsTest, OfLittleDataPutNearlyAllSmsToWork) {
+TEST(ResidentTilesTest, OfLittleDataPutNearlyAllSmsToWork) {
   const Program program = planned(test::pooled_batch_norm("bf16", 4, 1024, 49, false));
   ASSERT_THAT(program.kernels, SizeIs(1));
-  const PanelSchedule& panels = program.kernels[0].schedule.panels;
-  ASSERT_TRUE(panels);
-  EXPECT_GE(1024 / panels.channels, 128);
+  const ResidentTileSchedule& resident_tiles = program.kernels[0].schedule.resident_tiles;
+  ASSERT_TRUE(resident_tiles);
+  EXPECT_GE(1024 / resident_tiles.channels, 128);
 }
 
-TEST(PanelsTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
+TEST(ResidentTilesTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   // 336 channels are no multiple of a tile of 32.
   const Program program = planned(batch_norm_backward(512, 336, 196, true));
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
-  ASSERT_TRUE(kernel.schedule.panels);
-  EXPECT_LT(kernel.schedule.panels.channels, 336);
-  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.members, [](const Schedule& member) {
-    return member.stop > 0;
+  ASSERT_TRUE(kernel.schedule.resident_tiles);
+  EXPECT_LT(kernel.schedule.resident_tiles.channels, 336);
+  EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, [](const Schedule& section) {
+    return section.stop > 0;
   })) << to_string(kernel.schedule);
 }
 
-TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
+TEST(ResidentTilesTest, BlocksOfTheLastRoundEndWithTheChannels) {
   Target target = *find_target("h200");
   target.sm_count = 12;
   target.bandwidth = 1e11;
@@ -188,10 +193,10 @@ TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
   ASSERT_THAT(program.kernels, SizeIs(1));
   const Kernel& kernel = program.kernels[0];
   Schedule schedule = kernel.schedule;
-  ASSERT_EQ(schedule.panels.rounds, 2) << to_string(schedule);
-  ASSERT_EQ(schedule.panels.channels, 16) << to_string(schedule);
+  ASSERT_EQ(schedule.resident_tiles.rounds, 2) << to_string(schedule);
+  ASSERT_EQ(schedule.resident_tiles.channels, 16) << to_string(schedule);
   // The first round has 32 of 48 channels; blocks that could have 64 end with their round.
-  Schedule& sums = schedule.members[1];
+  Schedule& sums = schedule.sections[1];
   sums.threads_per_row = 4;
   sums.rows_per_block = 32;
   sums.vector = 2;
@@ -201,7 +206,7 @@ TEST(PanelsTest, BlocksOfTheLastRoundEndWithTheChannels) {
                                  HasSubstr("if (round * 1 + block >= 2) break;")));
 }
 
-TEST(PanelsTest, PiecesOfAConcatAreStoresToItsBuffer) {
+TEST(ResidentTilesTest, PiecesOfAConcatAreStoresToItsBuffer) {
   // One place computes an element of each half: two stores of the body, one of the kernel.
   const Program program = planned(R"(
 graph halves(g: f32[64, 128], x: f32[64, 256]) {
@@ -217,7 +222,7 @@ graph halves(g: f32[64, 128], x: f32[64, 256]) {
   const Body body = body_of(program, kernel);
   ASSERT_GT(body.stores.size(), kernel.stores.size());
   int stores = 0;
-  for (const PanelAccess& access : accesses_of(program, kernel, body, PanelWalk{})) {
+  for (const ResidentTileAccess& access : accesses_of(program, kernel, body, TileWalk{})) {
     if (!access.is_store) continue;
     EXPECT_EQ(access.buffer, kernel.stores[0].buffer);
     ++stores;

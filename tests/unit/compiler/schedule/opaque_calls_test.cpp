@@ -186,7 +186,7 @@ TEST(OpaquePlan, NothingJoinsACallHoweverManyThereAre) {
   for (const Kernel& kernel : program.kernels) {
     calls += kernel.kind == KernelKind::opaque ? 1 : 0;
     EXPECT_EQ(kernel.kind == KernelKind::opaque && kernel.list >= 0, false);
-    for (const Kernel& member : kernel.members) EXPECT_NE(member.kind, KernelKind::opaque);
+    for (const Kernel& section : kernel.sections) EXPECT_NE(section.kind, KernelKind::opaque);
   }
   EXPECT_EQ(calls, 12);
 }

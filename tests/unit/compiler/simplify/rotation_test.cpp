@@ -17,7 +17,7 @@ using testing::SizeIs;
 std::optional<std::int64_t> turn(const std::string& indices) {
   const Graph graph = parse("graph g(x: f32[28, 8], given: i64[28]) {\n" + indices +
                             "\n  y = take x, i {axis = 0}\n  return y\n}");
-  return turned_by(*graph.data().outputs[0].node);
+  return rotated_by(*graph.data().outputs[0].node);
 }
 
 const std::string kPlaces = "  p = iota {extent = 28, start = 0, step = 1, dtype = i64}\n";
@@ -73,7 +73,7 @@ TEST(TurnsTest, RowsAreStoredWhereTheyAreTurnedTo) {
 )"}) {
     const Program program = shifted_windows(last);
     ASSERT_THAT(program.kernels, SizeIs(1)) << last;
-    ASSERT_THAT(program.kernels[0].members, SizeIs(0)) << last;
+    ASSERT_THAT(program.kernels[0].sections, SizeIs(0)) << last;
     const Body body = body_of(program, program.kernels[0]);
     EXPECT_EQ(std::ranges::count(body.values, Value::Kind::load, &Value::kind), 1) << last;
     ASSERT_THAT(body.stores, SizeIs(1));

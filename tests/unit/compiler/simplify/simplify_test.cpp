@@ -194,7 +194,7 @@ TEST(SimplifyTest, MergesSlicesOfSymbols) {
             "  return y\n");
 }
 
-TEST(SimplifyTest, ReadsASliceOfAConcatInItsPiece) {
+TEST(SimplifyTest, ReadsASliceOfAConcatInItsSegment) {
   const std::string_view inputs = "x: f32[4, 3], y: f32[4, 5]";
   const std::string joined = "c = concat x, y {axis = 1};";
   EXPECT_EQ(simplified(inputs,
@@ -208,7 +208,7 @@ TEST(SimplifyTest, ReadsASliceOfAConcatInItsPiece) {
             "  return e\n");
 }
 
-TEST(SimplifyTest, LeavesSlicesThatReachIntoTwoPieces) {
+TEST(SimplifyTest, LeavesSlicesThatReachIntoTwoSegments) {
   const std::string text =
       "  c = concat x, y {axis = 1}\n"
       "  z = slice c {axis = 1, begin = 2, end = 4, step = 1}\n"
@@ -260,7 +260,7 @@ TEST(SimplifyTest, ALongChainOfConcatsIsOne) {
   EXPECT_LT(graph.data().nodes.size(), 3 * kLevels);
 }
 
-TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirPieces) {
+TEST(SimplifyTest, SlicesOfConcatsOfSymbolsAreReadInTheirSegments) {
   EXPECT_EQ(simplified("x: f32[n], y: f32[n]",
                        "c = concat x, y {axis = 0};"
                        "z = slice c {axis = 0, begin = n, end = 2 * n}; e = exp z; return e"),

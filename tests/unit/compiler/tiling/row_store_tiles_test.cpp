@@ -42,7 +42,7 @@ TEST(RowTiles, ATurnedResultIsStoredByTheKernelOfTheRows) {
   EXPECT_EQ(kernel.schedule.rows_per_block, 16);
   EXPECT_THAT(to_string(kernel.schedule), HasSubstr("rows turned in tiles"));
   const Body body = body_of(program, kernel);
-  const std::vector<int> turned = turned_stores(body, program.facts);
+  const std::vector<int> turned = transposed_stores(body, program.facts);
   ASSERT_THAT(turned, SizeIs(1));
   const BodyStore& store = body.stores[static_cast<std::size_t>(turned[0])];
   EXPECT_EQ(store.node->dtype, DType::bf16);
@@ -65,13 +65,13 @@ TEST(RowTiles, VectorsEndWithTheRows) {
   const Program program = planned(turned_norm(8190, 512, "bf16"));
   const Kernel& kernel = program.kernels[0];
   const Body body = body_of(program, kernel);
-  const int turned = turned_stores(body, program.facts).at(0);
+  const int turned = transposed_stores(body, program.facts).at(0);
   EXPECT_EQ(row_tile_vector(body, body.stores[static_cast<std::size_t>(turned)], kernel.schedule,
                             program.facts),
             2);
 }
 
-TEST(RowTiles, FewOrLongRowsAreTurnedByAnotherMember) {
+TEST(RowTiles, FewOrLongRowsAreTurnedByAnotherSection) {
   for (const auto& [rows, columns] : {std::pair{64, 512}, std::pair{8192, 8192}}) {
     const Program program = planned(turned_norm(rows, columns, "bf16"));
     bool has_reason = false;

@@ -33,7 +33,7 @@ graph embedding_backward(table: bf16[30000, 128], dy: bf16[4096, 128], rows: i64
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_THAT(program.kernels[0].sections, IsEmpty());
   const Source source = emitted(program);
   EXPECT_FALSE(source.traffic.writes_are_bound);
   EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 30000 * 128 * 2);
@@ -54,7 +54,7 @@ graph upsample_backward(dy: f32[4096, 64], places: i64[4096], x: bf16[64, 40, 25
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_THAT(program.kernels[0].sections, IsEmpty());
   EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 64 * 1000 * 2);
 }
 
@@ -69,7 +69,7 @@ graph fold(dy: f32[4608, 384], places: i64[4608]) {
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_THAT(program.kernels[0].sections, IsEmpty());
   EXPECT_EQ(evaluate(emitted(program).traffic.bytes_written, {}), 512 * 384 * 2);
 }
 
@@ -96,7 +96,7 @@ graph vocabulary(head: bf16[50000, 1024], dy: f32[16384, 1024], rows: i64[16384]
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_THAT(program.kernels[0].sections, IsEmpty());
   EXPECT_FALSE(program.kernels[0].schedule.resident);
   const Source source = emitted(program);
   EXPECT_TRUE(source.traffic.writes_are_bound);
@@ -175,7 +175,7 @@ graph corners(x: f32[4096, 64], i: i64[4096], j: i64[4096], u: bf16[1000, 64]) {
 TEST(ScatterKernelsTest, ScattersOfTheSameRowsAreOneKernel) {
   const Program program = planned(kCorners);
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, IsEmpty());
+  EXPECT_THAT(program.kernels[0].sections, IsEmpty());
   const Source source = emitted(program);
   EXPECT_EQ(evaluate(source.traffic.bytes_written, {}), 1000 * 64 * 2);
   EXPECT_EQ(evaluate(source.traffic.bytes_read, {}),
@@ -192,7 +192,7 @@ graph chained(x: f32[4096, 64], i: i64[4096], j: i64[4096]) {
   return y
 })");
   ASSERT_THAT(program.kernels, SizeIs(1));
-  EXPECT_THAT(program.kernels[0].members, SizeIs(2));
+  EXPECT_THAT(program.kernels[0].sections, SizeIs(2));
 }
 
 /// Fewer blocks with more rows each go through the indices.

@@ -183,9 +183,9 @@ graph three(a: f32[32, 512, 256], b: bf16[32, 512, 256], c: f32[32, 256, 512]) {
 }
 
 /// Half of the channels come from one array, the rest from another: both are read where they are.
-TEST(Tiles, PiecesOfAConcatAndPaddedRowsHaveTilesToo) {
+TEST(Tiles, SplitsOfAConcatAndPaddedRowsHaveTilesToo) {
   const Program program = planned(R"(
-graph pieces(a: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}, b: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}) {
+graph splits(a: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}, b: bf16[64, 80, 30, 30] {strides = [72000, 1, 2400, 80]}) {
   c = concat a, b {axis = 1}
   y = relu c
   return y

@@ -1,4 +1,4 @@
-// gradient() of the composites where their pieces meet: bends, and points at which a smooth
+// gradient() of the composites where their segments meet: bends, and points at which a smooth
 // function is written in two ways.
 #include "sinter/views.h"
 #include "tests/support/graphs/gradient_support.h"

@@ -148,7 +148,7 @@ TEST_F(StructuralTest, SliceTakesEveryStepthElement) {
   }
 }
 
-TEST_F(StructuralTest, ConcatReadsEachOperandInItsPiece) {
+TEST_F(StructuralTest, ConcatReadsEachOperandInItsSegment) {
   for (int round = 0; round < 100; ++round) {
     const Tensor a = random_input(2);
     const std::int64_t rows = a.shape()[0].number();
@@ -160,8 +160,8 @@ TEST_F(StructuralTest, ConcatReadsEachOperandInItsPiece) {
       const Numbers at = position_of(linear, to);
       const std::int64_t split = a.shape()[1].number();
       const std::size_t operand = at[1] < split ? 0 : 1;
-      const Piece piece = concat_piece(*y.node(), operand);
-      ASSERT_TRUE(at[1] >= piece.begin.number() && at[1] < piece.end.number());
+      const Segment segment = concat_segment(*y.node(), operand);
+      ASSERT_TRUE(at[1] >= segment.begin.number() && at[1] < segment.end.number());
       const Numbers from = numbers_of((operand == 0 ? a : b).shape());
       ASSERT_EQ(parts[operand][static_cast<std::size_t>(linear)],
                 linear_of({at[0], operand == 0 ? at[1] : at[1] - split}, from));

@@ -45,9 +45,9 @@ graph torn(x: f32[4, 6]) {
   EXPECT_FALSE(found[1]);
 }
 
-TEST(OutputViewsTest, APieceOfAValueThatIsReshapedLiesInTheResult) {
+TEST(OutputViewsTest, ASegmentOfAValueThatIsReshapedLiesInTheResult) {
   const auto found = views(R"(
-graph piece(x: f32[4, 6]) {
+graph segment(x: f32[4, 6]) {
   e = exp x
   a = reshape e {shape = [24]}
   b = slice e {axis = 0, begin = 1, end = 3}

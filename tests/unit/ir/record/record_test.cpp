@@ -180,9 +180,9 @@ TEST_F(RecordTest, AnOrderOfAxesCanBeGiven) {
 }
 
 TEST_F(RecordTest, VectorsOfTensorsAreOperands) {
-  const std::vector<Tensor> pieces = split(x, 24);
-  EXPECT_EQ(shape_of(concat(pieces, 0)), "[64, 128]");
-  EXPECT_EQ(concat(pieces, 0).node(), concat({pieces[0], pieces[1], pieces[2]}, 0).node());
+  const std::vector<Tensor> segments = split(x, 24);
+  EXPECT_EQ(shape_of(concat(segments, 0)), "[64, 128]");
+  EXPECT_EQ(concat(segments, 0).node(), concat({segments[0], segments[1], segments[2]}, 0).node());
   EXPECT_EQ(shape_of(stack(std::vector<Tensor>{x, x}, -1)), "[64, 128, 2]");
   const std::vector<Tensor> places = {count, count};
   const Tensor read = index(x, {count, count}, {0, 1});

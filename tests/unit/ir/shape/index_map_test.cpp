@@ -214,7 +214,7 @@ TEST(IndexMapTest, BoundedIndicesSimplifyAsAnAxisDoes) {
     const std::vector<Extent> shape = {7, extent};
     const std::vector<Index> place = {row, inside};
     EXPECT_EQ(space.delinearize(space.linearize(place, shape), shape), place);
-    // Backwards, and in pieces of 8 put together again.
+    // Backwards, and in segments of 8 put together again.
     const Index last = space.add(space.scale(inside, -1), constant_index(extent - Extent(1)));
     EXPECT_EQ(space.modulo(last, extent), last);
     const std::vector<Extent> eights = {divide_exactly(extent, 8).value(), 8};
@@ -233,7 +233,7 @@ TEST(IndexMapTest, WhatIsKnownToBeWithinIsNotBounded) {
 }
 
 TEST(IndexMapTest, PlainIndicesHaveTheValuesOfBoundedOnes) {
-  // Random views of a piece of an axis, and what they are without its bound.
+  // Random views of a segment of an axis, and what they are without its bound.
   std::mt19937 random(6);
   for (int round = 0; round < 200; ++round) {
     const Numbers from = random_factors(random, 2 * 2 * 2 * 3 * 3);

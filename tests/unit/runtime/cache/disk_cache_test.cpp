@@ -192,10 +192,10 @@ TEST_F(DiskCacheTest, SurvivesAFullDisk) {
     setrlimit(RLIMIT_FSIZE, &limit);
     const bool is_stored = cache.store(large, std::vector<std::byte>(100'000));
     const DiskCounters counters = cache.counters();
-    const bool is_told = counters.last_failure.find("File too large") != std::string::npos &&
-                         counters.last_failure.starts_with(cache.path_of(large, "entry"));
+    const bool is_logged = counters.last_failure.find("File too large") != std::string::npos &&
+                           counters.last_failure.starts_with(cache.path_of(large, "entry"));
     const bool others_are_there = cache.find(name) == bytes("contents") && !cache.find(large);
-    _exit((is_stored ? 1 : 0) + (is_told ? 0 : 2) + (others_are_there ? 0 : 4));
+    _exit((is_stored ? 1 : 0) + (is_logged ? 0 : 2) + (others_are_there ? 0 : 4));
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 class NvrtcTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().why_not;
+    if (!nvrtc().nvrtc) GTEST_SKIP() << nvrtc().reason;
   }
   NvrtcOutput compile(std::initializer_list<SourcePart> kernels,
                       const std::string& architecture = "sm_90") {
@@ -141,14 +141,14 @@ TEST_F(NvrtcTest, CompilesInSeveralThreadsAtOnce) {
 TEST(OpenNvrtc, SaysWhyALibraryCannotBeOpened) {
   const OpenedNvrtc opened = open_nvrtc("libnvrtc-that-is-not-there.so");
   EXPECT_EQ(opened.nvrtc, nullptr);
-  EXPECT_THAT(opened.why_not,
+  EXPECT_THAT(opened.reason,
               StartsWith("NVRTC libnvrtc-that-is-not-there.so cannot be opened (libnvrtc-that"));
 }
 
 TEST(OpenNvrtc, RejectsALibraryThatIsNoNvrtc) {
   const OpenedNvrtc opened = open_nvrtc("libc.so.6");
   EXPECT_EQ(opened.nvrtc, nullptr);
-  EXPECT_EQ(opened.why_not, "NVRTC libc.so.6 tells no version");
+  EXPECT_EQ(opened.reason, "NVRTC libc.so.6 tells no version");
 }
 
 }  // namespace

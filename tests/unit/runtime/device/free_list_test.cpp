@@ -9,8 +9,8 @@
 namespace sinter::free_list_test {
 namespace {
 
-IdleBlocks::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
-  IdleBlocks::Node node = IdleBlocks::make_node();
+FreeList::Node block_of(std::int64_t bytes, CUdeviceptr pointer) {
+  FreeList::Node node = FreeList::make_node();
   node.mapped().bytes = bytes;
   node.mapped().pointer = pointer;
   return node;
@@ -43,8 +43,8 @@ TEST(BlockBytes, OfMoreThanAnyDeviceHasDoNotOverflow) {
   EXPECT_EQ(block_bytes(kMost), kMost);
 }
 
-TEST(IdleBlocks, GiveTheSmallestThatIsLargeEnough) {
-  IdleBlocks blocks;
+TEST(FreeList, GiveTheSmallestThatIsLargeEnough) {
+  FreeList blocks;
   for (const std::int64_t bytes : {2048, 512, 1024, 4096})
     blocks.add(block_of(bytes, static_cast<CUdeviceptr>(bytes)));
   EXPECT_EQ(blocks.bytes(), 7680);
@@ -54,8 +54,8 @@ TEST(IdleBlocks, GiveTheSmallestThatIsLargeEnough) {
   EXPECT_EQ(blocks.bytes(), 4608);
 }
 
-TEST(IdleBlocks, OfOneSizeGiveTheFirstThatCameBack) {
-  IdleBlocks blocks;
+TEST(FreeList, OfOneSizeGiveTheFirstThatCameBack) {
+  FreeList blocks;
   for (const CUdeviceptr pointer : {3, 1, 2}) blocks.add(block_of(512, pointer));
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 3u);
   const auto is_2 = [](const MemoryBlock& block) { return block.pointer == 2; };
@@ -63,8 +63,8 @@ TEST(IdleBlocks, OfOneSizeGiveTheFirstThatCameBack) {
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
-TEST(IdleBlocks, AreLookedAtInTurn) {
-  IdleBlocks blocks;
+TEST(FreeList, AreLookedAtInTurn) {
+  FreeList blocks;
   for (const CUdeviceptr pointer : {1, 2}) blocks.add(block_of(512, pointer));
   blocks.put_back(blocks.take(512, 512, kAny));
   EXPECT_EQ(blocks.bytes(), 1024);
@@ -72,8 +72,8 @@ TEST(IdleBlocks, AreLookedAtInTurn) {
   EXPECT_EQ(blocks.take(512, 512, kAny).mapped().pointer, 1u);
 }
 
-TEST(IdleBlocks, AreTrimmedFromTheOldestOn) {
-  IdleBlocks blocks;
+TEST(FreeList, AreTrimmedFromTheOldestOn) {
+  FreeList blocks;
   EXPECT_FALSE(blocks.take_oldest());
   blocks.add(block_of(4096, 1));
   blocks.add(block_of(512, 2));

@@ -74,27 +74,27 @@ EXPORT int cuGetProcAddress_v2(const char* symbol, void** address, int, unsigned
 TEST_F(CudaDriverTest, SaysThatThereIsNoLibrary) {
   const CudaDriver opened = open_cuda_driver("libcuda-that-is-not-there.so.1");
   EXPECT_EQ(opened.driver, nullptr);
-  EXPECT_THAT(opened.why_not, StartsWith("the CUDA driver libcuda-that-is-not-there.so.1 cannot be "
-                                         "opened (libcuda-that-is-not-there.so.1: "));
+  EXPECT_THAT(opened.reason, StartsWith("the CUDA driver libcuda-that-is-not-there.so.1 cannot be "
+                                        "opened (libcuda-that-is-not-there.so.1: "));
 }
 
 TEST_F(CudaDriverTest, NamesBothVersionsOfADriverThatIsTooOld) {
   const CudaDriver opened = open(fake_driver(11080, "", 0, 1));
   EXPECT_EQ(opened.driver, nullptr);
-  EXPECT_THAT(opened.why_not, HasSubstr("libcuda.so is for CUDA 11.8, sinter needs 12.0 or later; "
-                                        "update the NVIDIA driver"));
+  EXPECT_THAT(opened.reason, HasSubstr("libcuda.so is for CUDA 11.8, sinter needs 12.0 or later; "
+                                       "update the NVIDIA driver"));
 }
 
 TEST_F(CudaDriverTest, NamesACallThatIsMissing) {
   const CudaDriver opened = open(fake_driver(12020, "cuLaunchKernelEx", 0, 1));
   EXPECT_EQ(opened.driver, nullptr);
-  EXPECT_THAT(opened.why_not,
+  EXPECT_THAT(opened.reason,
               HasSubstr("has no cuLaunchKernelEx of CUDA 11.6; reinstall the NVIDIA driver"));
 }
 
 TEST_F(CudaDriverTest, DoesWithoutOptionalCalls) {
   const CudaDriver opened = open(fake_driver(12020, "cuMemAllocAsync", 0, 1));
-  ASSERT_NE(opened.driver, nullptr) << opened.why_not;
+  ASSERT_NE(opened.driver, nullptr) << opened.reason;
   EXPECT_EQ(opened.driver->cuMemAllocAsync, nullptr);
   EXPECT_NE(opened.driver->cuMemFreeAsync, nullptr);
   EXPECT_EQ(opened.driver->version, 12020);
@@ -102,17 +102,17 @@ TEST_F(CudaDriverTest, DoesWithoutOptionalCalls) {
 }
 
 TEST_F(CudaDriverTest, SaysWhyADriverDoesNotStart) {
-  EXPECT_THAT(open(fake_driver(12020, "", 100, 1)).why_not,
+  EXPECT_THAT(open(fake_driver(12020, "", 100, 1)).reason,
               HasSubstr("does not start: cuInit says CUDA_ERROR_NO_DEVICE (no device)"));
 }
 
 TEST_F(CudaDriverTest, SaysThatThereIsNoDevice) {
-  EXPECT_THAT(open(fake_driver(12020, "", 0, 0)).why_not, HasSubstr("has no CUDA device to offer"));
+  EXPECT_THAT(open(fake_driver(12020, "", 0, 0)).reason, HasSubstr("has no CUDA device to offer"));
 }
 
 TEST_F(CudaDriverTest, OpensTheSystemsDriverOrSaysWhyNot) {
   const CudaDriver& opened = cuda_driver();
-  EXPECT_EQ(opened.driver == nullptr, !opened.why_not.empty());
+  EXPECT_EQ(opened.driver == nullptr, !opened.reason.empty());
   EXPECT_EQ(&opened, &cuda_driver());
 }
 

@@ -55,7 +55,7 @@ TEST(ExplainGraphTest, WhatIsComputedAgainIsInSeveralGroups) {
   columns = sum e {axes = [0], keep = false}
   return total, columns
 })"),
-                                          {}, {.skip = {"join"}});
+                                          {}, {.skip = {"fuse_launches"}});
   EXPECT_GE(node(explanation, "e").groups.size(), 1U);
   const auto reader = std::ranges::find_if(explanation.groups, [](const GroupExplanation& group) {
     return std::ranges::any_of(group.reads, [](const ArrayUse& use) { return !use.from.empty(); });

@@ -49,7 +49,7 @@ TEST(ExplainTest, WhatIsEmptyTakesNoTime) {
   EXPECT_EQ(explanation.predicted_us, 0);
 }
 
-TEST(ExplainTest, MembersOfOneLaunchPayForItOnce) {
+TEST(ExplainTest, SectionsOfOneLaunchPayForItOnce) {
   const char* const text = R"(graph batch_norm(x: f32[256, 64], running: f32[64], momentum: f32) {
   v, m = var_mean x {axes = [0], correction = 0, keep = false}
   c = sub x, m
@@ -63,7 +63,7 @@ TEST(ExplainTest, MembersOfOneLaunchPayForItOnce) {
   return y
 })";
   const Explanation joined = explain(parse(text));
-  const Explanation apart = explain(parse(text), {}, {.skip = {"join"}});
+  const Explanation apart = explain(parse(text), {}, {.skip = {"fuse_launches"}});
   ASSERT_EQ(joined.launches, 1);
   ASSERT_EQ(apart.launches, 2);
   const double launch_us = 1e6 * find_target("h200")->launch_seconds;

@@ -43,7 +43,7 @@ std::string ptx_of(const Source& source, const std::string& body) {
 std::vector<AccessReport> arrays_of(const Program& program, const std::string& body) {
   const Source source = emit(program, program.kernels[0], program.kernels[0].schedule, "k");
   KernelExplanation explanation;
-  add_proof(explanation, program, source, ptx_of(source, body), *find_target("h200"));
+  add_static_analysis(explanation, program, source, ptx_of(source, body), *find_target("h200"));
   return explanation.arrays;
 }
 

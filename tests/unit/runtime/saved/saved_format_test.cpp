@@ -42,8 +42,8 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
   Schedule schedule{10,   11, 12, 13,   14,    15, true, false, 16,
                     true, 17, 18, true, false, 19, true, 20};
   schedule.strips = {21, 22};
-  schedule.panels = {23, 24, 25, 26, true, 27};
-  schedule.members = {Schedule{.threads = 28}};
+  schedule.resident_tiles = {23, 24, 25, 26, true, 27};
+  schedule.sections = {Schedule{.threads = 28}};
   SavedKernels kernels{.arch = "sm_90",
                        .machine = "m",
                        .target = "h200",
@@ -77,7 +77,7 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
   program.guards = {{.value = grid, .low = -1, .high = 35, .divisor = 36, .reason = "r"}};
   KernelReport report{.name = "k",
                       .kind = "scan",
-                      .members = {{"m", 1, "scan", 2}},
+                      .sections = {{"m", 1, "scan", 2}},
                       .nodes = {"n"},
                       .places = {"p"},
                       .schedule = "t",
@@ -111,13 +111,13 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
                            .symbols = {"rows"},
                            .numerics = {.rounding = Rounding::wide, .math = Math::fast},
                            .fuse = true,
-                           .skip = {"join"},
+                           .skip = {"fuse_launches"},
                            .recorded_ops = 60,
                            .functions = {{"f", 61, true}}};
   EXPECT_EQ(kKernelsSection.version, 1U);
   EXPECT_EQ(kProgramSection.version, 1U);
   EXPECT_EQ(hash_of(pack(kernels)), "342b4ea0664cd25c");
-  EXPECT_EQ(hash_of(pack(saved)), "00691b1900171947");
+  EXPECT_EQ(hash_of(pack(saved)), "37c3b74af674ef18");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ class StaticFiguresTest : public ::testing::Test {
 
 TEST_F(StaticFiguresTest, AreUnknownWithoutACompilerForGpus) {
   EXPECT_FALSE(figures(1000));
-  unit.cubins = {{.why_not = "there is no NVRTC"}};
+  unit.cubins = {{.reason = "there is no NVRTC"}};
   EXPECT_FALSE(figures(1000));
 }
 

@@ -90,7 +90,7 @@ TEST(TuningFile, MayLeaveOutWhetherAFactWasDisturbed) {
   std::string text = to_text(disturbed);
   EXPECT_EQ(parse_tunings(text).tunings, disturbed);
   for (const std::string value : {"true", "false"}) {
-    const std::string member = ",\n      \"was_disturbed\": " + value;
+    const std::string section = ",\n      \"was_disturbed\": " + value;
     for (std::size_t at = text.find("\"was_disturbed\": " + value); at != text.npos;
          at = text.find("\"was_disturbed\": " + value)) {
       const std::size_t begin = text.rfind(',', at);

@@ -1,11 +1,11 @@
-// Panels: parts of arrays that a block keeps in shared memory from one phase of a kernel to
+// ResidentTiles: parts of arrays that a block keeps in shared memory from one phase of a kernel to
 // another.
 #pragma once
 
 // The vectors from number `first` on, of which there are kCount: each thread has some kThreads
 // apart, all of them on their way before the first is there.
 template <class T, int kThreads, int kVector, int kPerLine, int kCount>
-struct PanelVectors {
+struct ResidentTileVectors {
   static constexpr int kAtOnce = (kCount + kThreads - 1) / kThreads;
   Vector<T, kVector> ahead[kAtOnce > 0 ? kAtOnce : 1];
 
@@ -35,18 +35,18 @@ struct PanelVectors {
 // each; what is left has its loads and stores apart, so that it can be on its way with that of
 // other arrays. A barrier must follow.
 template <class T, int kThreads, int kVector, int kLines, int kLength>
-struct PanelCopy {
+struct ResidentTileCopy {
   static_assert(kLength % kVector == 0, "lines have whole vectors");
   static constexpr int kPerLine = kLength / kVector;
   static constexpr int kPerRound = 8 * kThreads;
   static constexpr int kInRounds = kLines * kPerLine / kPerRound * kPerRound;
-  PanelVectors<T, kThreads, kVector, kPerLine, kLines * kPerLine - kInRounds> rest;
+  ResidentTileVectors<T, kThreads, kVector, kPerLine, kLines * kPerLine - kInRounds> rest;
 
   template <class Index>
   __device__ __forceinline__ void copy_rounds(const T* from, Index start, Index stride, T* to) {
 #pragma unroll 1
     for (int first = 0; first < kInRounds; first += kPerRound) {
-      PanelVectors<T, kThreads, kVector, kPerLine, kPerRound> round;
+      ResidentTileVectors<T, kThreads, kVector, kPerLine, kPerRound> round;
       round.load_ahead(from, start, stride, first);
       round.keep(to, first);
     }

@@ -1,39 +1,39 @@
-// Pieces of columns: blocks that have some rows of the same columns leave their states in the
+// Splits of columns: blocks that have some rows of the same columns leave their states in the
 // workspace, and the last of them joins these far first.
 #pragma once
 
 /// Where state `k` of this thread's columns lies among those of one tile of columns.
 template <class Shape>
-__device__ __forceinline__ int place_in_tile(int piece, int k) {
-  return (piece * Shape::kVector + k) * Shape::kColumns + Shape::column();
+__device__ __forceinline__ int place_in_tile(int split, int k) {
+  return (split * Shape::kVector + k) * Shape::kColumns + Shape::column();
 }
 
 /// Leaves the states of this block's columns, which all threads of a column know.
 template <class Shape, class State>
-__device__ __forceinline__ void store_piece(State* tile, int piece,
+__device__ __forceinline__ void store_split(State* tile, int split,
                                             const State (&states)[Shape::kVector]) {
   if (Shape::along() != 0) return;
 #pragma unroll
   for (int k = 0; k < Shape::kVector; ++k)
-    store_workspace(tile, place_in_tile<Shape>(piece, k), states[k]);
+    store_workspace(tile, place_in_tile<Shape>(split, k), states[k]);
 }
 
-/// Joins all `Pieces` states of each column of this block; every thread of it gets the result.
-template <int Pieces, class Shape, class State>
-__device__ __forceinline__ void join_pieces(const State* tile, State (&states)[Shape::kVector],
+/// Joins all `Splits` states of each column of this block; every thread of it gets the result.
+template <int Splits, class Shape, class State>
+__device__ __forceinline__ void join_splits(const State* tile, State (&states)[Shape::kVector],
                                             Exchange& exchange) {
   constexpr int kPlaces = Shape::kSlots * Shape::kGroups;
-  constexpr int kJoining = Pieces < kPlaces ? Pieces : kPlaces;
-  constexpr int kOwn = Pieces / kJoining;
+  constexpr int kJoining = Splits < kPlaces ? Splits : kPlaces;
+  constexpr int kOwn = Splits / kJoining;
   State* shared = exchange.next<State>();
   if (Shape::along() < kJoining) {
     FarFirst<State, kOwn> own[Shape::kVector];
 #pragma unroll 4
     for (int i = 0; i < kOwn; ++i) {
-      const int piece = far_first<kOwn>(i) * kJoining + Shape::along();
+      const int split = far_first<kOwn>(i) * kJoining + Shape::along();
 #pragma unroll
       for (int k = 0; k < Shape::kVector; ++k)
-        states[k] = own[k].take(i, load_workspace(tile, place_in_tile<Shape>(piece, k)));
+        states[k] = own[k].take(i, load_workspace(tile, place_in_tile<Shape>(split, k)));
     }
 #pragma unroll
     for (int k = 0; k < Shape::kVector; ++k)
