@@ -39,12 +39,15 @@ KernelCache::Claim KernelCache::claim(const UnitKey& key) {
   }
   ++misses_;
   count(Count::kernel_misses);
+  // A promise whose future was taken and that is destroyed unfulfilled allocates in its destructor,
+  // so the future is taken once nothing can throw any more.
   Claim claim{.duty = std::make_shared<std::promise<CompiledUnitPointer>>()};
-  claim.unit = claim.duty->get_future().share();
   old = take_old_ones();
   std::list<UnitKey> place = {key};
-  units_.emplace(key, Entry{.unit = claim.unit, .place = place.begin()});
+  Entry& entry = units_.emplace(key, Entry{.unit = {}, .place = place.begin()}).first->second;
   order_.splice(order_.begin(), place);
+  claim.unit = claim.duty->get_future().share();
+  entry.unit = claim.unit;
   return claim;
 }
 
