@@ -286,7 +286,7 @@ TEST_F(CapturedBeside, ProgramsMayBeLoadedInACapture) {
   const ScratchFolder folder;
   const std::string path = folder.path() + "/joined.sinterx";
   const Executable saved = compile(
-      parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/joined_results.sinter")), device, options);
+      parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")), device, options);
   saved.prepare({{"n", 1024}});
   saved.save(path);
   const std::uint64_t asked = host::calls("cuOccupancyMaxActiveBlocksPerMultiprocessor");

@@ -125,7 +125,7 @@ graph bias_gradient(x: {2}[{0}, {1}], b: {2}[{1}]) {{
   return s, p, l, z
 }})",
                                                     rows, columns, dtype));
-    EXPECT_TRUE(has(run, "join_pieces<")) << run.report.kernels[0].source;
+    EXPECT_TRUE(has(run, "join_splits<")) << run.report.kernels[0].source;
   }
 }
 
@@ -142,7 +142,7 @@ graph planes(x: f32[3, 70001, 6]) {
   return y, v, m
 })",
                                       {}, {.candidates = true});
-  EXPECT_TRUE(has(run, "join_pieces<"));
+  EXPECT_TRUE(has(run, "join_splits<"));
 }
 
 TEST(FewColumns, OfRowsThatAreASymbol) {
@@ -155,7 +155,7 @@ graph symbol(x: f32[rows, 20]) {
 })",
                                         {{"rows", rows}});
     if (rows >= 9001) {
-      EXPECT_TRUE(has(run, "join_pieces<"));
+      EXPECT_TRUE(has(run, "join_splits<"));
     }
   }
 }

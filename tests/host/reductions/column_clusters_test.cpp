@@ -162,7 +162,7 @@ graph followed(x: f32[8191, 64]) {
   c = cumsum s {axis = 0}
   return c, d
 })");
-  EXPECT_EQ(run.report.kernels[0].kind, "joined");
+  EXPECT_EQ(run.report.kernels[0].kind, "horizontal");
 }
 
 /// Blocks of several kernels side by side, each in clusters of its own, and the last block behind

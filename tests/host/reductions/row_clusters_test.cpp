@@ -112,7 +112,7 @@ graph followed(x: bf16[9, 131072]) {
   return s, r
 })");
   ASSERT_EQ(run.report.kernels.size(), 1U);
-  EXPECT_EQ(run.report.kernels[0].kind, "joined");
+  EXPECT_EQ(run.report.kernels[0].kind, "horizontal");
   EXPECT_EQ(run.report.kernels[0].cluster, 8);
 }
 
@@ -153,7 +153,7 @@ graph followed(x: f32[rows, 65536]) {
   }
   const Report report = executable.report();
   ASSERT_EQ(report.variants.size(), 1U);
-  EXPECT_EQ(report.kernels.at(0).kind, "joined");
+  EXPECT_EQ(report.kernels.at(0).kind, "horizontal");
   EXPECT_GT(report.kernels.at(0).cluster, 1);
 }
 

@@ -95,7 +95,7 @@ graph followed(x: f32[126, 20005], g: f32[126, 20005]) {
 })",
                                       {}, {.replay = false});
   ASSERT_EQ(run.report.kernels.size(), 1u);
-  EXPECT_EQ(run.report.kernels[0].kind, "joined");
+  EXPECT_EQ(run.report.kernels[0].kind, "horizontal");
   EXPECT_GT(run.report.kernels[0].cluster, 1);
 }
 

@@ -200,7 +200,7 @@ TEST_F(Saved, IsNotLoadedWhereOthersCouldWrite) {
 TEST_F(Saved, SurvivesAFailingDriver) {
   // Its kernel is cooperative.
   const Executable executable =
-      compile(parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/joined_results.sinter")),
+      compile(parse(text_in(SINTER_SOURCE_DIR "/tests/golden/run/fused_launch_results.sinter")),
               host_device(), kQuickly);
   executable.prepare({{"n", 1024}});
   executable.save(path);

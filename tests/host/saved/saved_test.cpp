@@ -22,9 +22,9 @@ using ::testing::StartsWith;
 std::vector<fs::path> graphs() {
   std::vector<fs::path> paths;
   for (const char* name :
-       {"batch_norm", "custom", "equal_sections", "full_sum", "joined_results",
-        "layer_norm_backward", "layouts", "levels", "pieces_of_updates", "random", "scans",
-        "several_scatters", "sgd", "shadowing_names", "stored_in_pieces", "turned_rows"})
+       {"batch_norm", "custom", "equal_sections", "full_sum", "fused_launch_results",
+        "layer_norm_backward", "layouts", "levels", "segments_of_updates", "random", "scans",
+        "several_scatters", "sgd", "shadowing_names", "stored_in_segments", "transposed_rows"})
     paths.emplace_back(std::string(SINTER_SOURCE_DIR "/tests/golden/run/") + name + ".sinter");
   return paths;
 }
