@@ -35,15 +35,15 @@ void check_has_result(const GraphData& graph) {
                     graph.name));
 }
 
-/// Without inputs and numbers.
+/// The number of nodes other than inputs and numbers.
 int count_ops(std::span<const Node* const> nodes) {
   return static_cast<int>(
       std::ranges::count_if(nodes, [](const Node* node) { return !is_source(node->op); }));
 }
 
-/// Leaves behind what rewriting has put out of use: each pass that changes something early in a
-/// long program makes all that follows from it anew. Where that is every third node, a copy gives
-/// their memory back.
+/// Drops nodes that rewriting left unreachable. A pass that changes something early in a long
+/// program recreates everything that depends on it. If more than a third of the nodes is
+/// unreachable, a copy of the graph frees their memory.
 void shed(Graph& graph, Passes& passes) {
   const std::vector<const Node*> nodes = reachable(graph.data());
   if (graph.data().nodes.size() == nodes.size()) return;
@@ -60,7 +60,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
              const PlanOptions& options) {
   check_has_result(recorded.data());
   Passes passes(options, kPasses, kNeeded);
-  // Who skips fuse gets one kernel per node.
+  // Without the fuse pass, each node gets its own kernel.
   PlanOptions fusion = options;
   fusion.fuse = options.fuse && !passes.is_skipped("fuse");
 
@@ -84,7 +84,7 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
   Program program;
   passes.run("fuse", program, [&] {
     shed(graph, passes);
-    Slabs::release();  // what was put out of use makes room for groups
+    Slabs::release();  // frees unreachable nodes to make room for groups
     program = fuse(std::move(graph), target, facts, fusion);
     program.arch = target.arch;
     program.numerics = options.numerics;

@@ -1,4 +1,5 @@
-// The compiler's table of contents: graph → scheduled program.
+// The compiler's entry point: plans a graph into a scheduled program. plan.cpp reads as a table of
+// contents of all passes.
 #pragma once
 
 #include "compiler/memory/plan_memory.h"
@@ -9,7 +10,7 @@
 
 namespace sinter {
 
-/// The program of `graph` for `target` and the sizes in `facts`. The graph is not changed.
+/// Returns the program of `graph` for `target` and the sizes in `facts`. Does not change the graph.
 Program plan(const Graph& graph, const Target& target, const Facts& facts,
              const PlanOptions& options = {});
 

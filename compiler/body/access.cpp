@@ -36,8 +36,8 @@ class PassPlanner {
     if (body_.values[at].varies) needed_[at] = true;
   }
 
-  /// What `pass` hands on, what that is made of, and what addresses are read through. A value comes
-  /// behind all that it is made of.
+  /// Marks the results of `pass`, their operands, and the values that addresses are read through. A
+  /// value comes after all its operands.
   void find_needed(int pass, std::vector<int>& first_pass) {
     needed_.assign(body_.values.size(), false);
     for (const BodyReduction& reduction : body_.reductions)
@@ -65,12 +65,12 @@ class PassPlanner {
   }
 
   const Body& body_;
-  // By value, for the pass that is looked at; not bits, since each is asked for again and again.
+  // By value, for the current pass; not bits, since they are read very often.
   std::vector<char> needed_, is_kept_;
 };
 
-/// Of each value, whether a pass after the first that computes it uses it for what that pass is the
-/// first to do.
+/// For each value: true if a later pass than its first one uses it. Uses by values that the later
+/// pass recomputes do not count.
 std::vector<bool> used_later(const Body& body, const PassPlan& plan) {
   std::vector<bool> result(body.values.size());
   const auto use = [&](int operand, int pass) {
@@ -92,8 +92,8 @@ PassPlan plan_passes(const Body& body) { return PassPlanner(body).plan({}); }
 
 namespace {
 
-/// What to keep so that `value` is at hand in a later pass: itself, or what a few cheap ops make it
-/// of.
+/// The values to keep so that a later pass has `value`: the value itself, or the inputs of the few
+/// cheap ops that compute it.
 class KeepInstead {
  public:
   explicit KeepInstead(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
@@ -105,7 +105,7 @@ class KeepInstead {
     std::int64_t more = 0;
     for (const int leaf : leaves_)
       if (std::ranges::find(kept, leaf) == kept.end()) more += kept_bytes(at(leaf));
-    // A cast is always redone: what it reads is kept instead.
+    // A cast is always recomputed, so its operand is kept instead.
     int narrow = value;
     while (at(narrow).kind == Value::Kind::op && at(narrow).node->op == Op::cast)
       narrow = at(narrow).operands[0];
@@ -128,9 +128,9 @@ class KeepInstead {
   }
 
   const Body& body_;
-  int value_ = -1;             ///< that is asked for
-  std::vector<int> leaves_;    ///< of it
-  std::vector<int> seen_for_;  ///< by value: the last one that it was seen for
+  int value_ = -1;             ///< the requested value
+  std::vector<int> leaves_;    ///< the values to keep for it
+  std::vector<int> seen_for_;  ///< by value: the last requested value that reached it
 };
 
 }  // namespace
@@ -187,7 +187,7 @@ KeptSlots kept_slots(const Body& body, const PassPlan& plan) {
     return last;
   };
   KeptSlots slots{.slot_of = std::vector<int>(plan.kept.size(), -1), .bytes = {}};
-  std::vector<int> free_from;  // of each slot: the last pass that needs what is in it
+  std::vector<int> free_from;  // per slot: the last pass that needs its content
   std::vector<std::size_t> order(plan.kept.size());
   std::iota(order.begin(), order.end(), 0);
   const auto born = [&](std::size_t i) {
@@ -308,7 +308,7 @@ int aligned_vector(const Index& at, int axis, int limit, const Facts& facts) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
     return step && step->is(1) && is_multiple(at, axis, width, facts);
   };
-  // What is aligned for a vector is so for half of it.
+  // Alignment for a vector implies alignment for half of it.
   int width = std::bit_floor(static_cast<unsigned>(std::max(limit, 1)));
   while (width > 1 && !is_aligned(width)) width /= 2;
   return width;

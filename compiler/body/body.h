@@ -1,5 +1,5 @@
-// What one thread position of a kernel computes: values over the axes of an iteration space. Fusion
-// asks whether a body exists, cost and schedules read its accesses, codegen prints it.
+// The computation of one thread position of a kernel: values over the axes of an iteration space.
+// Fusion checks whether a body exists, cost and schedules read its accesses, and codegen prints it.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace sinter {
 
-/// `begin <= at < end`: where one operand of a concat is the one that is read.
+/// `begin <= at < end`: selects the operand of a concat that is read.
 struct Condition {
   Index at;
   Extent begin;
@@ -22,8 +22,8 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-/// The elements that the beginning of an array is a multiple of, as far as that is asked: no vector
-/// has more. Parts of other arrays may begin anywhere.
+/// The alignment of an ordinary array, in elements; no vector is wider. Sub-buffers may be less
+/// aligned.
 inline constexpr int kWellAligned = 16;
 
 /// One value of the body.
@@ -36,8 +36,8 @@ struct Value {
     op,         ///< an elementwise op or cast of `operands`
     select,     ///< the operand whose condition holds (concat); the last one needs none
     reduced,    ///< the result of a reduction over the whole reduced axis
-    scanned,    ///< of a scan along the reduced axis, at this place on it
-    scattered,  ///< of a scatter at this row and column, when all indices are done
+    scanned,    ///< the result of a scan at this position on the reduced axis
+    scattered,  ///< the result of a scatter at this row and column, after all indices
   };
   Kind kind = Kind::literal;
   const Node* node = nullptr;
@@ -46,13 +46,14 @@ struct Value {
   Index at;
   std::vector<Condition> conditions;  ///< load: all must hold; select: one per operand but the last
   bool varies = false;                ///< along the reduced axis
-  int stage = 0;                      ///< passes over the reduced axis that must be done before it
-  bool is_final = false;              ///< known only when every row is done
+  int stage = 0;                      ///< passes over the reduced axis that must precede it
+  bool is_final = false;              ///< known only after all rows
   bool may_repeat = false;            ///< load: several positions may read one element
-  int aligned = kWellAligned;         ///< load: elements that node's buffer begins at a multiple of
+  /// Load: node's buffer starts at a multiple of this many elements.
+  int aligned = kWellAligned;
 };
 
-/// A reduction that the kernel carries out.
+/// A reduction that the kernel computes.
 struct BodyReduction {
   const Node* node = nullptr;
   int operand = 0;  ///< the value that is accumulated, in pass `stage`
@@ -62,23 +63,24 @@ struct BodyReduction {
 
 struct BodyStore {
   const Node* node = nullptr;
-  int request = 0;      ///< which of the stores that were asked for it is, or is a part of
-  Extent elements = 0;  ///< that it writes of those
+  int request = 0;      ///< the index of the requested store that it implements, fully or partly
+  Extent elements = 0;  ///< the number of that store's elements that it writes
   int value = 0;
   std::vector<Index> position;             ///< per axis of the node; empty once axes are collapsed
   Index at;                                ///< element offset in memory
-  std::vector<Condition> conditions = {};  ///< all must hold for it to happen
+  std::vector<Condition> conditions = {};  ///< the store happens only if all hold
   bool varies = false;  ///< one element per position on the reduced axis, else one per row
   int stage = 0;
-  bool is_final = false;       ///< one element for the whole kernel
-  bool of_columns = false;     ///< final too, but one element per position on the reduced axis
-  bool is_segment = false;     ///< writes a segment only, of a concat or of copies
-  int aligned = kWellAligned;  ///< elements that the buffer begins at a multiple of
+  bool is_final = false;  ///< one element for the whole kernel
+  /// Also final, but with one element per position on the reduced axis.
+  bool of_columns = false;
+  bool is_segment = false;     ///< writes only a segment of a concat, or one of several copies
+  int aligned = kWellAligned;  ///< the buffer starts at a multiple of this many elements
 };
 
-/// A scatter: every row of the result begins as `base`; then `source` of each k whose `index` is
-/// the row is written to it or added. The space has the axes row, column and k; two of them stay.
-/// Stores are of what is made of the result at its row and column.
+/// A scatter. Each row of the result starts as `base`. Each `source` row k is then written or added
+/// to the row that its `index` names. The iteration space has the axes row, column and k; the first
+/// two are parallel. Stores write values computed from the result at their row and column.
 struct BodyScatter {
   const Node* node = nullptr;
   int base = 0;
@@ -87,7 +89,7 @@ struct BodyScatter {
   int result = 0;  ///< Value::Kind::scattered
 };
 
-/// A row of a scatter's result, which a block may keep while it goes through the indices.
+/// Maximum bytes of a row that a block of a scatter keeps while it reads the indices.
 inline constexpr std::int64_t kMostScatteredBytes = 48 * 1024;
 
 /// A scan along the reduced axis.
@@ -97,25 +99,26 @@ struct BodyScan {
   int result = 0;  ///< Value::Kind::scanned
 };
 
-/// The whole of a kernel's work. Axes 0 … parallel_axes - 1 of `space` stay; the next, if any,
-/// goes.
+/// All work of a kernel. Axes 0 … parallel_axes - 1 of `space` are parallel; the next one, if any,
+/// is the reduced axis.
 struct Body {
   IndexSpace space;
   int parallel_axes = 0;
   bool has_reduced_axis = false;
   std::vector<Value> values;
   std::vector<BodyReduction> reductions;
-  /// Reductions of one value per row over all rows: the last block to end carries them out.
+  /// Reductions of one value per row over all rows; the last block computes them.
   std::vector<BodyReduction> finals;
-  /// Reductions over all rows of a value that varies within them: one result per position on the
-  /// reduced axis, known when every row is done.
+  /// Reductions over all rows of a value that varies within a row. Each gives one result per
+  /// position on the reduced axis, known after all rows.
   std::vector<BodyReduction> columns;
   std::vector<BodyStore> stores;
   std::optional<BodyScatter> scatter;
-  /// Others of as many rows, columns and indices: a block owns the same rows of each.
+  /// Further scatters with the same numbers of rows, columns and indices. A block owns the same
+  /// rows of each.
   std::vector<BodyScatter> more_scatters;
   std::optional<BodyScan> scan;
-  /// Where one of these is 0, some results would be stored by nobody.
+  /// Extents that must not be 0; otherwise no position would store some of the results.
   std::vector<Extent> at_least_one;
   /// The value that each indirect atom reads.
   DenseMap<const IndexAtom*, int> indirect;
@@ -127,15 +130,15 @@ struct Body {
   int passes() const;
 };
 
-/// True if a kernel with a scatter stores its result and nothing else.
+/// True if a scatter's kernel stores the scatter's result and nothing else.
 bool stores_only_scatter(const Body& body);
-/// One row of every result that a kernel scatters into.
+/// Bytes of one row of all results that the kernel scatters into.
 Extent bytes_of_rows(const Body& body);
-/// True if the one result of a scatter's kernel may hold the scatter's sums for a while: they have
-/// one dtype, in which sums are taken.
+/// True if the only stored result of a scatter's kernel can temporarily hold the scatter's sums.
+/// Both then have one dtype, which is also the compute type.
 bool may_sum_in_results(const Body& body);
 
-/// True for what every kernel computes for itself rather than loads: numbers, iota, full.
+/// True for nodes that every kernel computes itself instead of loading: numbers, iota, full.
 bool is_free(const Node& node);
 
 }  // namespace sinter

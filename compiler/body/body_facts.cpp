@@ -1,4 +1,4 @@
-// What is asked of bodies and nodes without building anything.
+// Properties of bodies and nodes that need no body to be built.
 #include <algorithm>
 
 #include "compiler/body/body.h"

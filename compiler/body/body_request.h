@@ -1,4 +1,4 @@
-// What fusion and scheduling ask of the builder of bodies, and its answer.
+// The request of fusion and scheduling to the body builder, and its answer.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,21 @@
 
 namespace sinter {
 
-/// What is written, and with which strides; none: row-major.
+/// A value to store, and its strides; no strides: row-major.
 struct StoreRequest {
   const Node* node = nullptr;
   std::span<const Extent> strides = {};
-  int aligned = kWellAligned;  ///< elements that the memory begins at a multiple of
+  int aligned = kWellAligned;  ///< the memory starts at a multiple of this many elements
 };
 
-/// What a body is asked to compute.
+/// The nodes and stores that a body must compute.
 struct BodyRequest {
   std::span<const Node* const> nodes;    ///< computed in the kernel, by ascending id
-  std::span<const StoreRequest> stores;  ///< of them, or views of inputs
-  /// The strides of what is read from memory; none: row-major. Not asked of inputs.
+  std::span<const StoreRequest> stores;  ///< of computed nodes, or of views of inputs
+  /// Returns the strides of a value in memory; none: row-major. Not called for inputs.
   std::function<std::span<const Extent>(const Node*)> strides;
-  /// Elements that what is read begins at a multiple of; without it, kWellAligned.
+  /// Returns the number of elements that a loaded value's start is a multiple of. If unset:
+  /// kWellAligned.
   std::function<int(const Node*)> aligned = {};
 };
 
@@ -33,7 +34,7 @@ struct BodyAnswer {
   explicit operator bool() const { return reason.empty(); }
 };
 
-/// What values are called in messages.
+/// Returns the name of a value for messages.
 using NodeNames = std::function<std::string(const Node*)>;
 
 }  // namespace sinter

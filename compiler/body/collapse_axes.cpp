@@ -1,5 +1,5 @@
-// Other axes for the same body: neighbouring parallel ones merged, for [rows, 4096] read in order
-// is one axis of rows * 4096; or all of them as one, in another order.
+// Merges adjacent parallel axes, since [rows, 4096] read in order is one axis of rows * 4096. Also
+// flattens all axes into one, possibly in another order.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,8 +12,8 @@ namespace sinter {
 
 namespace {
 
-/// Calls `visit` with every index expression of the body, those inside atoms included; not with the
-/// conditions of stores.
+/// Calls `visit` with every index expression of the body, including those inside atoms, but not
+/// with the conditions of stores.
 void for_each_index(const Body& body, const std::function<void(const Index&)>& visit) {
   for (const Value& value : body.values) {
     visit(value.at);
@@ -24,15 +24,16 @@ void for_each_index(const Body& body, const std::function<void(const Index&)>& v
     for (const Index& at : atom->at) visit(at);
 }
 
-/// True if a step of `axis` moves `index` as far as walking the next axis to its end.
+/// True if one step of `axis` moves `index` as far as the whole next axis.
 bool moves_on(const Body& body, const Index& index, int axis) {
-  // Where an axis stands inside an atom, merging would only move the division there.
+  // An axis inside a quotient or remainder prevents merging, which would only move the division
+  // there.
   const std::optional<Extent> outer = coefficient_of(index, axis);
   const std::optional<Extent> inner = coefficient_of(index, axis + 1);
   return outer && inner && *outer == *inner * body.space.extent(axis + 1);
 }
 
-/// True for `begin <= axis + … < end` without the next axis.
+/// True for a condition `begin <= axis + … < end` that does not depend on the next axis.
 bool can_widen(const Index& index, int axis) {
   const std::optional<Extent> step = coefficient_of(index, axis);
   return step && step->is(1) && !depends_on(index, axis + 1);
@@ -47,8 +48,8 @@ bool can_merge(const Body& body, int axis) {
   return result;
 }
 
-/// Writes conditions of stores on `axis` as conditions on it and the next: b <= a < e is
-/// b·n <= a·n + i < e·n for every i below n.
+/// Extends store conditions on `axis` to the next axis: b <= a < e is b·n <= a·n + i < e·n for
+/// every i below n.
 void widen_conditions(Body& body, int axis) {
   const Extent extent = body.space.extent(axis + 1);
   for (BodyStore& store : body.stores)
@@ -89,7 +90,7 @@ class AxisRewriter {
   }
 
  private:
-  /// `index` over the new axes. Most of a body's arrays are read at one of a few places.
+  /// `index` over the new axes. Most arrays of a body are read at one of a few positions.
   Index moved(const Index& index) {
     if (index.is_constant()) return index;
     for (const auto& [from, to] : latest_)
@@ -108,7 +109,7 @@ class AxisRewriter {
   std::size_t next_ = 0;
 };
 
-/// True where nothing is to merge, and no address has anything but axes in it.
+/// True if there is nothing to merge and all addresses are affine.
 bool is_collapsed(const Body& body) {
   if (body.parallel_axes > 1 || (body.parallel_axes == 1 && body.space.extent(0).is(1)))
     return false;
@@ -128,12 +129,12 @@ bool is_collapsed(const Body& body) {
 }  // namespace
 
 Body collapse_axes(Body body) {
-  if (body.scatter) return body;  // its axes each have a meaning
+  if (body.scatter) return body;  // each of its axes has a meaning
   if (is_collapsed(body)) {
     for (BodyStore& store : body.stores) store.position.clear();
     return body;
   }
-  // Runs of axes that merge: first[i] is true where axis i starts a new one.
+  // Runs of axes that merge: starts[i] is true if axis i starts a new run.
   std::vector<bool> starts(static_cast<std::size_t>(body.parallel_axes), true);
   for (int axis = 0; axis + 1 < body.parallel_axes; ++axis) {
     const bool is_one = body.space.extent(axis).is(1) || body.space.extent(axis + 1).is(1);

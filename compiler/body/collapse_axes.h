@@ -1,4 +1,5 @@
-// Other axes for the same body: neighbouring parallel axes merged, or all parallel axes as one.
+// Replaces the axes of a body: merges adjacent parallel axes, or flattens all parallel axes into
+// one.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +8,18 @@
 
 namespace sinter {
 
-/// The same body with neighbouring parallel axes merged wherever every access allows it.
+/// Merges adjacent parallel axes wherever every access allows it.
 Body collapse_axes(Body body);
 
-/// A body whose rows are outer × channels, with one row axis: all places of outer for the first
+/// Replaces rows of outer × channels by one row axis that visits all outer positions for the first
 /// `strip` channels, then for the next ones.
 Body in_strips(Body body, std::int64_t outer, std::int64_t strip);
-/// The same body with all parallel axes as one, in their order.
+/// Flattens all parallel axes into one, in their order.
 Body in_one_axis(Body body);
-/// True if `at` is the number of the place in the space, all parallel axes in their order, plus
-/// what `width` divides.
+/// True if `at` is the linear position over all parallel axes, in their order, plus a multiple of
+/// `width`.
 bool is_place(const Body& body, const Index& at, std::int64_t width);
-/// Where the row axis of a body in strips stands.
+/// The coordinates of a position on the row axis of a body in strips.
 struct StripPosition {
   Index outer;
   Index channel;

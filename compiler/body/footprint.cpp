@@ -9,18 +9,18 @@ namespace sinter {
 
 namespace {
 
-/// The larger of two; nullopt where neither is for certain.
+/// The larger of two extents; nullopt if neither is provably larger.
 std::optional<Extent> larger(Extent a, Extent b) {
   if (provably_nonnegative(a - b)) return a;
   if (provably_nonnegative(b - a)) return b;
   return std::nullopt;
 }
 
-/// Positions of an axis, from low up to and without high.
+/// The positions [low, high) of an axis.
 struct Positions {
   Extent low = 0;
   Extent high = 0;
-  bool is_exact = true;  ///< else a few more than there are
+  bool is_exact = true;  ///< else slightly too many positions
 
   Extent count() const {
     const Extent difference = high - low;
@@ -28,7 +28,7 @@ struct Positions {
   }
 };
 
-/// What is left of `positions` of `axis` where begin <= at < end.
+/// Narrows `positions` of `axis` to those where begin <= at < end.
 void cut(Positions& positions, int axis, const Condition& condition) {
   if (!depends_on(condition.at, axis)) return;
   const std::optional<Extent> step = coefficient_of(condition.at, axis);
@@ -52,7 +52,8 @@ Positions visible(const Body& body, int axis, const std::vector<Condition>& cond
   return result;
 }
 
-/// Into `divisors`, for each axis: a number that it is divided by and that divides its extent.
+/// Writes to `divisors`, for each axis, a number that the index divides the axis by and that
+/// divides its extent.
 void find_axis_divisors(const IndexSpace& space, const Index& index, std::vector<Extent>& divisors,
                         std::set<const IndexAtom*>& seen) {
   for (const IndexTerm& term : index.terms) {
@@ -67,8 +68,8 @@ void find_axis_divisors(const IndexSpace& space, const Index& index, std::vector
   }
 }
 
-/// An index whose axes each are a digit of their own: one of an axis that is only used by its
-/// quotient and its remainder by some number takes every pair of them.
+/// An index over axes that are split into digits. Two axes replace an axis that occurs only as its
+/// quotient and remainder by some number.
 struct DigitAxes {
   IndexSpace space;
   Index index;
@@ -90,8 +91,8 @@ DigitAxes split_axes(const IndexSpace& space, const Index& index) {
   return digits;
 }
 
-/// How many values `index` takes where they are consecutive integers; nullopt where that is not
-/// seen. Every axis runs over its whole extent.
+/// The number of values of `index` if they are consecutive integers; nullopt if that is not
+/// provable. Every axis covers its whole extent.
 std::optional<Extent> consecutive_values(const IndexSpace& space, const Index& index) {
   Extent count = 1;
   llvm::SmallVector<IndexTerm, 2> left = index.terms;
@@ -104,7 +105,7 @@ std::optional<Extent> consecutive_values(const IndexSpace& space, const Index& i
   return count;
 }
 
-/// How many values a quotient or remainder takes; nullopt where that is not seen.
+/// The number of values of a quotient or remainder; nullopt if unknown.
 std::optional<Extent> values_of(const IndexSpace& space, const IndexAtom& atom) {
   if (atom.kind != IndexAtom::Kind::quotient && atom.kind != IndexAtom::Kind::remainder)
     return std::nullopt;
@@ -119,8 +120,8 @@ std::optional<Extent> values_of(const IndexSpace& space, const IndexAtom& atom) 
   return *count + atom.divisor - *most;
 }
 
-/// Distinct values of an index with quotients and remainders: terms that share no axis with others
-/// are counted for themselves, all others by the axes they are made of.
+/// Distinct values of an index with quotients and remainders. Terms that share no axis with other
+/// terms are counted separately. The other terms count by the axes that they use.
 Extent distinct_values(const Body& body, const Index& recorded) {
   const auto [space, index] = split_axes(body.space, recorded);
   Extent count = 1;
@@ -140,7 +141,7 @@ Extent distinct_values(const Body& body, const Index& recorded) {
   return count;
 }
 
-/// True if nothing of `index` that depends on `axis` depends on anything else.
+/// True if every term of `index` that depends on `axis` depends on nothing else.
 bool stands_alone(const Index& index, int axis) {
   return std::ranges::all_of(index.terms, [&](const IndexTerm& term) {
     const bool is_of_axis = (term.atom->axes >> axis & 1) != 0;
@@ -149,8 +150,8 @@ bool stands_alone(const Index& index, int axis) {
   });
 }
 
-/// How many elements a walk along `axis` touches where it meets all conditions, tried one by one;
-/// nullopt where the axis does not stand alone or is too long.
+/// The number of distinct elements along `axis` under all conditions, by enumeration; nullopt if
+/// the axis shares terms with others or is too long.
 std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis) {
   constexpr std::int64_t kLongest = 4096;
   const Extent extent = body.space.extent(axis);
@@ -184,7 +185,8 @@ std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis
   return std::unique(touched.begin(), touched.end()) - touched.begin();
 }
 
-/// Of a load under conditions whose address has quotients or remainders: each axis for itself.
+/// Distinct elements of a conditional load whose address has quotients or remainders, as a product
+/// over axes.
 std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
   Extent result = 1;
   for (int axis = 0; axis < body.space.axis_count(); ++axis) {
@@ -192,7 +194,7 @@ std::optional<Extent> touched_along_axes(const Body& body, const Value& value) {
       return depends_on(condition.at, axis);
     });
     if (!depends_on(value.at, axis)) {
-      // It may be that no place meets the condition, which is not asked here.
+      // The condition may hold at no position, which this function does not check.
       if (is_asked) return std::nullopt;
       continue;
     }
@@ -228,7 +230,7 @@ Footprint footprint_of(const Body& body, const Value& value) {
   if (!value.conditions.empty() && !value.may_repeat && !has_indirect(value.at))
     if (const std::optional<Extent> along_axes = touched_along_axes(body, value))
       return {.elements = *along_axes, .is_exact = true};
-  // Under a condition, parts of the view are never read that the positions above stand for.
+  // A condition may exclude parts of the view that the count above includes.
   if (!value.conditions.empty())
     result.is_exact = false;
   else

@@ -1,14 +1,15 @@
-// How many elements a body reads and writes.
+// Computes how many elements a body reads and writes.
 #pragma once
 
 #include "compiler/body/body.h"
 
 namespace sinter {
 
-/// How many distinct elements a load touches in the whole kernel.
+/// The number of distinct elements that a load touches in the whole kernel.
 struct Footprint {
   Extent elements;
-  bool is_exact = true;  ///< else maybe fewer: read through data, or under conditions too tangled
+  /// Else an upper bound: the load is indirect, or its conditions are too complex.
+  bool is_exact = true;
 };
 Footprint footprint_of(const Body& body, const Value& value);
 /// Distinct elements that `store` writes.

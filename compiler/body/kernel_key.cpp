@@ -11,7 +11,7 @@ namespace sinter {
 namespace {
 
 constexpr int kNoPlaceYet = -1;
-// Kinds of words that are no node's.
+// Tags of words that do not describe a node.
 constexpr std::uint64_t kLoad = std::uint64_t{1} << 32;
 constexpr std::uint64_t kStrides = std::uint64_t{2} << 32;
 
@@ -77,7 +77,7 @@ const KernelKey& KernelKeys::of(const BodyRequest& request) {
     places_[node->id] = {.request = request_, .place = kNoPlaceYet};
   key_.push_back(static_cast<std::uint32_t>(request.nodes.size()));
   key_.push_back(static_cast<std::uint32_t>(request.stores.size()));
-  // A value of another kernel that this one copies is loaded, even if it is a view.
+  // A value of another kernel that this kernel copies is loaded, even if it is a view.
   for (const StoreRequest& store : request.stores) {
     if (places_[store.node->id].request == request_) continue;
     key_.push_back(load_of(*store.node, request));
@@ -126,7 +126,7 @@ std::uint32_t KernelKeys::kind_of(const Node& node) {
   words_ = {static_cast<std::uint64_t>(node.op), static_cast<std::uint64_t>(node.dtype),
             node.operands.size()};
   append_words(words_, node.shape);
-  // Which number a scalar has among the inputs is its name, not what it is.
+  // The index of a scalar among the inputs identifies it but does not affect the computation.
   if (node.op != Op::scalar)
     for (const Attribute& attribute : node.attributes) append_words(words_, attribute);
   return known = number_of(words_);

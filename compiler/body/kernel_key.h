@@ -1,6 +1,6 @@
-// What a kernel is apart from the arrays that it reads and writes. Programs repeat themselves,
-// layer after layer: kernels of equal keys have equal bodies but for the names of their values, so
-// that one of them is judged, scheduled and priced for all.
+// Structural keys of kernels, independent of the arrays that they access. Programs repeat layers,
+// and kernels with equal keys have equal bodies up to value names. One of them is therefore
+// evaluated, scheduled and costed for all.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace sinter {
 
-/// Each node in its order: what it does, and which places of the key it reads. What stands in it is
-/// compared, not a digest of it.
+/// For each node in order: its kind, and the positions in the key that it reads. Keys hold the full
+/// content, not a digest of it.
 using KernelKey = std::vector<std::uint32_t>;
 
 struct KernelKeyHash {
   std::size_t operator()(const KernelKey& key) const;
 };
 
-/// Equal for kernels whose keys are, and quickly told: one that no other equals needs no key.
+/// A cheap hash, equal for kernels with equal keys. A kernel with a unique hash needs no key.
 std::uint64_t rough_key_of(const Kernel& kernel);
 
-/// Keys of what is asked of bodies over one graph.
+/// Computes keys of body requests over one graph.
 class KernelKeys {
  public:
   explicit KernelKeys(const GraphData& graph);
 
-  /// The key of `request`; it and the places in it are there until the next one is asked for.
+  /// The key of `request`. It and its positions are valid until the next call.
   const KernelKey& of(const BodyRequest& request);
-  /// The place in the last key of a node that its body may load or compute; -1: none.
+  /// The position in the last key of a node that its body may load or compute; -1: none.
   int place(const Node* node) const;
-  /// What stands at a place of the last key.
+  /// The node at a position of the last key.
   const Node* node_at(int place) const { return nodes_[static_cast<std::size_t>(place)]; }
 
  private:
@@ -51,19 +51,19 @@ class KernelKeys {
   std::unordered_map<Words, std::uint32_t, WordsHash> numbers_;
   Words words_;
   KernelKey key_;
-  std::vector<const Node*> nodes_;  ///< by place in the last key
-  // By id of the node.
+  std::vector<const Node*> nodes_;  ///< by position in the last key
+  // By node id.
   std::vector<std::uint32_t> kinds_, loads_;  ///< 0: not known yet
   struct Place {
-    std::uint32_t request = 0;  ///< that it is of
+    std::uint32_t request = 0;  ///< the request that `place` belongs to
     int place = 0;
   };
   std::vector<Place> places_;
   std::uint32_t request_ = 0;
 };
 
-/// What is known of keys, by key. So that long programs without repetition do not pile up keys, it
-/// begins anew when it has many.
+/// A map from keys to facts about them. It is cleared when it grows large, so that long programs
+/// without repetition do not accumulate keys.
 template <class Fact>
 class KnownOfKeys {
  public:

@@ -16,7 +16,7 @@ namespace {
 struct Views {
   const Node* base = nullptr;
   std::int64_t sum = 0;      ///< elements of all views
-  std::int64_t largest = 0;  ///< elements of one
+  std::int64_t largest = 0;  ///< elements of the largest view
 };
 
 class DistinctReads {
@@ -25,9 +25,9 @@ class DistinctReads {
 
   std::int64_t elements(const Node& node) const { return evaluate(product(node.shape), symbols_); }
 
-  /// `view` is read, at most `most` elements of it: a broadcast of a row touches one row.
+  /// Records a read of at most `most` elements of `view`: a broadcast of a row touches one row.
   void read(const Node* view, std::int64_t most) {
-    // The same elements in another order are the same elements.
+    // A reordering reads the same elements.
     while (view->op == Op::reshape || view->op == Op::permute || view->op == Op::flip)
       view = view->operand(0);
     const Node* base = view;
@@ -46,7 +46,7 @@ class DistinctReads {
   }
 
  private:
-  /// `count` elements of a view of `base`, some of which, `known`, are counted already.
+  /// Adds `count` elements of a view of `base`, of which `known` are already counted.
   void add(const Node* base, std::int64_t count, std::int64_t known) {
     const auto [place, is_new] = place_of_.try_emplace(base, bases_.size());
     if (is_new) bases_.push_back({.base = base});
@@ -62,8 +62,9 @@ class DistinctReads {
   }
 
   std::span<const std::int64_t> symbols_;
-  DenseMap<const Node*, std::int64_t> counted_;  ///< elements, of what is no mere reordering
-  DenseMap<const Node*, std::size_t> place_of_;  ///< of a base in bases_
+  /// Elements per view, after reorderings are skipped.
+  DenseMap<const Node*, std::int64_t> counted_;
+  DenseMap<const Node*, std::size_t> place_of_;  ///< index of a base in bases_
   std::vector<Views> bases_;
 };
 
@@ -88,7 +89,7 @@ std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t>
   };
   for (const OutputInfo& output : graph.outputs) {
     if (output.is_left_out) continue;
-    reads.read(output.node);  // which may be a view of an input
+    reads.read(output.node);  // may be a view of an input
     write(*output.node);
   }
   for (const UpdateInfo& update : graph.updates) {

@@ -1,5 +1,4 @@
-// The bytes that a graph cannot do without: what explanations and benchmarks measure kernels
-// against.
+// The minimum bytes that a graph must move; reports and benchmarks compare kernels with it.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -9,10 +8,9 @@
 
 namespace sinter {
 
-/// Bytes of the part of each input that `graph` reads, once, and of each updated input and each
-/// output that is not left out as a view of another, once. Reads through views count each element
-/// once; overlapping slices, and elements that indices choose, count up to the whole of what they
-/// are read from.
+/// Counts once the part of each input that `graph` reads, each updated input, and each output that
+/// is not left out as a view. Reads through views count each element once. Overlapping slices and
+/// indexed elements count at most the whole array that they are read from.
 std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t> symbols);
 
 }  // namespace sinter

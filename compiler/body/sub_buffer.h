@@ -1,4 +1,4 @@
-// Sub-buffers: buffers that lie within another buffer of the program.
+// Sub-buffers: buffers that are ranges of another buffer of the program.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace sinter {
 
-/// The buffer that has memory of its own: what `buffer` is a part of, or itself.
+/// The buffer that contains `buffer` if that is a sub-buffer, else `buffer` itself.
 int whole_of(const Program& program, int buffer);
-/// Where a part begins in its whole, in bytes.
+/// The start of a sub-buffer in its containing buffer, in bytes.
 std::int64_t offset_bytes(const Buffer& part, std::span<const std::int64_t> symbols);
-/// The elements that `buffer` begins at a multiple of, up to kWellAligned. A single element is well
-/// aligned anywhere.
+/// The number of elements that the start of `buffer` is a multiple of, up to kWellAligned. A single
+/// element counts as well aligned.
 int aligned_elements(const Program& program, int buffer);
 
 }  // namespace sinter

@@ -1,5 +1,5 @@
-// The builder of bodies, for the files that it is made of: body.cpp finds the space and computes
-// values, body_stores.cpp finds the places of what is stored.
+// The body builder, shared by its implementation files. build_values.cpp finds the iteration space
+// and computes values; place_stores.cpp finds the positions that store results.
 #pragma once
 
 #include <map>
@@ -13,36 +13,37 @@
 
 namespace sinter {
 
-/// Thrown inside the builder only: a body that cannot be is an everyday answer of `build_body`.
+/// Thrown only inside the builder: "no such body" is a normal answer of `build_body`.
 struct Refusal {
   std::string reason;
 };
 
-/// How many elements a result of `reduction` is made of.
+/// The number of elements that each result of `reduction` combines.
 Extent reduced_extent(const Node& reduction);
-/// The extents of the axes that stay.
+/// The extents of the axes that `reduction` keeps.
 std::vector<Extent> parallel_extents(const Node& reduction);
 
-/// The rows of a space in segments of one size along an axis: one place of the space has a row of
-/// each.
+/// Splits the rows along an axis into segments of equal size: one position of the space computes a
+/// row of each segment.
 struct Cut {
   int axis = -1;
   int segments = 1;
   friend bool operator==(const Cut&, const Cut&) = default;
 };
-/// Results of rows that lie along neighbouring rows: the work of a kernel of their own, or stored
-/// where they are at hand.
+/// Results of rows that are contiguous across adjacent rows: stored by a separate kernel (`apart`),
+/// or at the positions that compute them (`at_hand`).
 enum class TransposedStores { apart, at_hand };
-/// `body` anew with the segments of a concat computed in one place, where fewer bytes are read like
-/// that, or far less is computed; else as it is.
+/// Rebuilds `body` with the segments of a concat computed at one position, if that reads fewer
+/// bytes or computes far less. Otherwise returns `body` unchanged.
 Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names);
-/// What concats that are stored have segments of: each may be the space of a kernel without
-/// reductions, whose threads store all segments that they have at hand.
+/// The nodes that stored concats have segments of. Each may be the iteration space of a kernel
+/// without reductions, whose threads store all segments that they compute.
 std::vector<const Node*> spaces_of_segments(const BodyRequest& request);
 
 class BodyBuilder {
  public:
-  /// `walked`: what a kernel without reductions has as its space, where that is no result.
+  /// `walked`: the node that defines the iteration space of a kernel without reductions, if that is
+  /// not a result.
   BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
               TransposedStores turned = {}, const Node* walked = nullptr)
       : request_(request), names_(names), walked_(walked), cut_(cut), transposed_stores_(turned) {
@@ -53,29 +54,30 @@ class BodyBuilder {
   }
 
   Body build();
-  /// True if some result of the rows may be at hand elsewhere than where its own order has it …
+  /// True if a build with `TransposedStores::at_hand` could store a reordered result of the rows.
   bool may_store_transposed() const { return may_store_transposed_; }
-  /// … and if one is stored there, along neighbouring rows.
+  /// True if this build stores such a result, contiguously across adjacent rows.
   bool stores_transposed() const { return stores_transposed_; }
 
  private:
   void choose_space();
-  /// An axis of rows; of one segment only where it is cut.
+  /// Adds an axis of rows; with the extent of one segment if the axis is cut.
   void add_row_axis(Extent extent);
-  /// The place along an axis of the rows, in `segment_`.
+  /// The position along an axis of the rows, in `segment_`.
   Index row_axis(int axis);
-  /// From here on rows are those of `segment`.
+  /// Makes `segment` the current segment of the rows.
   void enter(int segment);
   static std::vector<Extent> strides_of(const StoreRequest& store);
   void add_reduction_space(const Node& reduction);
-  /// `first`, or the reduction of rows whose columns it reduces.
+  /// `first`, or the reduction of rows whose columns `first` reduces.
   const Node& primary_reduction(const Node& first) const;
-  /// Each block makes the rows that it owns, in the order of the indices; what is made of them is
-  /// made by the threads that own their elements.
+  /// Each block computes the rows that it owns, in index order. The threads that own the elements
+  /// compute the values derived from them.
   void add_scatter_space(const Node& node);
   int scattered(const Node& node, int place);
   Index position_in(std::span<const Extent> shape);
-  /// Where `reduction` reads its operand at this row and this place on the reduced axis.
+  /// The position at which `reduction` reads its operand, for this row and this position on the
+  /// reduced axis.
   int operand_place(const Node& reduction);
   std::vector<Index> operand_position(const Node& reduction);
 
@@ -84,77 +86,82 @@ class BodyBuilder {
   void add_scatters(std::span<const Index> at, const Index& k);
   void add_stores();
   void add_store(std::size_t place);
-  /// Lets every reduction of rows be known, and what it reduces be at hand.
+  /// Evaluates every reduction of rows, so that its result and its operands are available.
   void reduce_rows();
-  /// Where the store of `place` for `segment_` belongs.
+  /// The store of request `place` for `segment_`.
   BodyStore& store_of(std::size_t place) {
     return body_.stores[static_cast<std::size_t>(segment_) * request_.stores.size() + place];
   }
-  /// True for what the kernel is asked to store.
+  /// True if the kernel is asked to store `node`.
   bool is_stored_by_request(const Node& node) const;
-  /// True where another segment has stored all of it.
+  /// True if another segment has stored the whole result.
   bool is_stored(std::size_t place) const;
-  /// True for as many elements as all rows have, where rows are reduced or scanned.
+  /// True if rows are reduced or scanned and `size` is the number of elements of all rows.
   bool counts_elements(Extent size) const;
-  /// True for as many elements as there are rows, or places in all of them; and for one number.
+  /// True if `node` has one element, or as many as there are rows, columns or elements of all rows.
   bool has_own_position(const Node& node) const;
   /// A bijection from the iteration space (or its rows) to the elements of `node`. A permuted
-  /// result is walked as its operand is, so that what it reads lines up with the rows.
+  /// result is walked in the order of its operand, so that its loads line up with the rows.
   int store_place(const Node& node);
-  /// What counts the rows, the elements of the primary operand, or the places along rows.
+  /// The linear index that a result follows: of rows, of elements of the primary operand, or of
+  /// positions within a row.
   enum class Number : std::uint8_t { row, element, column };
   Index index_of(Number number) const;
-  /// Where in `shape`, whose elements `number` counts, it stands.
+  /// The position in `shape` whose row-major index is `number`.
   int place_of(Number number, std::span<const Extent> shape);
-  /// A pointwise kernel that only stores a view walks the view itself.
+  /// True if a pointwise kernel walks `node`, a stored view, in the view's own order.
   bool inside_only_as_store(const Node& node) const;
-  /// True for a view of the kernel's size that permutes or flips: walked as its operand is, unless
-  /// it is at hand where others read it. In a kernel of rows also for what is made of such views.
+  /// True for a view of the kernel's size that permutes, flips or rotates. It is walked in the
+  /// order of its operand, unless it is available where others read it. In a kernel of rows, also
+  /// true for values computed from such views.
   bool is_moved(const Node& node) const;
-  /// True if one of the nodes that do so is such that it `moves` elements.
+  /// True if `moves` holds for `node` or for a node that it takes its elements from.
   bool is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const;
-  /// False if `is_moved` is false of all that is computed and stored here.
+  /// False if `is_moved` is false for every node that is computed and stored here.
   bool may_be_moved() const;
-  /// From now on the sites of `node`, and of what it takes its elements from, are remembered.
+  /// Starts to record the sites of `node` and of the nodes that it takes its elements from.
   void watch(const Node& node);
-  /// Where `node` is at hand, or can be made of what is, to `result`.
+  /// Appends to `result` the sites where `node` is available or can be computed from available
+  /// values.
   void find_sites(const Node& node, DenseSet<const Node*>& seen, std::vector<Site>& result);
-  /// The value at `site`, computed where it is not yet.
+  /// The value at `site`, which this function computes if necessary.
   int value_at(const Site& site);
-  /// `always`: only where every place stores an element, next to its neighbours.
+  /// Stores the result where a site has it. `always`: only if every position stores an element,
+  /// adjacent to its neighbours.
   bool store_where_found(std::size_t place, bool always = false);
-  /// Where all elements are at hand several times, each of these copies by a store of its own.
+  /// Stores a result that repeats available elements: one store per copy.
   bool store_copies(std::size_t place, std::span<const Site> sites);
   bool store_segment_where_found(std::size_t place, std::span<const Site> sites, bool always);
-  /// False if `site` has not every element.
+  /// Returns false if `site` does not have every element.
   bool store_at(std::size_t place, const Site& site, bool always = false);
-  /// The same of the elements of `segment_`, a segment along `axis`.
+  /// The same for the elements of `segment_`, a segment along `axis`.
   bool store_segment_at(std::size_t place, const Site& site, std::size_t axis, bool always);
-  /// True where a store at every place moves along an axis that loads move along: neighbouring
-  /// threads, which read neighbours, write some too. Else tiles in a kernel apart are faster.
+  /// True if every position stores, and the store moves along an axis that loads move along.
+  /// Adjacent threads, which load adjacent elements, then also store some of them. Otherwise a
+  /// separate kernel with tiles is faster.
   bool fits_everywhere(std::size_t place, const StoreMapping& covered);
-  /// The store of `elements` of what `place` asks for, at those places of `site` that are
-  /// `covered`.
+  /// The store of `elements` of the result of request `place`, at the positions of `site` that
+  /// `covered` selects.
   BodyStore mapped_store(std::size_t place, const Site& site, StoreMapping covered,
                          Extent elements);
 
-  // --- results in segments, in body_segments.cpp
-  // ----------------------------------------------------
-  /// A segment of a result, or some of its numbers: stored where `site` is at hand, at the position
-  /// that `covered` has in the result.
+  // --- results in segments (concat_segments.cpp) ------------------------------------------------
+  /// A segment of a result, or some of its numbers. It is stored where `site` is available, at the
+  /// position in the result that `covered` gives.
   struct SegmentStore {
     const Node* of = nullptr;
     Site site;
     StoreMapping covered;
     Extent elements;
   };
-  /// A concat, or a view of all of one, of what is at hand and of numbers. False for all else.
+  /// Stores a concat, or a view of all of one, whose operands are available values and numbers.
+  /// Returns false for other results.
   bool store_in_segments(std::size_t place);
-  /// The segments that `node` is made of, with positions in it; false if some are not at hand.
+  /// Finds the segments of `node` and their positions in it; false if some are not available.
   bool find_segments(const Node& node, std::vector<SegmentStore>& result);
   bool find_whole_segment(const Node& node, std::vector<SegmentStore>& result);
   bool find_operands(const Node& concat, std::vector<SegmentStore>& result);
-  /// Numbers are stored where elements of a `neighbour`, another operand of the concat, are.
+  /// Stores numbers at the positions of a `neighbour`, another operand of the concat.
   bool add_numbers(const Node& number, const SegmentStore& neighbour, std::size_t axis,
                    Extent begin, std::vector<SegmentStore>& result);
 
@@ -163,53 +170,54 @@ class BodyBuilder {
   [[noreturn]] void refuse_shape(const Node& node) const;
 
   // --- values -----------------------------------------------------------------------------------
-  // Positions are numbers in `places_`.
+  // A `place` is the number of a position in `places_`.
   int evaluate(const Node& node, int place);
   int evaluate(const Node& node, std::span<const Index> at) {
     return evaluate(node, places_.of(at));
   }
   int compute(const Node& node, int place);
-  /// Where `node`, at `place`, reads an operand.
+  /// The position at which `node`, at `place`, reads an operand.
   int operand_place(const Node& node, std::size_t operand, int place);
   int gather(const Node& node, std::span<const Index> at);
   int free_value(const Node& node, std::span<const Index> at);
   int load(const Node& node, int place);
   Index load_offset(const Node& node, int place);
-  /// The load that reads the same place for a neighbouring segment of a concat: one load is enough.
+  /// The load of the same address for an adjacent segment of a concat, which serves both segments.
   std::optional<int> read_with_neighbour(const Value& value);
-  /// True if `node` reduces one value per row of this kernel over all rows, in their order.
+  /// True if `node` reduces one value per row over all rows, in their order.
   bool is_over_rows(const Node& node) const;
-  /// When, and where along the rows, the result of a reduction is known.
+  /// The pass after which the result of a reduction is known, and whether it varies along the rows.
   struct WhenKnown {
     bool varies = false;
     int stage = 0;
     bool is_final = false;
   };
   static Value result_of(const Node& node, const WhenKnown& when);
-  /// The value that `node` reduces or scans, at `place`, whatever conditions its result is read
-  /// under.
+  /// The operand of the reduction or scan `node` at `place`, independent of the conditions under
+  /// which its result is read.
   int reduced_operand(const Node& node, int place);
   int final_result(const Node& node);
-  /// True if `node` reduces over the rows, in their order, what lies at each place within them.
+  /// True if `node` reduces over all rows, in their order, separately at each position within them.
   bool is_over_columns(const Node& node) const;
-  /// Where `reduction`, which is over columns, reads its operand at this row and place.
+  /// The position at which `reduction`, which is over columns, reads its operand at this row and
+  /// column.
   std::vector<Index> column_position(const Node& reduction);
   int column_result(const Node& node, int place);
-  /// True if `node` is made of what is reduced over columns.
+  /// True if `node` depends on a column reduction.
   bool is_of_columns(const Node& node) const;
-  /// A kernel has one scan and nothing that needs a whole row.
+  /// A kernel has at most one scan, and then nothing that needs a whole row.
   int scanned(const Node& node, int place);
   int reduced(const Node& node, int place);
   int select(const Node& node, std::span<const Index> at);
-  /// Computes the values that the indirect atoms of `at` stand for.
+  /// Computes the values of the indirect atoms of `at`.
   void resolve_indirect(std::span<const Index> at);
   void resolve_indirect(const IndexAtom& atom);
-  /// The number of the conditions that hold here; 0 for none.
+  /// The number of the set of current conditions; 0 if there are none.
   int branch();
   bool varies(const Index& index) const;
   int stage(const Index& index) const;
   int add(Value&& value);
-  /// What a value is known again by: its node and place, and the branch.
+  /// The key under which a value is reused: its node, place and branch.
   std::uint64_t key_of(const Node& node, int place);
 
   const BodyRequest& request_;
@@ -218,42 +226,42 @@ class BodyBuilder {
   Body body_;
   const Node* primary_ = nullptr;
   const Node* scatter_ = nullptr;      ///< the first one
-  std::vector<const Node*> scatters_;  ///< all that have as many rows, columns and indices
+  std::vector<const Node*> scatters_;  ///< all with the same numbers of rows, columns and indices
   bool has_columns_ = false;           ///< some reduction is over columns
-  const Node* walked_ = nullptr;       ///< of a pointwise kernel, what is its space
-  std::vector<int> walked_order_;      ///< its axes, as the space has them
+  const Node* walked_ = nullptr;       ///< of a pointwise kernel: the node that defines its space
+  std::vector<int> walked_order_;      ///< its axes, in the order of the space
   Cut cut_;
   TransposedStores transposed_stores_;
   bool may_store_transposed_ = false;
   bool stores_transposed_ = false;
-  int segment_ = 0;                      ///< that rows are of at the moment
-  int entered_ = -1;                     ///< that `row_` and `element_` are of
-  bool may_be_moved_ = false;            ///< some node is one of those that `is_moved` looks for
+  int segment_ = 0;                      ///< the current segment of the rows
+  int entered_ = -1;                     ///< the segment for which `row_` and `element_` are valid
+  bool may_be_moved_ = false;            ///< some node may satisfy `is_moved`
   Extent rows_ = 1;                      ///< of all segments
-  std::vector<int> reduction_segments_;  ///< of the rows of each of the body's reductions
-  Index row_;                            ///< row-major number of the row over the parallel axes
-  Index element_;  ///< row-major number of the element over the primary operand's shape
+  std::vector<int> reduction_segments_;  ///< the segment of each of the body's reductions
+  Index row_;                            ///< row-major index of the row over the parallel axes
+  Index element_;  ///< row-major index of the element over the primary operand's shape
   std::vector<Condition> conditions_;
-  bool may_repeat_ = false;  ///< some view on the way has an element in several places
+  bool may_repeat_ = false;  ///< some enclosing view contains an element several times
   std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
   Places places_;
   DenseMap<std::uint64_t, int> known_;
-  /// What a place counts as where conditions hold, by both: below 0.
+  /// The number of a place under conditions, by place and branch; negative.
   DenseMap<std::pair<int, int>, int> places_in_branches_;
-  /// Places of operands of reductions, which are alike where shapes and axes are.
+  /// Places of reduction operands. Reductions with equal shapes and axes share a place.
   struct OperandPlace {
     int shape = 0;
     std::vector<std::int64_t> order;
     int place = 0;
   };
   std::vector<OperandPlace> operand_places_;
-  /// Where what is broadcast is read, by the place of the result and the shape of the operand.
+  /// The place of a broadcast operand, by the place of the result and the operand's shape.
   DenseMap<std::pair<int, int>, int> broadcasts_;
   /// The place of a Number in a shape, for `entered_`.
   DenseMap<std::pair<int, int>, int> places_of_numbers_;
   std::map<std::vector<std::uint64_t>, std::vector<int>> segments_read_;  ///< by node and place
   DenseSet<const Node*> watched_;
-  DenseMap<const Node*, std::vector<Site>> sites_;  ///< of what is watched
+  DenseMap<const Node*, std::vector<Site>> sites_;  ///< of watched nodes
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// The ways to build a body, one after the other.
+// Tries the ways to build a body, one after another.
 #include "compiler/body_building/build_body.h"
 
 #include "compiler/body/body_request.h"
@@ -22,7 +22,7 @@ BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
     answer.body = std::move(body);
     answer.reason.clear();
   } catch (const Refusal&) {
-    // The first reason is the plainer one.
+    // Keep the first reason, which is the simpler one.
   }
   return answer;
 }

@@ -11,14 +11,14 @@ namespace sinter {
 
 namespace {
 
-/// True for views that may have one element in several places, windows that overlap say. What is
-/// broadcast is not meant: the axis does not occur in its address.
+/// True for views that may contain an element several times, such as overlapping windows.
+/// Broadcasts do not count, because the axis does not occur in their address.
 bool repeats_elements(const Node& node) {
   if (node.op == Op::as_strided) return true;
   return node.op == Op::unfold && attribute(node, "step").integer < attribute(node, "size").integer;
 }
 
-/// True if `a` is at least `b` and may be more.
+/// True if `a` is at least `b` and may be larger.
 bool is_larger(Extent a, Extent b) {
   return a != b && (provably_nonnegative(a - b) || (!b.is_number() && divide_exactly(a, b)));
 }
@@ -37,7 +37,7 @@ bool is_impossible(const Condition& condition) {
          (high && provably_less(*high, condition.begin)) || condition.begin == condition.end;
 }
 
-/// The operands of a concat that its element at `at` may lie in.
+/// The operands of a concat that may contain its element at `at`.
 std::vector<std::size_t> segments_at(const Node& concat, std::span<const Index> at) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < concat.operands.size(); ++i) {
@@ -48,12 +48,11 @@ std::vector<std::size_t> segments_at(const Node& concat, std::span<const Index> 
     if (is_certain(condition)) return {i};
     if (!is_impossible(condition)) result.push_back(i);
   }
-  if (result.empty()) return {0};  // there is no element
+  if (result.empty()) return {0};  // no element exists here
   return result;
 }
 
-/// True if `node`, which reads `from` where its own element is or where that is broadcast from,
-/// reads it at the very place `at`.
+/// True if `node`, an elementwise op or broadcast, reads `from` at the same position `at`.
 bool is_read_there(const Node& from, const Node& node, std::span<const Index> at) {
   if (from.shape.size() != node.shape.size()) return false;
   for (std::size_t axis = 0; axis < at.size(); ++axis)
@@ -97,7 +96,7 @@ void BodyBuilder::choose_space() {
     if (node->op == Op::scatter) return add_scatter_space(*node);
   for (const Node* node : request_.nodes)
     if (is_reduction(node->op) || is_scan(node->op)) {
-      // The first recorded one; a reduction of its results over the rows comes later.
+      // The first recorded reduction; reductions of its results over the rows come later.
       add_reduction_space(primary_reduction(*node));
       has_columns_ = std::ranges::any_of(request_.nodes, [&](const Node* other) {
         return is_reduction(other->op) && is_over_columns(*other);
@@ -111,8 +110,8 @@ void BodyBuilder::choose_space() {
     }
     return;
   }
-  // Without a reduction the largest result is the space, walked as it lies in memory; among equals
-  // the first that is not moved.
+  // Without a reduction, the largest result is the space, in its memory order. Ties go to the first
+  // result that is not moved.
   const StoreRequest* walked = &request_.stores[0];
   for (const StoreRequest& store : request_.stores) {
     const Extent size = product(store.node->shape), most = product(walked->node->shape);
@@ -156,8 +155,8 @@ int BodyBuilder::scattered(const Node& node, int place) {
     throw Refusal{fmt::format("{} and {} each write their rows in the order of their indices",
                               names_(scatter_), names_(&node))};
   if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != row_)
-    throw Refusal{
-        fmt::format("{} is known at other places only when its kernel ends", names_(&node))};
+    throw Refusal{fmt::format("{} is available at other positions only after its kernel ends",
+                              names_(&node))};
   if (own == scatters_.begin()) return body_.scatter->result;
   return body_.more_scatters[static_cast<std::size_t>(own - scatters_.begin()) - 1].result;
 }
@@ -214,7 +213,7 @@ int BodyBuilder::evaluate(const Node& node, int place) {
 
 int BodyBuilder::compute(const Node& node, int place) {
   if (is_free(node)) return free_value(node, places_.at(place));
-  // A view that is stored but not computed here is what a copy of it reads.
+  // A stored view that is not computed here is the source of a copy.
   const bool stored_elsewhere =
       node.op == Op::input ||
       (!inside_.contains(&node) && (!is_view(node) || is_stored_by_request(node)));
@@ -223,7 +222,7 @@ int BodyBuilder::compute(const Node& node, int place) {
   if (is_scan(node.op)) return scanned(node, place);
   if (node.op == Op::scatter && scatter_ && body_.scatter) return scattered(node, place);
   if (node.op == Op::scatter)
-    throw Refusal{fmt::format("{} is known only when its kernel ends", names_(&node))};
+    throw Refusal{fmt::format("{} is available only after its kernel ends", names_(&node))};
   if (is_view(node)) {
     const bool outer = std::exchange(may_repeat_, may_repeat_ || repeats_elements(node));
     const int value = evaluate(*node.operand(0), operand_place(node, 0, place));
@@ -243,7 +242,7 @@ int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place)
   const std::span<const Index> at = places_.at(place);
   const bool is_broadcast = is_elementwise(node.op) || node.op == Op::broadcast_to;
   if (!is_broadcast) return places_.of(operand_index(body_.space, node, operand, at));
-  // A number is the same everywhere.
+  // A number is the same at every position.
   if (is_read_there(from, node, at) || (is_free(from) && from.op != Op::iota)) return place;
   const auto [known, is_new] = broadcasts_.try_emplace({place, places_.shape(from.shape)}, -1);
   if (is_new) known->second = places_.of(operand_index(body_.space, node, operand, at));
@@ -252,7 +251,7 @@ int BodyBuilder::operand_place(const Node& node, std::size_t operand, int place)
 
 int BodyBuilder::gather(const Node& node, std::span<const Index> at) {
   std::vector<Index> from = operand_index(body_.space, node, 0, at);
-  // Inside a concat the indices are read for its own segment only.
+  // Inside a concat, each segment loads its own indices.
   Index& index = from[static_cast<std::size_t>(attribute(node, "axis").integer)];
   const IndexAtom& atom = *index.terms[0].atom;
   index = body_.space.indirect(atom.tensor, atom.at, atom.divisor, branch());
@@ -371,11 +370,10 @@ int BodyBuilder::final_result(const Node& node) {
 
 int BodyBuilder::scanned(const Node& node, int place) {
   if (primary_ != &node)
-    throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
-                              names_(&node))};
+    throw Refusal{fmt::format("{} scans whole rows and needs a kernel of its own", names_(&node))};
   if (body_.space.plain(places_.number_in(body_.space, place, node.shape)) != element_)
-    throw Refusal{fmt::format("{} is needed at other places than the one that the scan is at",
-                              names_(&node))};
+    throw Refusal{
+        fmt::format("{} is needed at other positions than the scan's current one", names_(&node))};
   if (body_.scan) return body_.scan->result;
   const int operand = reduced_operand(node, operand_place(node));
   Value value{.kind = Value::Kind::scanned, .node = &node, .dtype = node.dtype};
@@ -388,10 +386,9 @@ int BodyBuilder::scanned(const Node& node, int place) {
 
 int BodyBuilder::reduced(const Node& node, int place) {
   if (primary_ && is_scan(primary_->op))
-    throw Refusal{fmt::format("{} scans its rows from beginning to end, in a kernel of its own",
-                              names_(primary_))};
-  if (scatter_)
-    throw Refusal{fmt::format("{} needs a result that a whole row makes", names_(scatter_))};
+    throw Refusal{
+        fmt::format("{} scans whole rows and needs a kernel of its own", names_(primary_))};
+  if (scatter_) throw Refusal{fmt::format("{} needs a result of a whole row", names_(scatter_))};
   if (is_over_rows(node)) return final_result(node);
   if (is_over_columns(node)) return column_result(node, place);
   if (reduced_extent(node) != body_.reduced_size())

@@ -1,5 +1,5 @@
-// Reductions over the rows of a kernel that reduces each row as well: what they are, and where they
-// read. One read of the data serves both.
+// Reductions over the rows of a kernel that also reduces each row: how they are recognized and what
+// they read. One read of the data serves both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool reduces_last_axis(const Node& reduction) {
   return std::ranges::find(reduced_axes(reduction), last) != reduced_axes(reduction).end();
 }
 
-/// True for reductions of arrays of one shape, each over the axes that the other one keeps.
+/// True for reductions of arrays of one shape, over disjoint axes.
 bool are_crosswise(const Node& a, const Node& b) {
   return std::ranges::equal(a.operand(0)->shape, b.operand(0)->shape) &&
          std::ranges::none_of(reduced_axes(a), [&](std::int64_t axis) {
@@ -42,7 +42,7 @@ bool BodyBuilder::is_over_columns(const Node& node) const {
   if (rows.is(1) || reduced_extent(node) != rows || product(node.shape) != body_.reduced_size() ||
       !std::ranges::is_sorted(reduction_order(node)))
     return false;
-  // Of a square, rows and columns are told apart by the axes.
+  // In a square, only the axes tell rows and columns apart.
   return rows != body_.reduced_size() || are_crosswise(node, *primary_);
 }
 
@@ -67,7 +67,7 @@ std::vector<Index> BodyBuilder::column_position(const Node& reduction) {
 
 int BodyBuilder::column_result(const Node& node, int place) {
   if (places_.number_in(body_.space, place, node.shape) != body_.space.axis(body_.parallel_axes))
-    throw Refusal{fmt::format("{} is known only when every row is done", names_(&node))};
+    throw Refusal{fmt::format("{} is available only after all rows", names_(&node))};
   for (const BodyReduction& known : body_.columns)
     if (known.node == &node) return known.result;
   const int operand = reduced_operand(node, places_.of(column_position(node)));

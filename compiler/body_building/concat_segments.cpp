@@ -1,6 +1,6 @@
-// Results that are concats, stored segment by segment: padded arrays by the kernel of what is
-// padded, shifted copies of one array by the thread that has read its element, levels of a
-// recurrence by the thread that goes through all of them.
+// Stores results that are concats segment by segment. A padded array is stored by the kernel that
+// computes the unpadded value. Shifted copies of an array are stored by the thread that loads the
+// element. Levels of a recurrence are stored by the thread that computes all of them.
 #include <algorithm>
 
 #include "compiler/body/body_request.h"
@@ -11,12 +11,12 @@ namespace sinter {
 
 namespace {
 
-/// Stores that a segment of numbers is given by, at most, where it is longer than its neighbour.
+/// Maximum number of stores for a segment of numbers that is longer than its neighbour.
 constexpr std::int64_t kMostRepeats = 4;
 
 bool is_free_number(const Node& node) { return is_free(node) && node.op != Op::iota; }
 
-/// True for views that have each element of their operand once.
+/// True for views that contain each element of their operand once.
 bool has_all_of_operand(const Node& node) {
   return node.op == Op::reshape || node.op == Op::permute || node.op == Op::flip;
 }
@@ -36,7 +36,7 @@ class SpaceFinder {
   }
 
  private:
-  /// Spaces to be tried: building a body takes time.
+  /// Maximum number of candidate spaces, because building a body takes time.
   static constexpr std::size_t kMost = 2;
 
   bool is_inside(const Node& node) const {
@@ -101,7 +101,7 @@ bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>
     std::vector<Site> sites;
     find_sites(node, seen, sites);
     for (Site& site : sites) {
-      if (site.copies > 1) continue;  // which is one of them
+      if (site.copies > 1) continue;  // the site has only one of several copies
       if (std::optional<StoreMapping> covered =
               map_store(body_, is_of_elements(site), site, node.shape)) {
         result.push_back({.of = &node,
@@ -115,8 +115,8 @@ bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>
   };
   if (is_free_number(node)) return false;
   if (is_there()) return true;
-  // Beside reductions only what they leave at hand: a segment that has nothing to do with them
-  // would keep the kernel that makes it from storing it in its place.
+  // With reductions, only values that they make available are used. An unrelated segment would keep
+  // the kernel that computes it from storing it in place.
   const bool may_be_made = !primary_ && node.op != Op::concat && !is_view(node) &&
                            inside_.contains(&node) && has_own_position(node) &&
                            !product(node.shape).is(1) && !is_moved(node);
@@ -192,7 +192,8 @@ bool BodyBuilder::store_in_segments(std::size_t place) {
   enter(0);
   std::vector<SegmentStore> segments;
   if (!find_segments(*request.node, segments)) return false;
-  // Along rows, what lies across them is stored by a kernel apart, through tiles.
+  // In a kernel of rows, segments that are contiguous across rows are left to a separate kernel
+  // with tiles.
   const auto lies_across = [&](const SegmentStore& segment) {
     return is_of_elements(segment.site) &&
            !follows_loads(body_,
@@ -203,7 +204,7 @@ bool BodyBuilder::store_in_segments(std::size_t place) {
     SegmentStore& segment = segments[i];
     BodyStore store =
         mapped_store(place, segment.site, std::move(segment.covered), segment.elements);
-    // Numbers go with their neighbours.
+    // Numbers are stored at the positions of their neighbour.
     if (is_free_number(*segment.of)) store.value = evaluate(*segment.of, segment.site.position);
     store.is_segment = true;
     if (i == 0)

@@ -19,7 +19,7 @@ std::uint64_t mix(std::uint64_t hash, Extent extent) {
                             : mix(hash, reinterpret_cast<std::uintptr_t>(extent.expression()));
 }
 
-/// Without the topmost bit, so that it is none of the two that the map keeps for itself.
+/// Clears the topmost bit, because the map reserves two keys.
 std::uint32_t hash_of(std::span<const Index> at) {
   std::uint64_t hash = at.size();
   for (const Index& index : at) {
@@ -49,7 +49,7 @@ int Places::of(std::span<const Index> at) {
 }
 
 int Places::shape(std::span<const Extent> shape) {
-  // One of rank 0 lies nowhere.
+  // -1 is the number of the shape of rank 0.
   if (shape.empty()) return -1;
   const int next = static_cast<int>(shapes_.size());
   const auto [known, is_new] = shape_of_.try_emplace(hash_of(shape), next);

@@ -1,5 +1,5 @@
-// Positions and shapes that the builder of a body meets again and again, each known by a number,
-// and what follows of them, worked out once.
+// Interns the positions and shapes that a body builder uses repeatedly. Each has a number, and
+// values derived from it are computed once.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ class Places {
   /// The number of a shape.
   int shape(std::span<const Extent> shape);
 
-  /// `place` in an array of `shape`, row-major: its number there, and its offset in memory.
+  /// The row-major index and the memory offset of `place` in an array of `shape`.
   const Index& number_in(IndexSpace& space, int place, std::span<const Extent> shape);
   const Index& offset_in(IndexSpace& space, int place, std::span<const Extent> shape);
-  /// `place` in memory of such strides, one per axis.
+  /// The address of `place` in memory with these strides, one per axis.
   const Index& address_in(IndexSpace& space, int place, std::span<const Extent> strides);
 
  private:
   enum class Kind : std::uint8_t { number, offset, address };
-  /// What is known of a place in a shape; a new one is empty.
+  /// The cached index for a place and a shape; true if it is new and empty.
   std::pair<Index&, bool> known(Kind kind, int place, std::span<const Extent> shape);
 
   std::vector<std::vector<Index>> places_;
-  std::vector<int> next_;                ///< of a place, another one of its hash; -1: none
+  std::vector<int> next_;                ///< per place: another place with the same hash; -1: none
   DenseMap<std::uint32_t, int> newest_;  ///< by hash
   std::vector<std::span<const Extent>> shapes_;
-  DenseMap<std::uint32_t, int> shape_of_;       ///< the first one, by hash
-  DenseMap<std::pair<int, int>, Index> known_;  ///< by place, and shape and kind
+  DenseMap<std::uint32_t, int> shape_of_;       ///< the first shape, by hash
+  DenseMap<std::pair<int, int>, Index> known_;  ///< by place, and by shape and kind
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Which element of a view an element of its operand is.
+// Maps positions of an operand's elements to positions in a view of it.
 #include "compiler/body_building/store_mapping.h"
 #include "compiler/simplify/rotation.h"
 #include "ir/graph/operand_index.h"
@@ -8,7 +8,7 @@ namespace sinter {
 namespace {
 
 std::optional<Site> seen_through_slice(IndexSpace& space, const Node& view, Site site) {
-  // Copies must stay alike.
+  // All copies of a value must be stored at the same relative offset.
   if (site.copies > 1) return std::nullopt;
   const auto axis = static_cast<std::size_t>(attribute(view, "axis").integer);
   const Extent begin = attribute(view, "begin").extent;
@@ -78,7 +78,7 @@ std::optional<Site> invert_slice(IndexSpace& space, const Node& view, const Site
 }
 
 std::vector<Site> repeated(const Node& view, const Site& site) {
-  // Each copy is a store of its own.
+  // Each copy needs a store of its own.
   constexpr std::int64_t kMostCopies = 8;
   if (view.op != Op::broadcast_to || site.whole) return {};
   const std::span<const Extent> from = view.operand(0)->shape;

@@ -1,4 +1,4 @@
-// The body of a kernel of a program, whose buffers say where everything lies.
+// Builds the body of a kernel of a program, with the layouts of the program's buffers.
 #pragma once
 
 #include "compiler/body/body.h"
@@ -7,9 +7,9 @@
 
 namespace sinter {
 
-/// What `kernel` stores, and where in memory.
+/// The values that `kernel` stores, with their layouts in memory.
 std::vector<StoreRequest> stores_of(const Program& program, const Kernel& kernel);
-/// What is asked of the body of `kernel`, as long as it and its `stores` are there.
+/// The body request of `kernel`; valid as long as `kernel` and its `stores` exist.
 BodyRequest request_of(const Program& program, const Kernel& kernel,
                        std::span<const StoreRequest> stores);
 /// The body of `kernel` with its axes collapsed.

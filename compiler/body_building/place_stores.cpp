@@ -1,4 +1,4 @@
-// Where each result of a body is stored.
+// Finds the position that stores each result of a body.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-/// True for ops whose element at a position is made of their operands' elements there.
+/// True for ops whose element at a position depends only on their operands' elements there.
 bool keeps_positions(const Node& node) {
   return is_elementwise(node.op) || node.op == Op::custom || node.op == Op::cast ||
          node.op == Op::bitcast;
@@ -29,7 +29,7 @@ void BodyBuilder::add_scatters(std::span<const Index> at, const Index& k) {
   const Index from[] = {k, at[1]};
   std::vector<BodyScatter> scatters;
   for (const Node* node : scatters_) {
-    // Each goes through its indices by itself and reads what it adds by itself.
+    // Each scatter walks its indices and loads its operands separately.
     known_.clear();
     segments_read_.clear();
     BodyScatter scatter{.node = node};
@@ -65,7 +65,7 @@ void BodyBuilder::add_scatter() {
   if (stores_only_scatter(body_) || may_sum_in_results(body_)) return;
   const Extent row_bytes = bytes_of_rows(body_);
   if (!row_bytes.is_number() || row_bytes.number() > kMostScatteredBytes)
-    throw Refusal{fmt::format("a row of {}, {} bytes, is too long to be kept for what needs it",
+    throw Refusal{fmt::format("a row of {}, {} bytes, is too long to keep for its consumers",
                               names_(scatter_), to_string(row_bytes))};
 }
 
@@ -91,10 +91,10 @@ void BodyBuilder::add_stores() {
     evaluate(*walked_, place_of(Number::row, walked_->shape));
   }
   std::ranges::for_each(plain, add);
-  // What one of them is made of may be at hand only once another is stored, or where the rows are
-  // reduced, which may be for its sake alone.
+  // The inputs of a result may be available only after another result is stored, or after the rows
+  // are reduced. The rows may be reduced for this result alone.
   bool has_all_reduced = !primary_;
-  // What others read it for is at hand there, and need not be read again.
+  // A moved result reuses values at positions where other results already load them.
   for (const std::size_t place : moved) {
     if (store_where_found(place, true)) continue;
     if (!std::exchange(has_all_reduced, true)) {
@@ -163,8 +163,8 @@ void BodyBuilder::add_store(std::size_t place) {
       store.is_final && size == body_.reduced_size() && !store.varies && is_of_columns(*node);
   if (store.is_final && !store.of_columns && !size.is(1))
     throw Refusal{
-        fmt::format("{} needs a result of all rows, which is known only when the kernel "
-                    "ends",
+        fmt::format("{} needs a result of all rows, which is available only after the "
+                    "kernel ends",
                     names_(node))};
   if (!store.varies && !store.of_columns && body_.values[static_cast<std::size_t>(value)].varies)
     throw Refusal{fmt::format("{} has one element per row but varies within it", names_(node))};
@@ -267,7 +267,7 @@ bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node
     if (inside_only_as_store(*at) || !seen.insert(at).second) continue;
     if (moves(*at)) return true;
     if (at->op == Op::reshape || at->op == Op::permute) pending.push_back(at->operand(0));
-    // Along the rows, what is made of something moved is moved too.
+    // In a kernel of rows, values computed from moved values are moved too.
     if (!body_.has_reduced_axis || !keeps_positions(*at) || !inside_.contains(at)) continue;
     for (const Node* operand : at->operands)
       if (has_shape_of(operand, *at)) pending.push_back(operand);
@@ -304,7 +304,7 @@ void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
     result.push_back(std::move(own));
   };
   for (const Site& site : sites) {
-    // What is made of copies would be made of each of them.
+    // A value computed from copies would be computed once per copy.
     if (!rearranges(node)) {
       if (site.copies == 1) add(site, site);
     } else if (std::vector<Site> copies = repeated(node, site); !copies.empty()) {
@@ -322,8 +322,8 @@ int BodyBuilder::value_at(const Site& site) {
   const int from = value_at(*site.from);
   conditions_ = site.conditions;
   int value = from;
-  // A view has no other value there. To ask for it at its own position would lead elsewhere, since
-  // that leaves out what the conditions say.
+  // A view has the value of its operand. Evaluating it at its own position would read elsewhere,
+  // because that position ignores the site's conditions.
   if (rearranges(*site.node))
     known_.try_emplace(key_of(*site.node, places_.of(site.position)), value);
   else
@@ -407,7 +407,7 @@ bool BodyBuilder::store_segment_at(std::size_t place, const Site& site, std::siz
 bool BodyBuilder::fits_everywhere(std::size_t place, const StoreMapping& covered) {
   if (!covered.conditions.empty()) return false;
   const StoreRequest& request = request_.stores[place];
-  // Views lie like that in any case, and rows that are scattered are read like that elsewhere.
+  // Views have this layout in any kernel, and other kernels read scattered rows in this layout.
   if (!body_.has_reduced_axis || is_view(*request.node)) return true;
   const Index at = address(body_.space, covered.position, strides_of(request));
   if (follows_loads(body_, at)) return true;

@@ -1,6 +1,6 @@
-// Concats whose segments read the same memory, as the halves of rotary embeddings and of gated
-// units do: one place of the space then computes an element of each segment, and reads what they
-// share once.
+// Handles concats whose segments read the same memory, such as the halves of rotary embeddings and
+// of gated units. One position of the space then computes an element of each segment, and loads
+// shared data once.
 #include <algorithm>
 #include <utility>
 
@@ -13,12 +13,12 @@ namespace sinter {
 
 namespace {
 
-/// Elements along the last axis, at least, of a segment: vectors must have room.
+/// Minimum number of elements of a segment along the last axis, so that vectors fit.
 constexpr std::int64_t kLeastAlong = 16;
 constexpr int kMaxConcatSegments = 4;
 
-/// The cut that gives each segment of `select`, a concat along an axis of the rows, a place of its
-/// own; none if its segments are not of one size.
+/// The cut that computes all segments of `select`, a concat along an axis of the rows, at one
+/// position. Returns nullopt if its segments differ in size.
 std::optional<Cut> cut_between(const Body& body, const Value& select) {
   const auto segments = static_cast<int>(select.operands.size());
   const Index& at = select.conditions[0].at;
@@ -62,7 +62,8 @@ bool reads_less(const Body& body, const Body& other) {
   return provably_less(bytes_read(body), bytes_read(other));
 }
 
-/// True if less than a quarter is computed: what a select decides on, each place of it computes.
+/// True if `body` computes less than a quarter of `other`. Every position of a select computes all
+/// its alternatives.
 bool computes_far_less(const Body& body, const Body& other) {
   const auto computed = [](const Body& of) {
     const auto ops = std::ranges::count(of.values, Value::Kind::op, &Value::kind);
@@ -71,8 +72,9 @@ bool computes_far_less(const Body& body, const Body& other) {
   return provably_less(computed(body) * Extent(4), computed(other));
 }
 
-/// True if vectors run across `axis`, and all that is read along it is of one segment, at a place
-/// that no data decides: the space of such a segment is that of other kernels that read it.
+/// True if vectors run along another axis than `axis`, and every load along `axis` belongs to one
+/// segment at a data-independent position. Other kernels that read such a segment have the same
+/// iteration space.
 bool reads_segments_alone(const Body& body, int axis) {
   return axis + 1 < body.parallel_axes && body.indirect.empty() &&
          std::ranges::all_of(body.values, [&](const Value& value) {
@@ -81,7 +83,7 @@ bool reads_segments_alone(const Body& body, int axis) {
          });
 }
 
-/// True for views that leave the elements in their order.
+/// True for views that keep the order of elements.
 bool keeps_order(const Node& view) {
   if (view.op == Op::reshape) return true;
   if (view.op != Op::permute) return false;
@@ -94,7 +96,7 @@ bool keeps_order(const Node& view) {
   return true;
 }
 
-/// What `view` is a slice of, in the same order; nullptr if it is none.
+/// The node that `view` is a slice of, in the same order; nullptr if it is not a slice.
 const Node* whole_of_slice(const Node& view) {
   const Node* whole = &view;
   bool is_slice = false;
@@ -103,7 +105,7 @@ const Node* whole_of_slice(const Node& view) {
   return is_slice ? whole : nullptr;
 }
 
-/// What the results of `request` are slices of, where that is computed too.
+/// The computed nodes that the results of `request` are slices of.
 std::vector<const Node*> wholes_of(const BodyRequest& request) {
   std::vector<const Node*> result;
   for (const StoreRequest& store : request.stores) {
@@ -133,7 +135,7 @@ Index BodyBuilder::row_axis(int axis) {
 void BodyBuilder::enter(int segment) {
   segment_ = segment;
   if (std::exchange(entered_, segment) == segment) return;
-  if (scatter_) return;  // whose rows are all of one segment
+  if (scatter_) return;  // all rows of a scatter are in one segment
   places_of_numbers_.clear();
   if (!primary_) {
     std::vector<Index> position(walked_->shape.size());
@@ -144,7 +146,7 @@ void BodyBuilder::enter(int segment) {
   }
   row_ = position_in(parallel_extents(*primary_));
   operand_places_.clear();
-  // The order of elements in memory of the primary operand: what stores of its size follow.
+  // The element order of the primary operand, which stores of its size follow.
   element_ =
       body_.space.linearize(places_.at(operand_place(*primary_)), primary_->operand(0)->shape);
 }
@@ -154,7 +156,7 @@ Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const No
     try {
       return BodyBuilder(request, names, cut, {}, walked).build();
     } catch (const Refusal&) {
-      return std::nullopt;  // some result is not made of segments of its own
+      return std::nullopt;  // some result does not consist of these segments
     }
   };
   for (const Cut cut : cuts_of(body))

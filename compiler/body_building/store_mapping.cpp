@@ -6,8 +6,8 @@ namespace sinter {
 
 namespace {
 
-/// floor(number / low) mod (high / low), plus `offset`; low divides high, and high the extent of
-/// the number. The digits of a number that share no factor are independent of one another.
+/// floor(number / low) mod (high / low), plus `offset`. `low` divides `high`, and `high` divides
+/// the extent of the number. Non-overlapping digits of a number are independent of one another.
 struct Digits {
   int number = 0;
   Extent low;
@@ -16,10 +16,10 @@ struct Digits {
   Extent offset;
 };
 
-/// A coordinate of the places: an axis, or digits of another number. Of these, what is within
-/// [begin, begin + extent).
+/// A coordinate of the positions: an axis, or digits of another number, restricted to [begin, begin
+/// + extent).
 struct Number {
-  Index at;  ///< runs from 0 to the extent
+  Index at;  ///< from 0 up to the extent
   Extent extent;
   Extent begin = 0;
   std::vector<Digits> used = {};  ///< by the elements, or by numbers cut out of this one
@@ -43,11 +43,11 @@ class Covering {
     }
   }
 
-  /// `index` of the body over the places that are left, where less of it has to be said.
+  /// `index` of the body over the remaining positions, in a simpler form.
   Index here(const Index& index) { return space_.substitute(index, here_); }
   Index back(const Index& index) { return body_.space.substitute(index, back_); }
 
-  /// Leaves the places where `condition`, over them, holds; false where that is not seen through.
+  /// Keeps only the positions where `condition`, over them, holds; false if it cannot be analysed.
   bool restrict_to(const Condition& condition) {
     const Index& at = condition.at;
     if (at.terms.size() == 1 && at.terms[0].coefficient.is(-1))
@@ -79,7 +79,7 @@ class Covering {
     return true;
   }
 
-  /// True if the places that are left have each of `size` elements, `element` being their number.
+  /// True if the remaining positions have each of `size` elements; `element` is its linear index.
   bool has_every(const Index& element, Extent size) {
     struct Place {
       Extent step;
@@ -112,12 +112,13 @@ class Covering {
     return count == size;
   }
 
-  /// The conditions that are left once what no element depends on stands at 0.
+  /// The remaining conditions, after every coordinate that no element depends on is fixed at 0.
   std::optional<StoreMapping> take() {
     for (const Number& number : numbers_)
       if (number.extent.is_number() && number.extent.number() < 1) return std::nullopt;
     for (int axis = 0; axis < axes_; ++axis) {
-      // Vectors run along one of the two sides.
+      // Do not combine parallel axes with the reduced axis, because vectors run along one of the
+      // two.
       if (axis == body_.parallel_axes) end_standing();
       if (numbers_[static_cast<std::size_t>(axis)].used.empty()) {
         add_standing(axis);
@@ -132,7 +133,7 @@ class Covering {
   }
 
  private:
-  /// Cuts [begin, end) of `axis` down to where `condition` holds, if that is about the axis alone.
+  /// Narrows [begin, end) of `axis` to where `condition` holds, if it depends on this axis alone.
   static void narrow(int axis, const Condition& condition, Extent& begin, Extent& end) {
     const Index& at = condition.at;
     if (at.terms.size() != 1 || at.terms[0].atom->kind != IndexAtom::Kind::axis ||
@@ -185,7 +186,7 @@ class Covering {
     return within_cuts(*digits);
   }
 
-  /// The same as digits of the number that was cut out of them, if one was.
+  /// Expresses `digits` by the number that was cut out of them, if there is one.
   Digits within_cuts(Digits digits) const {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const Number& number = numbers_[i];
@@ -201,7 +202,7 @@ class Covering {
     return digits;
   }
 
-  /// Lets an axis that no element depends on stand at 0, with its neighbours as one number.
+  /// Fixes an axis that no element depends on at 0, merged with adjacent such axes into one number.
   void add_standing(int axis) {
     const Number& number = numbers_[static_cast<std::size_t>(axis)];
     const Extent extent = body_.space.extent(axis);
@@ -222,7 +223,7 @@ class Covering {
     if (!standing_.is_constant()) add(std::exchange(standing_, {}), 0, 1);
   }
 
-  /// The place that stores is there only if there is any.
+  /// The storing position exists only if `extent` is not 0.
   void require(Extent extent) {
     if (!extent.is_number())
       cover_.at_least_one.push_back(extent);
@@ -260,7 +261,7 @@ class Covering {
     return true;
   }
 
-  /// Lets the digits low … high stand at 0; false if there are none of these.
+  /// Fixes the digits low … high at 0; false if they are not digits.
   bool add_zero_digits(const Number& number, Extent low, Extent high) {
     if (low == high) return true;
     const std::optional<Extent> count = divide_exactly(high, low);
@@ -273,9 +274,9 @@ class Covering {
   }
 
   Body& body_;
-  IndexSpace space_;         ///< the body's, narrowed to where conditions on its axes hold
-  std::vector<Index> here_;  ///< the body's axes over this one
-  std::vector<Index> back_;  ///< its axes over those of the body
+  IndexSpace space_;         ///< the body's space, narrowed to where conditions on its axes hold
+  std::vector<Index> here_;  ///< the body's axes over `space_`
+  std::vector<Index> back_;  ///< the axes of `space_` over those of the body
   int axes_ = 0;
   std::vector<Number> numbers_;  ///< the axes come first
   Index standing_;               ///< over the body's axes

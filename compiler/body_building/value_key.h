@@ -1,4 +1,4 @@
-// Places and conditions as numbers: what a body's builder knows a value again by.
+// Appends extents, positions and conditions to the keys under which a body builder reuses values.
 #pragma once
 
 #include "compiler/body/body.h"

@@ -19,8 +19,8 @@ namespace sinter {
 
 namespace {
 
-/// Of each value, how often it is computed per element of a body without a reduction: once for a
-/// whole vector of those along the last axis, where it is the same for all of them.
+/// For each value of a body without a reduction, the number of times it is computed per element. A
+/// value that is constant along the last axis is computed once per vector.
 std::vector<double> shares_of_vectors(const Body& body, const Facts& facts) {
   constexpr double kVector = 8;
   std::vector<double> shares(body.values.size(), 1);
@@ -50,8 +50,8 @@ double seconds_of(const Cost& cost, const Target& target, double busy, double mo
 
 namespace {
 
-/// What a kernel of rows and columns does besides its loads and stores: the states of its splits go
-/// to the workspace and come back. Returns the share of SMs that have work.
+/// Adds the traffic of column states: a kernel that reduces rows and columns writes the states of
+/// its splits to the workspace and reads them back. Returns the fraction of SMs that have work.
 double add_columns(Cost& cost, const Body& body, const Target& target, const Facts& facts) {
   if (body.columns.empty()) return 1;
   const std::vector<Schedule> schedules = row_column_candidates(body, target, facts);
@@ -66,7 +66,7 @@ double add_columns(Cost& cost, const Body& body, const Target& target, const Fac
   return std::min(1.0, static_cast<double>(blocks_of(schedule)) / target.sm_count);
 }
 
-/// Of each value, whether it is read where an earlier pass left it in shared memory.
+/// For each value, true if it is read from a row that an earlier pass staged in shared memory.
 std::vector<bool> read_from_staged_rows(const Body& body, const Target& target) {
   std::vector<bool> result(body.values.size());
   if (!may_have_staged_rows(body) || !fits_resident(body, target, 1)) return result;
@@ -105,7 +105,7 @@ Cost cost_of(const Body& body, const Target& target, const Facts& facts) {
       cost.instructions += times * instructions_of(value.node->op) * shares[i] *
                            (value.is_final ? 1.0 : rows) * (value.varies ? row : 1.0);
   }
-  // What it takes to add an element, or to compare it, is lost in the load.
+  // Adding or comparing an element is hidden by its load, so only costlier reductions count.
   for (const BodyReduction& reduction : body.reductions)
     if (const int each = instructions_of(reduction.node->op); each > 1)
       cost.instructions += each * rows * row;

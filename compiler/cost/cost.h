@@ -1,4 +1,4 @@
-// Predicted cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md
+// Predicts the cost of a kernel from its body and a target alone (the time model of PERFORMANCE.md
 // §2).
 #pragma once
 
@@ -15,10 +15,10 @@ struct Cost {
   double seconds = 0;       ///< launch + max(bytes / bandwidth, instructions / issue rate)
 };
 
-/// Needs: collapsed axes, where `body` reduces columns.
+/// Needs: collapsed axes if `body` reduces columns.
 Cost cost_of(const Body& body, const Target& target, const Facts& facts);
-/// What the rest of `cost` takes where a share `busy` of the SMs has work, and moving its bytes
-/// takes `moving` seconds; negative: as long as at full bandwidth.
+/// The time for the bytes and instructions in `cost` if a fraction `busy` of the SMs has work.
+/// `moving` is the time to move the bytes, in seconds; negative: at full bandwidth.
 double seconds_of(const Cost& cost, const Target& target, double busy = 1, double moving = -1);
 
 }  // namespace sinter

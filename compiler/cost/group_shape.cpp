@@ -18,7 +18,7 @@ bool is_in_memory_order(const Node& node) {
   return node.op != Op::input || attribute(node, "strides").extents.empty();
 }
 
-/// True if a reader of `operand` reads its elements where they are: none of them twice under
+/// True if readers access `operand` in its own memory order, so that no element is read twice at
 /// different addresses.
 bool is_array(const Node& operand) {
   return !is_view(operand) && !is_free(operand) && is_in_memory_order(operand);
@@ -30,11 +30,12 @@ GroupShape elementwise(const Node& node) {
   for (const Node* operand : node.operands) {
     if (is_view(*operand)) {
       is_direct = false;
-      // A view of a value may need the value's elements at other places than the reader's.
+      // A view of a computed value may need elements at other positions than the reader's.
       while (is_view(*operand)) operand = operand->operand(0);
       if (!is_source(operand->op)) return {};
     }
-    // What is the same all along the last axis is computed once for several elements.
+    // Requires one operand of the full shape: a value that is constant along the last axis would be
+    // computed once for several elements.
     if (is_array(*operand) && std::ranges::equal(operand->shape, node.shape))
       result.is_direct = true;
     is_direct = is_direct && (is_array(*operand) || is_free(*operand));
@@ -43,7 +44,7 @@ GroupShape elementwise(const Node& node) {
   return result;
 }
 
-/// `shape` with 1 as the last extent.
+/// True if `reduced` equals `shape` with 1 as the last extent.
 bool is_reduced(std::span<const Extent> reduced, std::span<const Extent> shape) {
   return reduced.size() == shape.size() && reduced.back().is(1) &&
          std::ranges::equal(reduced.first(reduced.size() - 1), shape.first(shape.size() - 1));
@@ -72,7 +73,7 @@ GroupShape merged_shape(const GroupShape& a, const GroupShape& b) {
   const bool is_direct = a.is_direct && b.is_direct;
   if (std::ranges::equal(a.shape(), b.shape()))
     return {.kind = std::max(a.kind, b.kind), .is_direct = is_direct, .shaped = a.shaped};
-  // What is the same all along the last axis has no axis there.
+  // A value that is constant along the last axis has extent 1 there.
   if (b.kind == Kind::plain && is_reduced(b.shape(), a.shape()))
     return {.kind = std::max(a.kind, Kind::mixed), .is_direct = is_direct, .shaped = a.shaped};
   if (a.kind == Kind::plain && is_reduced(a.shape(), b.shape()))
@@ -82,11 +83,11 @@ GroupShape merged_shape(const GroupShape& a, const GroupShape& b) {
 
 namespace {
 
-/// True if `node`, of a regular group, has more than one element along the last axis.
+/// True if `node`, of a group of known shape, has more than one element along the last axis.
 bool varies(const Node& node) { return !node.shape.empty() && !node.shape.back().is(1); }
 
-/// How often a value that is the same all along the last axis is computed for each place there; 0
-/// where sums of such shares may be rounded.
+/// How often a value that is constant along the last axis is computed per position on that axis. 0
+/// if sums of such shares may be rounded.
 double share_of_vector(Extent last, std::span<const std::int64_t> symbols) {
   constexpr std::int64_t kVector = 8;
   return evaluate(last, symbols) >= kVector ? 1.0 / kVector : 0;
@@ -117,7 +118,8 @@ std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents&
   if (group_shape.kind == Kind::none || !group_shape.is_direct) return std::nullopt;
   const bool is_mixed = group_shape.kind == Kind::mixed;
   const double share = is_mixed ? share_of_vector(group_shape.shape().back(), sizes.symbols()) : 1;
-  // Where such a value is stored, and how often, is seen in the body.
+  // Only the body tells where, and how often, a value that is constant along the last axis is
+  // stored.
   if (share == 0 || (is_mixed && !std::ranges::all_of(
                                      parts.stores, [](const Node* node) { return varies(*node); })))
     return std::nullopt;
@@ -127,7 +129,7 @@ std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents&
   for (const Node* node : parts.stores) cost.bytes_written += sizes.bytes(*node);
   for (const Node* node : parts.nodes) {
     const int each = instructions_of(node->op);
-    // What it takes to add an element, or to compare it, is lost in the load.
+    // Adding or comparing an element is hidden by its load.
     if (is_reduction(node->op))
       cost.instructions += each > 1 ? each * all : 0;
     else if (is_mixed && !varies(*node))

@@ -1,5 +1,5 @@
-// Groups of which is known without a body what their kernel does: elementwise ops over one shape,
-// at most with reductions of its last axis and ops on what these give for each row.
+// Groups whose cost is known without building a body. They consist of elementwise ops over one
+// shape, reductions of its last axis, and elementwise ops on the reduced results.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,27 @@ namespace sinter {
 /// How the nodes of a group read one another.
 struct GroupShape {
   enum class Kind : std::uint8_t {
-    none,   ///< any other way: only a body tells
-    plain,  ///< each element is made of those at its own place, and of what is in memory
-    mixed,  ///< the same, but some values are the same all along the last axis
-    rows,   ///< at least one reduces the last axis; the others are plain, on the rows or on results
+    none,   ///< any other way: the cost needs a body
+    plain,  ///< each element depends on elements at its own position, and on memory
+    mixed,  ///< like `plain`, but some values are constant along the last axis
+    rows,   ///< some nodes reduce the last axis; the others are `plain` over full rows or over
+            ///< results
   };
   Kind kind = Kind::none;
-  /// No view stands between them and the arrays that they read, so what those cost is known too.
+  /// True if the nodes read their arrays without views in between. The cost of the loads is then
+  /// known without a body as well.
   bool is_direct = false;
-  const Node* shaped = nullptr;  ///< it has the shape of the elementwise ops and of rows
+  const Node* shaped = nullptr;  ///< a node with the full shape: that of the elementwise ops and of
+                                 ///< the reduced rows
   std::span<const Extent> shape() const { return shaped->shape; }
 };
 
-/// What a group of `node` alone is.
+/// The shape of a group of `node` alone.
 GroupShape group_shape(const Node& node);
-/// What the union of two groups is.
+/// The shape of the union of two groups.
 GroupShape merged_shape(const GroupShape& a, const GroupShape& b);
 
-/// How many elements nodes have at the planned sizes, each counted once.
+/// The number of elements of nodes at the planned sizes. Computes each number once.
 class NodeSizes {
  public:
   NodeSizes(const GraphData& graph, const Facts& facts)
@@ -54,27 +57,27 @@ class NodeSizes {
 
  private:
   const Facts& facts_;
-  std::vector<double> elements_;  ///< by id; -1: not known yet
+  std::vector<double> elements_;  ///< by id; -1: not computed yet
 };
 
-/// What a kernel is made of, without repetition.
+/// The nodes, loads and stores of a kernel, without repetition.
 struct KernelContents {
   std::span<const Node* const> nodes;
   std::span<const Node* const> loads;
   std::span<const Node* const> stores;
 };
 
-/// Bytes of a row, per element, that a kernel of `parts` keeps at most: of all that varies within
-/// it.
+/// An upper bound on the bytes that a kernel of `parts` keeps per row element: all values that vary
+/// within a row.
 std::int64_t most_kept_bytes(const KernelContents& parts);
-/// True if one kernel of regular rows reads each array once and computes each value once, whatever
-/// it keeps of these many bytes per element. False where that is not known for certain: rows may be
-/// too long to be kept, or so long that their parts must be dealt out.
+/// True if one kernel of `rows` reads each array once and computes each value once, even if it
+/// keeps `most_kept` bytes per row element. False if uncertain: rows may be too long to stay
+/// resident, or so long that several blocks must share one.
 bool reads_rows_once(const GroupShape& rows, std::int64_t most_kept, const Target& target,
                      const Facts& facts);
 
-/// The cost of a kernel, equal to that of its body; none where only the body tells. Of rows it must
-/// be known that they are read once.
+/// The cost of a kernel, equal to the cost of its body; nullopt if the cost needs a body. Needs:
+/// reads_rows_once, if the group has the kind `rows`.
 std::optional<Cost> cost_of(const GroupShape& group_shape, const KernelContents& parts,
                             const Target& target, NodeSizes& sizes);
 

@@ -1,4 +1,4 @@
-// Predicted cost of a kernel of a scheduled program, which may be several joined into one launch.
+// Predicts the cost of a kernel of a scheduled program, which may be horizontally fused.
 #pragma once
 
 #include "compiler/cost/cost.h"
@@ -6,7 +6,8 @@
 
 namespace sinter {
 
-/// One launch at the program's sizes: all sections, and the barriers between their phases.
+/// The cost of one launch at the program's sizes: all sections, and the grid barriers between their
+/// phases.
 Cost cost_of(const Program& program, const Kernel& kernel, const Target& target);
 
 }  // namespace sinter

@@ -23,7 +23,7 @@ Extent reduced_size(const Node& node) {
   return size;
 }
 
-/// What max and min of nothing are. A logarithm of a sum of exponentials is what max is.
+/// The result of max and min over no elements. A logsumexp over no elements has the result of max.
 Literal extreme_literal(Op op, DType dtype) {
   const bool lowest = op == Op::max;
   if (is_floating(dtype)) {
@@ -33,10 +33,10 @@ Literal extreme_literal(Op op, DType dtype) {
   return integer_literal(lowest ? lowest_integer(dtype) : highest_integer(dtype), dtype);
 }
 
-/// What lowering a graph leaves behind beside nodes.
+/// Results of lowering other than nodes.
 struct Notes {
   std::vector<Guard> guards;
-  /// Names made from labels: given once all labels of the user's have found their nodes.
+  /// Names derived from labels. They are set after all user labels, which take precedence.
   std::vector<std::pair<const Node*, std::string>> labels;
 };
 
@@ -76,7 +76,7 @@ class Lowering {
   Tensor operand() const { return tensor(graph_, node_.operand(0)); }
   Keep keep() const { return keeps_axes(node_) ? Keep::yes : Keep::no; }
 
-  /// Names `x` after what is lowered, in case that has a label.
+  /// Names `x` after the lowered node, if that has a label.
   Tensor named(Tensor x, std::string_view suffix) {
     const std::string_view label = graph_.label(&node_);
     if (!label.empty() && x.node()->id >= first_new_id_)
@@ -86,7 +86,7 @@ class Lowering {
 
   const Node* cast_to(DType dtype, Tensor x) { return cast(operand(x), dtype).node(); }
 
-  /// The operand in the dtype that sums of it are carried in.
+  /// The operand in its accumulator dtype.
   Tensor accumulated() {
     return cast(operand(operand()), info(node_.operand(0)->dtype).accumulator);
   }
@@ -128,7 +128,7 @@ class Lowering {
     return reduce(Op::logsumexp, x);
   }
 
-  /// The operand in a dtype that threads can hand to one another: of 4 bytes or more.
+  /// The operand in a dtype that threads can exchange: at least 4 bytes wide.
   Tensor comparable() {
     const DType dtype = operand().dtype();
     const bool is_small = !is_floating(dtype) && size_of(dtype) < 4;
@@ -137,7 +137,7 @@ class Lowering {
 
   Tensor scan(Tensor x) {
     const Extent size = reduced_size(node_);
-    if (size.is(0) || size.is(1)) return x;  // -0 stays -0: sums begin at it
+    if (size.is(0) || size.is(1)) return x;  // -0 stays -0, because sums start at -0
     if (x.node() == node_.operand(0)) return tensor(graph_, &node_);
     return record_scan(node_.op, operand(x), reduced_axes(node_)[0], {});
   }
@@ -148,7 +148,8 @@ class Lowering {
     const Tensor x = comparable();
     const Tensor result = reduce(op, x);
     if (x.dtype() == dtype || reduced_size(node_).is_number()) return result;
-    // Of nothing, which a symbol may turn out to be, the wider dtype gives an end of its own range.
+    // A symbolic extent may be 0. The reduction then gives the extreme of the wider dtype, so clamp
+    // it.
     const Operand end(extreme_literal(op, dtype), location_);
     return op == Op::max ? maximum(operand(result), end) : minimum(operand(result), end);
   }
@@ -176,7 +177,7 @@ class Lowering {
     const Tensor x = accumulated();
     if (reduced_size(node_).is(0)) return zero(x.dtype());
     if (!takes_two_passes()) return reduce(Op::welford, x);
-    // The mean is made as `mean` makes it, so that a recorded one is shared.
+    // Uses the same nodes as a recorded `mean`, so that both are shared.
     const Tensor mean = named(mean_of(x), "mean");
     ShapeVector kept(x.shape().begin(), x.shape().end());
     for (const std::int64_t axis : reduced_axes(node_)) kept[static_cast<std::size_t>(axis)] = 1;
@@ -186,16 +187,17 @@ class Lowering {
   }
 
   bool takes_two_passes() {
-    // Partial results of Welford's can not be fed to another level as if they were elements.
+    // A second level cannot combine partial Welford states as if they were elements.
     if (levels().size() != 1) return true;
     const Extent count = reduced_size(node_);
     const std::int64_t limit = kLargestTwoPassVariance;
     const bool small = evaluate(count, facts_.symbols) <= limit;
-    add_guard(notes_.guards, {.value = count,
-                              .low = small ? 0 : limit + 1,
-                              .high = small ? limit : std::numeric_limits<std::int64_t>::max(),
-                              .reason = small ? "a variance of few elements takes two passes"
-                                              : "a variance of many elements is Welford's"});
+    add_guard(notes_.guards,
+              {.value = count,
+               .low = small ? 0 : limit + 1,
+               .high = small ? limit : std::numeric_limits<std::int64_t>::max(),
+               .reason = small ? "a variance of few elements takes two passes"
+                               : "a variance of many elements uses Welford's algorithm"});
     return small;
   }
 

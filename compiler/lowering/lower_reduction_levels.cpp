@@ -22,12 +22,12 @@ Guard merged_guard(Extent size) {
 Guard separate_guard(Extent size) {
   return {.value = size,
           .low = kLargestMergedLevel + 1,
-          .reason = fmt::format("axes of more than {} elements are levels of a reduction apart",
+          .reason = fmt::format("axes of more than {} elements are separate levels of a reduction",
                                 kLargestMergedLevel)};
 }
 
-/// True if `outer` stands right before the axes of `level`, and the last axis is none of them:
-/// there the two are one axis of a reshaped operand, whose sum must be the same to the bit.
+/// True if `outer` directly precedes the axes of `level` and the last axis is not in `level`. Both
+/// are then one axis of a reshaped operand, whose sum must have the same bits.
 bool are_leading_neighbours(std::span<const Extent> shape, std::int64_t outer,
                             const AxesVector& level) {
   const auto is_one = [&](std::int64_t axis) {
@@ -50,7 +50,7 @@ Levels levels_of(std::span<const Extent> shape, std::span<const std::int64_t> or
   for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
     const Extent extent = shape[static_cast<std::size_t>(*axis)];
     const Extent merged = size * extent;
-    // With an extent of 1 the order of the elements is the same either way.
+    // With an extent of 1, the order of the elements is the same either way.
     const bool always = extent.is(1) || size.is(1) ||
                         (!levels.empty() && are_leading_neighbours(shape, *axis, levels.back()));
     const bool merges = always || evaluate(merged, facts.symbols) <= kLargestMergedLevel;

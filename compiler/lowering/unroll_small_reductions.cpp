@@ -50,7 +50,7 @@ class ShortSums {
   }
 
  private:
-  /// True if `node`, and what it is a view or another dtype of, has one use.
+  /// True if `node`, and every value that it is a view or cast of, has exactly one use.
   bool is_for_one_alone(const Node* node) const {
     for (;; node = node->operand(0)) {
       if (node->id >= uses_.size() || uses_[node->id] != 1) return false;

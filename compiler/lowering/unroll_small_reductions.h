@@ -1,13 +1,14 @@
-// Sums of so few elements that they are additions.
+// Unrolls sums of few elements into additions.
 #pragma once
 
 #include "ir/graph/node.h"
 
 namespace sinter {
 
-/// Writes sums of up to 4 elements, one chunk of the tree, as additions in its order, where nothing
-/// but the sum needs what is summed and vectors do not run along it. What a kernel makes of each
-/// row of the sums then needs no other kernel in front. Needs: lowered reductions.
+/// Unrolls sums of up to 4 elements, one chunk of the tree, into additions in tree order. Applies
+/// only if the sum is the only user of its operand and vectors do not run along the reduced axis. A
+/// kernel over rows of these sums then needs no other kernel before it. Requires: lowered
+/// reductions.
 void unroll_small_reductions(GraphData& graph);
 
 }  // namespace sinter

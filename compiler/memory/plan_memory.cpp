@@ -1,6 +1,6 @@
-// Where temporaries lie in the arena. Two may share bytes only if every kernel that touches the one
-// is done before the other is first written: kernels that no dependency orders may run side by
-// side.
+// Assigns temporaries to offsets in the arena. Two temporaries may share bytes only if every kernel
+// that touches the one finishes before the other is first written. Kernels without a dependency
+// between them may run concurrently.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@ constexpr std::int64_t kAlignment = 256;
 
 std::int64_t aligned(std::int64_t bytes) { return checked_round_up(bytes, kAlignment); }
 
-/// The kernels that touch a temporary, or parts of it.
+/// The kernels that touch a temporary or its sub-buffers.
 struct Tenancy {
-  llvm::SmallVector<int, 2> writers;  ///< in their order; several where each writes a part
+  llvm::SmallVector<int, 2> writers;  ///< ascending; several if each writes a sub-buffer
   llvm::SmallVector<int, 4> touches;
 
   int first_writer() const { return writers.empty() ? -1 : writers.front(); }
@@ -33,7 +33,8 @@ void add_once(List& kernels, int number) {
   if (kernels.empty() || kernels.back() != number) kernels.push_back(number);
 }
 
-/// By buffer. A plan that was loaded from a file has no nodes: what kernels read and store tells.
+/// Returns tenancies by buffer. Uses the reads and stores of kernels, because a plan loaded from a
+/// file has no nodes.
 std::vector<Tenancy> tenancies_of(const Program& program) {
   std::vector<Tenancy> result(program.buffers.size());
   const auto tenancy_of = [&](int buffer) -> Tenancy& {
@@ -50,8 +51,8 @@ std::vector<Tenancy> tenancies_of(const Program& program) {
   return result;
 }
 
-/// Which kernels are done before which. Exact for programs of up to 64 * kBlocks kernels; in longer
-/// ones kernels far apart may be called unordered, which costs memory but is never wrong.
+/// Which kernels finish before which others. Exact for programs of up to 64 * kBlocks kernels.
+/// Longer programs may report distant kernels as unordered, which costs memory but is never wrong.
 class Order {
  public:
   explicit Order(const std::vector<Kernel>& kernels)
@@ -67,13 +68,13 @@ class Order {
     return earlier < later && earlier / 64 >= first_block(later) && has_bit(later, earlier);
   }
 
-  /// All kernels below this number are done before `kernel` and before all that come after it.
+  /// All kernels below this number finish before `kernel` and before every later kernel.
   int done_from(int kernel) const { return done_[static_cast<std::size_t>(kernel)]; }
 
  private:
-  static constexpr int kBlocks = 16;  ///< of 64 kernels each
+  static constexpr int kBlocks = 16;  ///< blocks of 64 kernels
 
-  /// The row of a kernel holds the block that it is in and those before it.
+  /// The row of a kernel has bits for the kernel's own block and for the blocks before it.
   static int first_block(int kernel) { return std::max(0, kernel / 64 - kBlocks + 1); }
   std::uint64_t& block(int kernel, int number) {
     return bits_[static_cast<std::size_t>(kernel * std::int64_t{kBlocks} + number -
@@ -97,12 +98,12 @@ class Order {
   }
 
   std::vector<std::uint64_t> bits_;
-  std::vector<int> all_before_;  ///< by kernel: all kernels below this number are before it
-  std::vector<int> done_;        ///< by kernel: the least of all_before_ from there on
+  std::vector<int> all_before_;  ///< by kernel: all kernels below this number finish before it
+  std::vector<int> done_;        ///< by kernel: the minimum of all_before_ over this and later
+                                 ///< kernels
 };
 
-/// Places temporaries in the order in which they are written, each in the smallest gap that holds
-/// it.
+/// Places temporaries in the order of their first writes, each in the smallest gap that fits.
 class Arena {
  public:
   Arena(const Order& order, std::span<const Tenancy> tenancies)
@@ -158,7 +159,8 @@ class Arena {
 
   const Order& order_;
   std::span<const Tenancy> tenancies_;
-  std::vector<Tenant> tenants_;  ///< those that a later buffer may have to avoid, by begin
+  std::vector<Tenant> tenants_;  ///< those that a later buffer may still overlap in time, sorted by
+                                 ///< `begin`
   std::int64_t size_ = 0;
 };
 
@@ -180,7 +182,7 @@ struct MemoryPlanner::Known {
   const Program& program;
   const std::vector<Tenancy> tenancies;  ///< by buffer
   const Order order;
-  std::vector<int> temporaries;  ///< whole ones, in the order in which they are written
+  std::vector<int> temporaries;  ///< not sub-buffers; in the order of their first writes
 };
 
 MemoryPlanner::MemoryPlanner(const Program& program)
@@ -198,7 +200,7 @@ MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
     bytes[i] = aligned(bytes_of(program.buffers[i], symbols));
     if (!tenancies[i].writers.empty() && bytes[i] > 0) temporaries.push_back(buffer);
   }
-  // Of those that one kernel writes the larger ones first.
+  // Among temporaries with the same first writer, larger ones come first.
   const auto comes_before = [&](int a, int b) {
     const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
     if (tenancies[x].first_writer() != tenancies[y].first_writer())

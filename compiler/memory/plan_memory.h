@@ -1,4 +1,4 @@
-// The memory plan: where each temporary of a program lies in the arena.
+// The memory plan: the offset of each temporary of a program in the arena.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace sinter {
 
-/// Where each buffer lies in the arena (bytes; -1 for bound buffers), for concrete sizes.
+/// The offset of each buffer in the arena for concrete sizes, in bytes; -1 for bound buffers.
 struct MemoryPlan {
   std::vector<std::int64_t> offsets;
   std::int64_t arena_bytes = 0;
 };
 MemoryPlan plan_memory(const Program& program, std::span<const std::int64_t> symbols);
 
-/// The same for one program and many sizes: what does not depend on these is found out once.
+/// Plans memory for one program and many sizes. Computes everything that is independent of the
+/// sizes once.
 class MemoryPlanner {
  public:
-  /// `program` must outlive it.
+  /// `program` must outlive the planner.
   explicit MemoryPlanner(const Program& program);
   ~MemoryPlanner();
   MemoryPlanner(const MemoryPlanner&) = delete;

@@ -14,7 +14,7 @@ namespace sinter {
 
 namespace {
 
-/// Calls `step`; says `where` an InternalError came from.
+/// Calls `step`. Prefixes the message of an InternalError with `where`.
 void with_context(std::string_view where, const std::function<void()>& step) {
   try {
     step();

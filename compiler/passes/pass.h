@@ -1,5 +1,5 @@
-// The pass runner: whatever is done to a graph or program on its way goes through here, and can be
-// left out by name, timed, verified and dumped.
+// The pass runner. Every transformation of a graph or program runs here as a named pass, which can
+// be skipped, timed, verified and dumped.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -14,23 +14,23 @@ namespace sinter {
 
 class Passes {
  public:
-  /// `names` are the passes there are; throws UserError if `options.skip` names another one. Those
-  /// in `needed` can not be skipped, since what follows stands on them.
+  /// `names` lists all passes. Throws UserError if `options.skip` names an unknown pass, or one in
+  /// `needed`: later passes depend on those.
   Passes(const PlanOptions& options, std::span<const std::string_view> names,
          std::span<const std::string_view> needed);
 
   bool is_skipped(std::string_view name) const;
 
-  /// Runs `pass` on `graph` unless it is skipped; then times, verifies and dumps. An InternalError
-  /// is thrown on with `failed in NAME` before it, or `failed after NAME` if the pass left a graph
-  /// that is not valid.
+  /// Runs `pass` on `graph` unless it is skipped, then times, verifies and dumps. Rethrows an
+  /// InternalError with the prefix `failed in NAME`, or `failed after NAME` if the pass left an
+  /// invalid graph.
   void run(std::string_view name, Graph& graph, const std::function<void()>& pass);
-  /// The same for a pass that makes or changes a program. These always run: without fusing there is
-  /// still a kernel to be made of every node.
+  /// The same for a pass that builds or changes a program. Such a pass always runs: even without
+  /// fusion, each node needs a kernel.
   void run(std::string_view name, Program& program, const std::function<void()>& pass);
 
-  /// `graph` is a copy of what the latest pass has left: what comes next is verified, not all
-  /// again.
+  /// Continues with `graph`, a copy of what the latest pass left. The next check verifies only
+  /// nodes added after this call.
   void go_on_with(const GraphData& graph);
 
  private:
@@ -38,8 +38,8 @@ class Passes {
   void check(std::string_view name, const GraphData& graph);
 
   const PlanOptions& options_;
-  const GraphData* verified_ = nullptr;  ///< the graph that was verified last,
-  std::size_t verified_nodes_ = 0;       ///< and how many nodes it had
+  const GraphData* verified_ = nullptr;  ///< the graph that was verified last
+  std::size_t verified_nodes_ = 0;       ///< the number of nodes it had then
 };
 
 }  // namespace sinter

@@ -1,4 +1,4 @@
-// Who reads what of a program's buffers, as long as its kernels are launches of their own.
+// Tracks which kernels read each buffer of a program, while every kernel is a launch of its own.
 #pragma once
 
 #include <span>
@@ -14,16 +14,16 @@ class BufferReaders {
   BufferReaders() = default;
   explicit BufferReaders(const Program& program);
 
-  /// Buffers that some of `kernels` write and nothing else reads.
+  /// The temporaries that only `kernels` write and read.
   std::vector<int> inner_of(std::span<const int> kernels) const;
 
  private:
   std::vector<llvm::SmallVector<int, 2>> readers_;  ///< kernels, by buffer
-  std::vector<llvm::SmallVector<int, 2>> inner_;    ///< by kernel: temporaries that it stores
+  std::vector<llvm::SmallVector<int, 2>> inner_;    ///< by kernel: the temporaries that it stores
 };
 
-/// True if one of `kernels` reads an array of at least so many bytes that another one reads or
-/// writes too.
+/// True if one of `kernels` reads an array of at least `bytes` bytes that another of them also
+/// reads or writes.
 bool rereads_large_array(const Program& program, std::span<const Kernel> kernels,
                          std::int64_t bytes);
 

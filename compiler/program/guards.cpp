@@ -16,7 +16,7 @@ bool holds(const Guard& guard, std::int64_t value) {
   return guard.low <= value && value <= guard.high && value % guard.divisor == 0;
 }
 
-/// "" if every value is within bounds.
+/// The bounds in words; "" if there are none.
 std::string bounds_text(const Guard& guard) {
   if (guard.high == INT64_MAX && guard.low == INT64_MIN) return "";
   if (guard.low == INT64_MIN) return fmt::format("at most {}", guard.high);

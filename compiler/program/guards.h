@@ -1,4 +1,4 @@
-// Guards: what a program assumes of the symbols, one per extent.
+// Guards: the conditions on symbols that a program assumes, one guard per extent.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -10,16 +10,16 @@
 
 namespace sinter {
 
-/// Adds `guard`; what is known of its extent already becomes narrower instead of longer. A guard of
-/// a number, which can not break, is left out.
+/// Adds `guard`. If the extent already has a guard, narrows that one instead. Skips guards on
+/// numbers, which cannot fail.
 void add_guard(std::vector<Guard>& guards, Guard guard);
 
 /// `rows * 4 in [0, 16384], divisible by 4`
 std::string to_string(const Guard& guard);
 
-/// True if `symbols` keep to every guard of `program`.
+/// True if `symbols` satisfy every guard of `program`.
 bool holds(const Program& program, std::span<const std::int64_t> symbols);
-/// The first guard that does not hold, in words; empty if all do.
+/// Describes the first guard that does not hold; empty if all hold.
 std::string broken_guard(const Program& program, std::span<const std::int64_t> symbols);
 
 }  // namespace sinter

@@ -35,7 +35,8 @@ std::int64_t bytes_of(const Buffer& buffer, std::span<const std::int64_t> symbol
 
 namespace {
 
-/// Places that a kernel goes through; more than any of its buffers has where they are broadcast.
+/// Positions of the kernel's iteration space. With broadcasts there are more of them than elements
+/// in any buffer.
 Extent iterations(const Kernel& kernel) { return product(kernel.parallel) * kernel.reduced; }
 
 bool iterations_fit(const Program& program, const Kernel& kernel) {

@@ -1,16 +1,16 @@
-// What one application of an op takes: instructions, bytes, and the state of a reduction.
+// The cost of one application of an op: instructions, bytes, and the size of a reduction's state.
 #pragma once
 
 #include "compiler/program/kernel.h"
 
 namespace sinter {
 
-/// Instructions of one application of an op, roughly: what recomputing it costs. Of a reduction: of
-/// taking one element in.
+/// Approximate instructions of one application of an op, that is, the cost of recomputing it. For a
+/// reduction: of accumulating one element.
 int instructions_of(Op op);
 
 double bytes_of(Extent elements, DType dtype, const Facts& facts);
-/// Bytes of the state that a reduction adds elements to.
+/// Bytes of the accumulator state of a reduction.
 int state_bytes(const Node& reduction);
 
 }  // namespace sinter

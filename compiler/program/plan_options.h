@@ -10,17 +10,18 @@
 
 namespace sinter {
 
-/// How a graph is planned. Read once, passed down.
+/// How to plan a graph. Read once, passed down.
 struct PlanOptions {
   bool fuse = true;                    ///< false: one kernel per node of the simplified graph
-  Numerics numerics = {};              ///< handed on to whoever emits
+  Numerics numerics = {};              ///< for codegen, unchanged by planning
   std::vector<std::string> skip = {};  ///< passes to leave out, by name
-  /// Outputs by number that are views (ir/graph/output_view.h) and stay unwritten; empty: none.
+  /// By output number: true for an output that is a view (ir/graph/output_view.h) and is not
+  /// written. Empty: all are written.
   std::vector<bool> left_out = {};
   bool verify = true;  ///< check the graph after each pass
-  /// Called after each pass with its name and what came out, as text, when set.
+  /// If set, called after each pass with its name and its result as text.
   std::function<void(std::string_view pass, const std::string& text)> dump = {};
-  /// Called after each pass with its name and duration, when set.
+  /// If set, called after each pass with its name and duration.
   std::function<void(std::string_view pass, double milliseconds)> timed = {};
 };
 

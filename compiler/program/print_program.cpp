@@ -47,7 +47,7 @@ class Printer {
     } else {
       line("kernel {}: {} in {}{}", kernel.name, count(kernel.sections.size(), "section"),
            count(static_cast<std::size_t>(phases(kernel)), "phase"),
-           kernel.has_tail ? ", the last block ends" : "");
+           kernel.has_tail ? ", the last block runs the later phases" : "");
     }
     for (const Kernel& section : kernel.sections) {
       line("  phase {}: {}{}", section.phase, section.name, space_text(section));

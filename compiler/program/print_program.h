@@ -1,4 +1,4 @@
-// The text of a program: what the dumps of the stages fuse and schedule show.
+// Prints programs as text, for the dumps of the stages fuse and schedule.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -7,11 +7,11 @@
 
 namespace sinter {
 
-/// Kernels with their statements, stores, dependencies and schedules; boundaries with their
-/// reasons; guards. Kind, space and schedule are shown of kernels that have been scheduled.
+/// Prints kernels with their statements, stores, dependencies and schedules; boundaries with their
+/// reasons; guards. Kind, iteration space and schedule are printed only for scheduled kernels.
 std::string print(const Program& program);
 
-/// `bytes` in words.
+/// Formats `bytes` with a unit.
 std::string bytes_text(double bytes);
 
 }  // namespace sinter

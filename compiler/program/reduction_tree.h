@@ -7,9 +7,9 @@
 
 namespace sinter {
 
-/// Elements of one chunk, whatever the dtype.
+/// Elements of one chunk, for any dtype.
 inline constexpr std::int64_t kChunk = 4;
-/// Neighbouring reduced axes merge into one level while their product is at most this.
+/// Adjacent reduced axes merge into one level while their product is at most this.
 inline constexpr std::int64_t kLargestMergedLevel = std::int64_t{1} << 14;
 
 /// One level of a reduction of `extent` elements.
@@ -31,8 +31,8 @@ constexpr Tree tree_of(std::int64_t extent) {
   return tree;
 }
 
-/// A tile of a scan has so many chunks of 4 elements; fewer for rows that are shorter, which
-/// changes nothing: what is missing is an identity, and an identity changes no bit.
+/// Chunks of 4 elements in one tile of a scan. Shorter rows use fewer chunks without changing a
+/// bit, because the missing elements would be identities.
 inline constexpr std::int64_t kScanChunks = 256;
 inline std::int64_t scan_chunks(std::int64_t extent) {
   const auto chunks = static_cast<std::uint64_t>((extent + kChunk - 1) / kChunk);

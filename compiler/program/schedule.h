@@ -1,5 +1,5 @@
-// How a kernel runs: which threads compute which part of its iteration space. Never what it
-// computes.
+// How a kernel runs: which threads compute which part of its iteration space. A schedule never
+// changes the result.
 #pragma once
 
 #include <cstdint>
@@ -10,80 +10,85 @@
 
 namespace sinter {
 
-/// Of a horizontally fused kernel: what its blocks keep of its operands from phase to phase
-/// (resident tiles.h).
+/// Of a horizontally fused kernel: the resident tiles of its operands that blocks keep across
+/// phases (resident_tiles.h).
 struct ResidentTileSchedule {
-  int channels = 0;   ///< of a resident tile; 0: there are none
-  int arrays = 0;     ///< the first so many of those that could have resident tiles
-  int per_block = 0;  ///< resident tiles that a block has place for
-  int rounds = 1;     ///< through all phases, each for some of the channels
-  /// A block takes a resident tile through all phases that need nothing of other resident tiles,
-  /// and then the next one, so that it has place for one of them (local_tiles.h).
+  int channels = 0;  ///< per resident tile; 0: no resident tiles
+  /// The number of arrays with resident tiles: the first ones of `ResidentTiles::arrays`.
+  int arrays = 0;
+  int per_block = 0;  ///< resident tiles that fit one block
+  int rounds = 1;     ///< tile rounds over all phases, each for some of the channels
+  /// A block runs one resident tile at a time through all phases that need no other tiles. It
+  /// therefore needs shared memory for one tile only (local_tiles.h).
   bool is_local = false;
-  /// Local tiles: the units of memory that arrays consist of, whatever lies where within one; 0:
-  /// they have the shape outer × channels × rows.
+  /// Local tiles: the number of equal units of memory that each array consists of, in any layout
+  /// within a unit. 0: the arrays have the shape outer × channels × rows.
   std::int64_t units = 0;
 
   explicit operator bool() const { return channels > 0; }
   friend bool operator==(const ResidentTileSchedule&, const ResidentTileSchedule&) = default;
 };
 
-/// The order in which a section of a horizontally fused kernel goes through rows of outer ×
-/// channels: all places of outer for some channels, then for the next ones (resident tiles.h).
+/// The order in which a section of a horizontally fused kernel visits rows of outer × channels. It
+/// visits all outer positions of one strip of channels, then the next strip (resident_tiles.h).
 struct StripSchedule {
-  int channels = 0;  ///< of a strip; 0: rows are gone through as the body has them
-  int outer = 1;     ///< places of outer
+  int channels = 0;  ///< per strip; 0: rows in the order of the body
+  int outer = 1;     ///< outer positions
 
   explicit operator bool() const { return channels > 0; }
   friend bool operator==(const StripSchedule&, const StripSchedule&) = default;
 };
 
-/// Schedules change speed only: every schedule of a kernel gives the same bits.
+/// A schedule affects speed only: all schedules of a kernel give the same bits.
 struct Schedule {
   int threads = 256;  ///< per block
   int vector = 1;     ///< consecutive elements per load and store
-  /// Vectors per thread (pointwise); loaded at once: vectors of a row in loops over it (rows), rows
-  /// (rows and columns), chunks of a column (columns).
+  /// Pointwise: vectors per thread. Rows: vectors of a row loaded at once in loops over it. Rows
+  /// and columns: rows loaded at once. Columns: chunks of a column loaded at once.
   int unroll = 1;
   int threads_per_row = 1;  ///< reductions: threads that share one row (or column)
   int rows_per_block = 1;   ///< reductions: rows (or columns of vectors) per block
   int groups = 1;           ///< reductions: groups of threads of one row, each with its own parts
-  /// The row is read once and kept in registers …; the rows of a scatter, in shared memory.
+  /// The row is read once and stays in registers. A scatter keeps its rows in shared memory.
   bool resident = false;
-  bool in_shared = false;  ///< … or, if it is too long for them, in shared memory
-  /// Blocks that share one row, or the rows of the same columns, each with its own parts of the
-  /// tree, and run at once: a cluster. In distributed shared memory they hand results over.
+  /// The resident row is in shared memory, because registers cannot hold it.
+  bool in_shared = false;
+  /// Blocks of a cluster, which run at once and share one row, or the rows of the same columns.
+  /// Each block computes its own parts of the tree; they exchange results through distributed
+  /// shared memory.
   int cluster = 1;
-  /// Rows and columns: the blocks of a cluster have rows of their own instead, and join the states
-  /// of the columns.
+  /// Rows and columns: each block of a cluster has its own rows, and the cluster combines the
+  /// column states.
   bool joins_columns = false;
-  /// Rows and columns: subtrees of the rows, each the work of the threads of a row.
+  /// Rows and columns: subtrees of the rows. The threads of a row compute one subtree.
   int splits = 1;
-  int blocks_per_sm = 0;   ///< that the compiler must leave registers for; 0: as it likes
-  bool split = false;      ///< the parts of one row are dealt out to blocks; the last one finishes
-  bool has_hints = false;  ///< loads tell the caches what will be read again, and what will not
-  /// Pointwise: a block owns tile × tile positions, and what lies in memory along the other of
-  /// their two axes passes through shared memory (tiles.h). 0: no tiles.
+  /// Occupancy that the compiler must reserve registers for; 0: compiler's choice.
+  int blocks_per_sm = 0;
+  /// The parts of one row are spread over many blocks; the last block finishes.
+  bool split = false;
+  bool has_hints = false;  ///< loads tell the caches which data will be read again
+  /// Pointwise: a block owns tile × tile positions. Accesses that are contiguous along the other of
+  /// the two axes go through tiles in shared memory (transpose_tiles.h). 0: no tiles.
   int tile = 0;
-  /// Pointwise: vectors run along all axes as if they were one, past the ends of rows that are no
-  /// multiple of them. What does not lie like that is loaded by as few
-  /// elements as rows consist of.
+  /// Pointwise: vectors run along the flattened iteration space and may cross the ends of rows
+  /// whose length is no multiple of the vector. Other layouts use narrower loads, as wide as the
+  /// row length allows.
   bool is_flat = false;
-  /// Of a section of a horizontally fused kernel: no block goes beyond a multiple of this along the
-  /// last axis that blocks deal out (rows, columns, the tiled axis, elements), however much more it
-  /// could do; 0: beyond none (resident tiles.h).
+  /// Of a section of a horizontally fused kernel: no block crosses a multiple of this along the
+  /// last axis that is split over blocks. (That axis: rows, columns, the tiled axis, or elements.)
+  /// The block stops there even if it could do more work. 0: no limit (resident_tiles.h).
   int stop = 0;
   StripSchedule strips = {};
   ResidentTileSchedule resident_tiles = {};
   std::vector<Schedule> sections =
-      {};  ///< of a horizontally fused kernel, one for each; all have its threads
+      {};  ///< of a horizontally fused kernel: one per section, all with its `threads`
 
   /// Blocks that share one row.
   int blocks_per_row() const { return joins_columns ? 1 : cluster; }
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// Schedules that kernels which are alike share.
+/// An immutable list of schedules that equal kernels share.
 class SharedSchedules {
  public:
   SharedSchedules() = default;
@@ -107,7 +112,7 @@ class SharedSchedules {
   std::shared_ptr<const std::vector<Schedule>> list_;
 };
 
-/// `threads 256, vector 4, unroll 2`: as in head comments and tuning tables.
+/// Formats a schedule for head comments and tuning tables: `threads 256, vector 4, unroll 2`.
 std::string to_string(const Schedule& schedule);
 
 }  // namespace sinter

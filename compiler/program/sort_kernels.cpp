@@ -10,8 +10,8 @@ namespace sinter {
 
 namespace {
 
-/// How often one must walk through all kernels in their order to find each of them ready: 0 where
-/// it waits for none, or for earlier ones of the same walk.
+/// For each kernel, the number of extra passes over the kernels in program order until it is ready.
+/// 0: it depends on no kernel, or only on earlier ones of the same pass.
 std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
   std::vector<int> walks(kernels.size(), 0);
   std::vector<std::size_t> waiting(kernels.size());
@@ -32,7 +32,7 @@ std::vector<int> walks_of(const std::vector<Kernel>& kernels) {
       if (--waiting[static_cast<std::size_t>(next)] == 0) ready.push_back(next);
     }
   }
-  ensure(done == kernels.size(), "updates make the kernels wait for one another");
+  ensure(done == kernels.size(), "updates make the kernels depend on each other in a cycle");
   return walks;
 }
 

@@ -1,11 +1,11 @@
-// The order of a program's kernels.
+// Sorts the kernels of a program by their dependencies.
 #pragma once
 
 #include "compiler/program/kernel.h"
 
 namespace sinter {
 
-/// Puts kernels in an order that keeps the edges which updates added.
+/// Reorders kernels so that the dependencies added by updates hold.
 void sort_kernels(Program& program);
 
 }  // namespace sinter

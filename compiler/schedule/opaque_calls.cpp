@@ -16,21 +16,21 @@ namespace {
 
 bool lies_row_major(const Node& input) { return attribute(input, "strides").extents.empty(); }
 
-/// What a buffer of its own is read from with other strides than row-major ones.
+/// Values that readers find in a buffer that is not row-major.
 DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
   DenseSet<const Node*> result;
   DenseSet<const Node*> seen;
   for (const OutputInfo& output : graph.outputs)
-    // Of several outputs of a value, others read the first.
+    // If a value is several outputs, readers use the first one.
     if (!output.is_left_out && seen.insert(output.node).second && !output.strides.empty())
       result.insert(output.node);
-  // What is written in place is read from there too.
+  // Readers of a value that updates a parameter in place read the parameter.
   for (const UpdateInfo& update : graph.updates)
     if (!lies_row_major(*update.parameter)) result.insert(update.value);
   return result;
 }
 
-/// What a call writes goes to one place; others get copies of it.
+/// A call writes each result to one buffer, so other outputs and updates get copies.
 void copy_results(GraphData& graph) {
   DenseSet<const Node*> written;
   for (OutputInfo& output : graph.outputs) {

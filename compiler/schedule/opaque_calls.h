@@ -1,5 +1,5 @@
-// Opaque calls (ir/record/opaque.h) as the planner sees them: launches of their own, whose operands
-// and results are whole in memory.
+// Planning of opaque calls (ir/record/opaque.h): separate launches whose operands and results are
+// whole arrays in memory.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@
 
 namespace sinter {
 
-/// Gives calls copies of operands that lie in memory in another order, and outputs and updates
-/// copies of results that would. Views and numbers that a call reads need no copy: they are stored
-/// for it as they are.
+/// Inserts copies so that calls read and write row-major arrays of their own. Copies operands that
+/// are in another memory order. Copies results for updates, for strided outputs and for repeated
+/// outputs. Views and numbers need no copy: kernels store them for the call in row-major order.
 void assign_call_buffers(GraphData& graph);
 
-/// True for operands of calls that a kernel must store: all but inputs, and run-time scalars, which
-/// are handed over as numbers.
+/// True for operands of calls that a kernel must store. Inputs are already in memory, and run-time
+/// scalars are passed by value.
 bool must_be_stored_for_call(const Node& operand);
 
-/// Why a call of `node` shares no kernel with anything.
+/// The boundary reason of a call of `node`, which shares no kernel with other nodes.
 std::string opaque_boundary(const Node& node);
 
-/// What a call reads, what it takes, and what it moves at least: of its operands and results.
+/// Fills in the reads, bytes and predicted time of a call. The bytes are a lower bound: those of
+/// its operands and results.
 void schedule_call(const Program& program, Kernel& kernel, const Target& target);
 
 }  // namespace sinter

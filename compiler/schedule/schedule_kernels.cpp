@@ -29,7 +29,8 @@ std::span<const ExtentTerm> symbolic_terms(Extent extent) {
   return extent.expression()->terms;
 }
 
-/// What vectors may rely on: powers of two that divide the symbols of axes behind the first.
+/// Finds the powers of two that divide the symbols of all axes but the first. Vector accesses rely
+/// on them.
 void find_divisors(Program& program) {
   const std::shared_ptr<ExtentTable>& extents = program.graph->data().extents;
   program.facts.divisors.assign(extents->symbols().size(), 1);
@@ -56,7 +57,7 @@ void guard_32_bits(Program& program, Extent value) {
   add_guard(program.guards, {.value = value, .high = kLargestIndex, .reason = "32-bit indices"});
 }
 
-/// The reduced extents that have this one's tree: same parts, same accumulators.
+/// Guards that `extent` keeps its reduction tree: the same number of parts and of accumulators.
 void guard_tree(Program& program, Extent extent) {
   if (extent.is_number()) return;
   const std::int64_t value = evaluate(extent, program.facts.symbols);
@@ -74,7 +75,7 @@ void guard_tree(Program& program, Extent extent) {
   add_guard(program.guards, std::move(guard));
 }
 
-/// The scanned extents that one tile of as many chunks holds; longer ones have full tiles.
+/// Guards that a scan of `extent` keeps its tile of chunks. Longer extents use full tiles.
 void guard_scan(Program& program, Extent extent) {
   if (extent.is_number()) return;
   const std::int64_t chunks = scan_chunks(evaluate(extent, program.facts.symbols));
@@ -123,12 +124,12 @@ void set_extents(Kernel& kernel, const Body& body) {
   for (int axis = 0; axis < body.parallel_axes; ++axis)
     kernel.parallel.push_back(body.space.extent(axis));
   kernel.reduced = body.reduced_size();
-  // Indices count the elements of the source as well as those of the result.
+  // Indices count the elements of both the source and the result.
   if (body.scatter) kernel.parallel[0] = body.space.extent(0) + body.space.extent(2);
 }
 
-/// Schedules the kernels of a program: of those that are alike the first one, which the others
-/// follow.
+/// Schedules the kernels of a program. Among equal kernels it schedules the first one, and the
+/// others copy its schedule.
 class Scheduler {
  public:
   Scheduler(Program& program, const Target& target)
@@ -154,7 +155,7 @@ class Scheduler {
   }
 
  private:
-  /// Schedules a kernel, if none like it is scheduled yet. Returns what it loads.
+  /// Schedules a kernel, or copies the schedule of an equal one. Returns the nodes that it loads.
   std::vector<const Node*> schedule_or_follow(std::size_t number) {
     Kernel& kernel = program_.kernels[number];
     const std::vector<StoreRequest> stores = stores_of(program_, kernel);
@@ -172,7 +173,7 @@ class Scheduler {
     return loads;
   }
 
-  /// By ascending buffer.
+  /// Sorts the reads by buffer.
   void set_reads(Kernel& kernel, std::span<const Node* const> loads) {
     kernel.reads.reserve(loads.size());
     for (const Node* node : loads) {
@@ -185,7 +186,7 @@ class Scheduler {
 
   struct Scheduled {
     std::size_t kernel = 0;
-    std::size_t own_notes = 0;  ///< those that do not hold for others
+    std::size_t own_notes = 0;  ///< notes that do not hold for equal kernels
     std::vector<int> loads;     ///< places in the key
   };
 
@@ -202,15 +203,15 @@ class Scheduler {
                         like.notes.end());
   }
 
-  /// Returns what the kernel loads.
+  /// Returns the nodes that the kernel loads.
   std::vector<const Node*> schedule(std::size_t number) {
     ++program_.work.kernels_scheduled;
     Kernel& kernel = program_.kernels[number];
     const Body body = body_of(program_, kernel);
     const Facts& facts = program_.facts;
     set_extents(kernel, body);
-    // Only rows have a last block that reduces their values. A kernel that was fused for that stays
-    // one of rows, even if what it reads came to lie in other memory since.
+    // Only row kernels have a last block that reduces the values of all rows. A kernel fused for
+    // that purpose stays a row kernel, even if the memory layout of its operands has changed since.
     kernel.kind = body.finals.empty() ? kind_of(body, target_, facts) : KernelKind::row_reduce;
     add_guards(kernel, body);
     std::vector<Schedule> choices = candidates(kernel.kind, body, target_, facts);

@@ -1,4 +1,5 @@
-// Scheduling: how each kernel runs on a target, and the candidates that tuning may try.
+// The scheduling pass: decides how each kernel runs on a target, and which candidates tuning may
+// try.
 #pragma once
 
 #include "compiler/program/kernel.h"
@@ -6,8 +7,8 @@
 
 namespace sinter {
 
-/// Fills in kind, schedule, candidates and notes of all kernels, and adds to `program` the guards
-/// that they rely on.
+/// Fills in kind, schedule, candidates and notes of all kernels. Adds the guards that they rely on
+/// to `program`.
 void schedule(Program& program, const Target& target);
 
 }  // namespace sinter

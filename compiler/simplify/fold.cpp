@@ -14,12 +14,12 @@ namespace sinter {
 namespace {
 
 Literal real_literal(double value) {
-  // The sign and payload of a NaN mean nothing; with one form, equal values are equal nodes.
+  // Sign and payload of a NaN are unspecified. One canonical NaN makes equal values equal nodes.
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return {.kind = Literal::Kind::real, .real = value};
 }
 
-/// Of any kind, exactly.
+/// The exact value of a literal of any kind.
 long double exact_real(const Literal& literal) {
   if (literal.kind == Literal::Kind::real) return literal.real;
   return static_cast<long double>(integer_of(literal));
@@ -27,7 +27,7 @@ long double exact_real(const Literal& literal) {
 
 using Literals = llvm::SmallVector<Literal, 3>;
 
-/// The numbers that all operands are; nullopt if any is not known.
+/// The numbers of all operands; nullopt if one is not known.
 std::optional<Literals> uniform_operands(const Node& node) {
   const auto is_number = [](const Node* operand) { return is_uniform(*operand); };
   if (!std::ranges::all_of(node.operands, is_number)) return std::nullopt;
@@ -51,11 +51,11 @@ Literal apply_integers(const OpInfo& row, const Literals& operands, DType taken,
 
 std::optional<Literal> apply(const Node& node) {
   const OpInfo& row = info(node.op);
-  // Ops that may be off by an ulp give the bits of the device's library, which are not known here.
+  // Ops with a nonzero ulp give the bits of the device's library, which are not known here.
   if (row.ulp != 0) return std::nullopt;
   const std::optional<Literals> operands = uniform_operands(node);
   if (!operands) return std::nullopt;
-  // The last operand tells, since the first one of a where is a condition.
+  // The last operand decides, because the first operand of a `where` is a condition.
   const bool reals = operands->back().kind == Literal::Kind::real;
   return reals ? apply_reals(row, *operands, node.dtype)
                : apply_integers(row, *operands, node.operands.back()->dtype, node.dtype);
@@ -66,13 +66,13 @@ bool is_nonempty(std::span<const Extent> shape) {
       shape, [](Extent extent) { return extent.is_number() && extent.number() > 0; });
 }
 
-/// Structural ops pass on what all their operands are.
+/// The common value of all operands of a structural op, which its result then has too.
 std::optional<Literal> pass_on(const Node& node) {
   if (node.op == Op::bitcast || node.op == Op::scatter) return std::nullopt;
   const std::optional<Literal> value = uniform_value(*node.operand(0));
   if (!value || node.op == Op::cast) return value;
   const bool reads_indices = node.op == Op::take || node.op == Op::take_along_axis;
-  // An index into nothing has no meaning, and that must show at run time.
+  // An index into an empty array is an error, which must show at run time.
   if (reads_indices) return is_nonempty(node.operand(0)->shape) ? value : std::nullopt;
   for (const Node* operand : node.operands.subspan(1)) {
     const std::optional<Literal> other = uniform_value(*operand);
@@ -81,7 +81,7 @@ std::optional<Literal> pass_on(const Node& node) {
   return value;
 }
 
-/// The extreme of equal numbers is that number. Sums of them round.
+/// The max or min of equal numbers is that number. A sum of them rounds, so it is not folded.
 std::optional<Literal> reduce(const Node& node) {
   const bool is_extreme = node.op == Op::max || node.op == Op::min;
   if (!is_extreme || !is_nonempty(node.operand(0)->shape)) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<Literal> known_value(const Node& node) {
 std::optional<Literal> uniform_value(const Node& node) {
   if (!is_uniform(node)) return std::nullopt;
   const Literal& literal = attribute(node, "value").literal;
-  // A recorded `full` of a half keeps the number as it was written.
+  // A recorded `full` of a half type keeps its number unrounded.
   return is_narrow(node.dtype) ? cast_literal(literal, node.dtype) : literal;
 }
 

@@ -1,4 +1,4 @@
-// Folding: evaluating at plan time what is known and exact.
+// Constant folding: evaluates ops with known operands at plan time, where the result is exact.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -7,25 +7,26 @@
 
 namespace sinter {
 
-/// Replaces values that are one known number throughout by `constant` (rank 0) or `full`, where the
-/// device would compute the same bits: exact ops (0 ulp in the table), casts, views, extremes,
-/// sizes that are numbers. Needs: nothing. Guarantees: the result is the same when folded again.
-/// True if something was folded.
+/// Replaces values whose elements are all one known number by `constant` (rank 0) or `full`. Folds
+/// only where the device would compute the same bits: exact ops (0 ulp in the table), casts, views,
+/// max, min, known sizes. Requires: nothing. Guarantees: folding again changes nothing. Returns
+/// true if it folded something.
 bool fold(GraphData& graph);
 
-/// `fold` of one node whose operands are folded already: the number, or `node` itself.
+/// Folds one node whose operands are already folded. Returns the number, or `node` itself.
 const Node* fold_node(GraphData& graph, const Node* node);
 
-/// The number that every element of `node` is, in its dtype; nullopt if it is not written down.
+/// The number that all elements of `node` have, in its dtype; nullopt unless `node` is a `constant`
+/// or `full`.
 std::optional<Literal> uniform_value(const Node& node);
-/// True if it has one.
+/// True if `uniform_value` returns a number.
 inline bool is_uniform(const Node& node) { return node.op == Op::constant || node.op == Op::full; }
 
-/// The number that a cast of `literal` to `to` gives.
+/// The result of casting `literal` to `to`.
 Literal cast_literal(const Literal& literal, DType to);
 
-/// A value of `shape` that is `literal` throughout: `constant` where it has rank 0 and a dtype that
-/// is computed in, else `full`.
+/// Makes a value of `shape` whose elements are all `literal`. It is a `constant` if it has rank 0
+/// and a dtype that kernels compute in, else a `full`.
 const Node* make_uniform(GraphData& graph, std::span<const Extent> shape, const Literal& literal,
                          DType dtype, Location location);
 

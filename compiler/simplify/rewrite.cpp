@@ -21,11 +21,11 @@ bool same_type(const Node& a, const Node& b) {
   return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape);
 }
 
-/// A node of the copy for one that has just been made in it.
+/// Returns the replacement of a node that was just made in the copy.
 using ReplaceCopy = std::function<const Node*(GraphData&, const Node*)>;
 
-/// Copies nodes into another graph that has none, operands first, and replaces them as they come.
-/// Extents too, unless the graphs share them.
+/// Copies nodes into another, empty graph, operands first, and replaces each one as it is made.
+/// Copies extents too, unless the graphs share them.
 class Copier {
  public:
   Copier(const GraphData& from, GraphData& to, const ReplaceCopy& replace)
@@ -33,14 +33,14 @@ class Copier {
     if (from.extents != to.extents) extents_.emplace(*from.extents, *to.extents);
   }
 
-  /// What stands for `node`.
+  /// The replacement of `node` in the copy.
   const Node* copy(const Node* node) {
     const Node*& result = copies_[node->id];
     if (result) return result;
     const Node* const made = make(node);
     result = made;
     if (replace_ && !is_bound(*node)) result = replace_(to_, made);
-    ensure(same_type(*made, *result), "a node was replaced by one of another type");
+    ensure(same_type(*made, *result), "a node was replaced by a node of another type");
     if (result != made) {
       if (is_the_same()) is_same_.assign(made->id + 1, true);
       is_other_ = true;
@@ -48,9 +48,9 @@ class Copier {
     }
     return result;
   }
-  /// True if all nodes are as they were.
+  /// True if no node was replaced by another one.
   bool is_the_same() const { return !is_other_; }
-  /// True if `copy`, of the other graph, is what it was in the first.
+  /// True if `copy`, a node of the new graph, equals the original node.
   bool is_the_same(const Node* copy) const {
     return copy->id < is_same_.size() && is_same_[copy->id];
   }
@@ -62,7 +62,7 @@ class Copier {
     return result;
   }
 
-  /// File names of parsed text live in the graph that they were parsed into.
+  /// File names of parsed text belong to the graph that the text was parsed into.
   Location copy_of(Location location) {
     if (location.file != last_file_.original) {
       const char*& file = files_[location.file];
@@ -73,7 +73,7 @@ class Copier {
   }
 
  private:
-  /// `node` over what stands for its operands.
+  /// Makes `node` with the replacements of its operands.
   const Node* make(const Node* node) {
     llvm::SmallVector<const Node*, 4> operands;
     for (const Node* operand : node->operands) operands.push_back(copies_[operand->id]);
@@ -107,9 +107,9 @@ class Copier {
     return made;
   }
 
-  /// What `make` makes with `attributes` over the other graph's extents.
+  /// Calls `make` with `attributes` whose extents belong to the new graph.
   const Node* with_own_extents(std::span<const Attribute> attributes, const auto& make) {
-    std::vector<std::vector<Extent>> extents;  // what the attributes' spans show
+    std::vector<std::vector<Extent>> extents;  // backing storage of the attributes' spans
     llvm::SmallVector<Attribute, 4> own(attributes.begin(), attributes.end());
     for (Attribute& attribute : own) {
       attribute.extent = copy_of(attribute.extent);
@@ -123,18 +123,18 @@ class Copier {
   GraphData& to_;
   const ReplaceCopy& replace_;
   bool is_other_ = false;
-  std::vector<std::uint8_t> is_same_;    ///< by the copy's id, once not all are
-  std::optional<ExtentCopier> extents_;  ///< none if the graphs share theirs
+  std::vector<std::uint8_t> is_same_;    ///< by the copy's id; empty while all nodes are the same
+  std::optional<ExtentCopier> extents_;  ///< none if the graphs share their extents
   std::vector<const Node*> copies_;      ///< by id
   DenseMap<const char*, const char*> files_;
   struct File {
     const char* original = nullptr;
     const char* copy = nullptr;
   };
-  File last_file_;  ///< most nodes in a row are recorded in one file
+  File last_file_;  ///< consecutive nodes usually come from one file
 };
 
-/// `nodes` are those that can be reached.
+/// `nodes` are the reachable ones.
 Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
                 std::span<const Node* const> nodes, const ReplaceCopy& replace) {
   Copier copier(from, *result, replace);
@@ -158,14 +158,14 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
                                .value = copier.copy(update.value),
                                .location = copier.copy_of(update.location)});
   if (!copier.is_the_same()) {
-    // What is as it was comes first, then what follows from replacements: groups merge in the order
-    // of nodes, and three programs of the corpus move 6 % less in this one than in the recorded
-    // one.
+    // Unchanged nodes come first, then nodes that follow from replacements. Groups merge in node
+    // order, and this order moves 6 % fewer bytes than the recorded one in three programs of the
+    // corpus.
     std::vector<const Node*> needed = reachable(*result);
     std::ranges::stable_partition(needed,
                                   [&](const Node* node) { return copier.is_the_same(node); });
     result->keep_only(needed);
-  } else if (result->nodes.size() == nodes.size()) {  // else there are inputs that nobody needs
+  } else if (result->nodes.size() == nodes.size()) {  // else there are unused inputs
     result->set_all_needed();
   }
   return Graph(std::move(result));
@@ -192,7 +192,7 @@ std::vector<const Node*> reachable(const GraphData& graph) {
   for (const OutputInfo& output : graph.outputs) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
   std::size_t count = 0;
-  // Operands have smaller ids, so one walk downward sees every user before its operands.
+  // Operands have smaller ids, so one downward walk visits every user before its operands.
   for (std::size_t id = graph.nodes.size(); id-- > 0;) {
     if (!needed[id]) continue;
     ++count;
@@ -225,7 +225,7 @@ bool rewrite(GraphData& graph, const Replace& replace) {
     for (const Node* operand : node->operands) operands.push_back(replacement(operand));
     const Node* result = with_operands(graph, *node, operands);
     if (!is_bound(*node)) result = replace(result);
-    ensure(same_type(*node, *result), "a node was replaced by one of another type");
+    ensure(same_type(*node, *result), "a node was replaced by a node of another type");
     if (result != node) copy_label(graph, result, graph, node);
     replacements[node->id] = result;
   }

@@ -1,4 +1,4 @@
-// Rewriting graphs: a private copy to work on, and the sweep that replaces nodes in it.
+// Rewriting graphs: private copies to work on, and the sweep that replaces nodes.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -10,37 +10,40 @@
 
 namespace sinter {
 
-/// A copy of `graph` without the nodes that nothing needs. Inputs (all of them), outputs, updates,
-/// labels and locations are kept. Nothing is shared: other threads may use the original.
+/// Copies `graph` without unused nodes. Keeps all inputs, the outputs, updates, labels and
+/// locations. The copy shares nothing with the original, which other threads may use.
 Graph clone(const Graph& graph);
-/// The same, with each node replaced as `rewrite` does, of those in `needed` (`reachable`).
-/// `replace` is given the copy and a node of it.
+/// The same, but copies the nodes in `needed` (`reachable`) and replaces each one as `rewrite`
+/// does. `replace` receives the copy and a node of it.
 Graph clone_rewritten(const Graph& graph, std::span<const Node* const> needed,
                       const std::function<const Node*(GraphData& copy, const Node* node)>& replace);
 /// The nodes that outputs and updates need, operands first.
 std::vector<const Node*> reachable(const GraphData& graph);
 
-/// A clone that shares the extents, so that those that were taken from `graph` fit the copy.
+/// A clone that shares the extents of `graph`, so that extents taken from `graph` are valid in the
+/// copy.
 Graph compact(const Graph& graph, std::span<const Node* const> reachable);
 inline Graph compact(const Graph& graph) { return compact(graph, reachable(graph.data())); }
 
-/// `node` with other operands of the same types; `node` itself if they are the same nodes.
+/// `node` with other operands of the same types; `node` itself if the operands are unchanged.
 const Node* with_operands(GraphData& graph, const Node& node,
                           std::span<const Node* const> operands);
 
-/// A node for a node: the same pointer to leave it, or one of the same dtype and shape.
+/// Returns the replacement of a node: the same pointer to keep it, or a node of the same dtype and
+/// shape.
 using Replace = std::function<const Node*(const Node*)>;
 
-/// One sweep, operands first: each node that outputs and updates need is given its operands'
-/// replacements and then replaced itself. A replaced node's label moves to its replacement if that
-/// has none. Inputs and scalars stay. Returns true if any output or update is another node now.
+/// One sweep, operands first, over the nodes that outputs and updates need. Each node first gets
+/// the replacements of its operands and is then replaced itself. A replaced node's label moves to
+/// its replacement if that has none. Inputs and scalars stay. Returns true if an output or update
+/// changed.
 bool rewrite(GraphData& graph, const Replace& replace);
 
-/// A view of `node` that is all of it, for a place of its own in memory.
+/// A view of all of `node`, which makes the value occupy memory of its own.
 const Node* copy_of(GraphData& graph, const Node* node);
 
-/// An input that is itself an output, or is written into another input, is read by a kernel of its
-/// own like any value: through a view of itself.
+/// `node`, or a view of it if it is an input. An input may itself be an output, or be written into
+/// another input. A kernel of its own then copies it, through this view.
 const Node* as_value(GraphData& data, const Node* node);
 
 }  // namespace sinter

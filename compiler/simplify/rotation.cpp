@@ -6,15 +6,15 @@ namespace sinter {
 
 namespace {
 
-/// Indices are looked at one by one, whenever a kernel is tried.
+/// Limits the work: the indices are evaluated one by one each time a kernel is evaluated.
 constexpr std::int64_t kLongest = 1024;
 constexpr std::int64_t kLargest = std::int64_t{1} << 32;
-/// Ops between an index and the `iota` it is made of: what several operands share is worked out for
-/// each of them.
+/// Maximum number of ops between an index and its `iota`. Shared subexpressions are evaluated once
+/// per use.
 constexpr int kDeepest = 4;
 
-/// The integer at `place` of a list or number that is made of `iota`s and numbers, if it is none
-/// that could overflow.
+/// The integer at `place` of a vector or number that is computed from `iota`s and numbers; nullopt
+/// if it is unknown or could overflow.
 std::optional<std::int64_t> known_at(const Node& node, std::int64_t place, int deepest) {
   if (node.dtype != i64 || node.rank() > 1 || deepest < 0) return std::nullopt;
   std::optional<std::int64_t> result;

@@ -1,4 +1,4 @@
-// Gathers whose indices are known at plan time to turn an axis round, as shifted windows do.
+// Recognizes gathers that rotate an axis by indices known at plan time, as in shifted windows.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 namespace sinter {
 
-/// Of a `take` whose element at each place i of its axis is its operand's at (i + shift) mod
-/// extent: the shift, from 1 up to the extent. nullopt for all others, and for what is no such
-/// gather.
+/// The shift of a `take` that rotates its axis: element i of the result is element (i + shift) mod
+/// extent of the operand. The shift is from 1 up to the extent. nullopt for all other nodes.
 std::optional<std::int64_t> rotated_by(const Node& node);
 
 }  // namespace sinter

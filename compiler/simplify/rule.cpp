@@ -24,7 +24,8 @@ bool fits(When when, const Node& pattern, const Node& node) {
   throw InternalError("rule: unknown condition");
 }
 
-/// A pattern's number in a dtype: by bits, so that -0 is not +0 and has no integer form.
+/// A pattern's number in `dtype`; nullopt if it has no exact form. -0 differs from +0 and has no
+/// integer form.
 std::optional<Literal> literal_in(const Literal& literal, DType dtype) {
   if (is_floating(dtype) || literal.kind != Literal::Kind::real) return literal;
   const bool whole = std::trunc(literal.real) == literal.real && std::fabs(literal.real) < 0x1p31;
@@ -33,7 +34,7 @@ std::optional<Literal> literal_in(const Literal& literal, DType dtype) {
                  .integer = static_cast<std::int64_t>(literal.real)};
 }
 
-/// True if `node` looks like `pattern`; `bound` gets the meaning of its wildcards.
+/// True if `node` matches `pattern`; adds the matched wildcards to `bound`.
 bool match(When when, const Node& pattern, const Node& node, WildcardBindings& bound) {
   if (is_wildcard(pattern)) return fits(when, pattern, node) && bound.bind(&pattern, &node);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
@@ -55,8 +56,8 @@ bool match(When when, const Node& pattern, const Node& node, WildcardBindings& b
   return in_order(swapped);
 }
 
-/// `result` as the value that replaces `like`: rounded as the op that is gone would have rounded a
-/// number of the compute type, and broadcast as it would have been.
+/// Converts `result` so that it can replace `like`. Rounds a number of the compute type as the
+/// replaced op would have. Broadcasts to the shape of `like`.
 const Node* conform(GraphData& graph, const Node* result, const Node& like) {
   const Location location = graph.location(&like);
   const auto operand = [&] { return Operand(tensor(graph, result), location.file, location.line); };
@@ -66,20 +67,20 @@ const Node* conform(GraphData& graph, const Node* result, const Node& like) {
   return result;
 }
 
-/// A where has the dtype of its values, so one of them must have it. Numbers of the compute type
-/// are rounded where no other value is there; it would do the same to them.
+/// The dtype of a `where` is that of its values, so at least one value must have it. If none has,
+/// rounds the values, which are numbers of the compute type, as the `where` would.
 void give_dtype(GraphData& graph, std::span<const Node*> operands, const Node& like) {
   const auto has_dtype = [&](const Node* node) { return node->dtype == like.dtype; };
   if (std::ranges::any_of(operands.subspan(1), has_dtype)) return;
   for (const Node*& value : operands.subspan(1)) value = conform(graph, value, like);
 }
 
-/// A rule and what shows soonest that it does not fit: an operand of its pattern that is no
-/// wildcard, if there is one.
+/// A rule with a cheap test that rejects most nodes: an operand of its pattern that is no wildcard,
+/// if it has one.
 struct ListedRule {
   const Rule* rule = nullptr;
   const Node* telling = nullptr;
-  bool is_number = false;  ///< `telling` is one
+  bool is_number = false;  ///< `telling` is a number
 };
 
 ListedRule listed(const Rule& rule) {
@@ -95,9 +96,9 @@ bool may_fit(const ListedRule& listed, const Node& node) {
   });
 }
 
-/// The rules that may fit a node of each op.
+/// The rules whose pattern has `op` as its outermost op.
 std::span<const ListedRule> rules_for(Op op) {
-  // Never destroyed: a thread may still plan while the process ends.
+  // Never destroyed: a thread may still plan while the process exits.
   static const auto& by_op = *[] {
     auto* const result = new std::vector<std::vector<ListedRule>>(op_table().size());
     for (const Rule& rule : rule_table().rules)
@@ -121,12 +122,12 @@ const Node* instantiate(GraphData& graph, const Node& pattern, const WildcardBin
   if (is_wildcard(pattern)) return conform(graph, bindings.lookup(&pattern), like);
   if (const std::optional<Literal> number = uniform_value(pattern)) {
     const std::optional<Literal> literal = literal_in(*number, like.dtype);
-    ensure(literal.has_value(), "a rule gives a number that the dtype does not have");
+    ensure(literal.has_value(), "a rule produces a number that the dtype cannot represent");
     return make_uniform(graph, like.shape, *literal, like.dtype, location);
   }
   llvm::SmallVector<const Node*, 3> operands;
   for (const Node* operand : pattern.operands) {
-    ensure(is_wildcard(*operand), "a rule gives more than one op");
+    ensure(is_wildcard(*operand), "a rule produces more than one op");
     operands.push_back(bindings.lookup(operand));
   }
   if (pattern.op == Op::where) give_dtype(graph, operands, like);

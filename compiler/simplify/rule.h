@@ -1,4 +1,4 @@
-// Rewrite rules as data: pattern graphs, how they match, and the table of them.
+// Rewrite rules as data: pattern graphs, the matcher, and the rule table.
 #pragma once
 
 #include "ir/graph/node.h"
@@ -11,15 +11,15 @@
 
 namespace sinter {
 
-/// Which numbers a rule holds for.
+/// The dtypes that a rule holds for.
 enum class When : std::uint8_t { always, floats, integers, has_sign };
 
-/// `from` may be replaced by `to`, bit for bit: NaN, infinities, zeros of both signs and overflow
-/// included. Inputs of the pattern are wildcards; one that occurs again must be the same node.
+/// `from` may be replaced by `to`, bit for bit, including NaN, infinities, zeros of both signs and
+/// overflow. Inputs of the pattern are wildcards; a repeated wildcard must match the same node.
 ///
-/// Rules for rules: `to` has fewer ops and operands than `from` and at most one op, so that every
-/// use makes the graph smaller; no op in them is off by an ulp; a test samples each at the values
-/// where rules go wrong.
+/// Requirements on rules: `to` has fewer ops and operands than `from` and at most one op, so every
+/// use shrinks the graph. No op of a rule has an ulp error. A test samples each rule at values
+/// where rules typically fail.
 struct Rule {
   std::string_view name;
   Tensor from;
@@ -27,23 +27,24 @@ struct Rule {
   When when = When::always;
 };
 
-/// The table, and where its patterns live.
+/// The table, and the graph that owns its patterns.
 struct RuleTable {
   Graph graph{"rules"};
   std::vector<Rule> rules;
 };
 const RuleTable& rule_table();
 
-/// What the wildcards stand for. A pattern has few, so a list is faster than a map.
+/// Maps wildcards to the nodes that they match. Patterns have few wildcards, so a list is faster
+/// than a map.
 class WildcardBindings {
  public:
-  /// Lets `wildcard` stand for `node`; false if it stands for another one already.
+  /// Binds `wildcard` to `node`; returns false if it is bound to another node.
   bool bind(const Node* wildcard, const Node* node) {
     if (const Node* known = lookup(wildcard)) return known == node;
     bound_.push_back({.wildcard = wildcard, .node = node});
     return true;
   }
-  /// nullptr if it stands for nothing.
+  /// nullptr if `wildcard` is unbound.
   const Node* lookup(const Node* wildcard) const {
     for (const Binding& binding : bound_)
       if (binding.wildcard == wildcard) return binding.node;
@@ -58,14 +59,14 @@ class WildcardBindings {
   llvm::SmallVector<Binding, 4> bound_;
 };
 
-/// The bindings under which `node` looks like `rule.from`.
+/// The bindings under which `node` matches `rule.from`.
 std::optional<WildcardBindings> match(const Rule& rule, const Node& node);
 
-/// `pattern` over the bound values, in a shape and dtype that `like` has.
+/// Builds `pattern` over the bound nodes, with the shape and dtype of `like`.
 const Node* instantiate(GraphData& graph, const Node& pattern, const WildcardBindings& bindings,
                         const Node& like);
 
-/// The first rule that fits `node`, applied; `node` itself if there is none.
+/// Applies the first rule that matches `node`; returns `node` itself if no rule matches.
 const Node* apply_rules(GraphData& graph, const Node* node);
 
 }  // namespace sinter

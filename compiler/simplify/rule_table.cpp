@@ -17,8 +17,8 @@ RuleTable make_table() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   // clang-format off
-  // What is missing is wrong for some value: x + 0 turns -0 into +0, x * 0 and x - x lose NaN and
-  // infinity, 0 - x turns +0 into -0 the other way round, and min and max do not undo one another.
+  // Rules missing here would be wrong for some value. x + 0 changes -0 to +0, and 0 - x changes +0
+  // to -0. x * 0 and x - x lose NaN and infinity. A min does not undo a max, or the reverse.
   table.rules = {
       {.name = "double negation",       .from = -(-x),                               .to = x},
       {.name = "times one",             .from = x * 1,                               .to = x},
@@ -36,7 +36,7 @@ RuleTable make_table() {
       {.name = "fma of one, swapped",   .from = fma(1, x, y),                        .to = x + y},
       {.name = "fma plus minus zero",   .from = fma(x, y, -0.0),                     .to = x * y},
 
-      // Gradients are recorded by now.
+      // Gradients are already recorded at this point.
       {.name = "stopped gradient",      .from = stop_gradient(x),                    .to = x},
       {.name = "abs of abs",            .from = abs(abs(x)),                         .to = abs(x)},
       {.name = "abs of negative",       .from = abs(-x),                             .to = abs(x),            .when = When::has_sign},
@@ -88,7 +88,7 @@ RuleTable make_table() {
 }  // namespace
 
 const RuleTable& rule_table() {
-  // Never destroyed: a thread may still plan while the process ends.
+  // Never destroyed: a thread may still plan while the process exits.
   static const auto& table = *new RuleTable(make_table());
   return table;
 }

@@ -15,7 +15,8 @@ namespace sinter {
 
 namespace {
 
-/// One step, or the node itself. Folding comes first: a number is the simplest thing there is.
+/// Applies one simplification; returns the node itself if none applies. Folding comes first,
+/// because a number is the simplest result.
 const Node* step(GraphData& graph, const Node* node) {
   for (const auto& simpler :
        {fold_node, merge_chain, slice_of_segment, merge_segments, permute_outside, plain_operands,
@@ -28,8 +29,8 @@ bool has_same_axis(const Node* a, const Node* b) {
   return attribute(*a, "axis").integer == attribute(*b, "axis").integer;
 }
 
-/// True if all segments of `concat` are computed, so that kernels might store them where they
-/// belong.
+/// True if all segments of `concat` are computed, so that kernels may store them directly into the
+/// concat.
 bool has_computed_segments(const Node* concat) {
   return std::ranges::all_of(concat->operands, [](const Node* segment) {
     while (segment->op == Op::reshape) segment = segment->operand(0);
@@ -45,7 +46,7 @@ bool has_concat_of_concat(const GraphData& graph) {
   });
 }
 
-/// Concats that one other concat along the same axis has as a segment, and that nobody else reads.
+/// Concats that are an operand of another concat along the same axis and have no other user.
 DenseSet<const Node*> nested_concats(const GraphData& graph) {
   DenseSet<const Node*> result;
   if (!has_concat_of_concat(graph)) return result;
@@ -65,7 +66,7 @@ DenseSet<const Node*> nested_concats(const GraphData& graph) {
   return result;
 }
 
-/// The operands of `concat`, and of the nested ones among these.
+/// The operands of `concat`, with nested concats replaced by their operands.
 std::vector<const Node*> segments_of(const Node* concat, const DenseSet<const Node*>& nested) {
   std::vector<const Node*> segments;
   std::vector<const Node*> pending(concat->operands.rbegin(), concat->operands.rend());
@@ -80,9 +81,9 @@ std::vector<const Node*> segments_of(const Node* concat, const DenseSet<const No
   return segments;
 }
 
-/// A concat of concats as one, so that each segment may be stored where it belongs.
+/// Merges nested concats into one, so that kernels may store each segment directly into it.
 void flatten_concats(GraphData& graph) {
-  // What holds a concat that became another one is met by the next pass.
+  // A pass skips the users of a concat that it replaces; the next pass handles them.
   constexpr int kMostPasses = 4;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     const DenseSet<const Node*> nested = nested_concats(graph);

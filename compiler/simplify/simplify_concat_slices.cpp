@@ -11,7 +11,8 @@ namespace sinter {
 
 namespace {
 
-/// Operands that a concat gets by merging, at most: chains of writes stay linear in their length.
+/// Maximum number of operands of a merged concat. It keeps the cost of chains of writes linear in
+/// their length.
 constexpr std::size_t kMostOperands = 64;
 
 /// The elements [begin, end) of a node along an axis.
@@ -21,7 +22,7 @@ struct Range {
   Extent end;
 };
 
-/// What a slice without steps, along `axis`, is of.
+/// The range that a slice with step 1 along `axis` reads.
 std::optional<Range> sliced(const Node& node, std::int64_t axis) {
   if (node.op != Op::slice || attribute(node, "axis").integer != axis ||
       attribute(node, "step").integer != 1)
@@ -42,12 +43,12 @@ const Node* taken(GraphData& graph, const Range& range, std::int64_t axis, const
       .node();
 }
 
-/// Of symbolic extents the same number may have two forms.
+/// `result` if it has the shape of `node`; the same symbolic extent may have two forms.
 const Node* if_of_shape(const Node* result, const Node* node) {
   return std::ranges::equal(result->shape, node->shape) ? result : node;
 }
 
-/// The operands of a concat that `range` of it begins and ends with; none if it cuts through one.
+/// The operands of a concat that `range` covers exactly; none if it cuts through an operand.
 std::span<const Node* const> whole_operands(const Range& range, std::int64_t axis) {
   const std::span<const Node* const> all = range.of->operands;
   std::optional<std::size_t> first;
@@ -60,7 +61,7 @@ std::span<const Node* const> whole_operands(const Range& range, std::int64_t axi
   return {};
 }
 
-/// Adds `node` to what a concat is made of: to a slice of the same array that it follows on.
+/// Appends `node` to `segments`. Extends the last segment if both are adjacent slices of one array.
 void append_segment(GraphData& graph, llvm::SmallVectorImpl<const Node*>& segments,
                     const Node* node, std::int64_t axis, const Node* place) {
   if (!segments.empty()) {
@@ -87,7 +88,7 @@ const Node* slice_of_segment(GraphData& graph, const Node* node) {
     const Extent begin = end;
     end = end + segment->shape[static_cast<std::size_t>(axis)];
     if (!provably_nonnegative(range->begin - begin)) return node;
-    // An empty slice may stand between two of them.
+    // An empty slice may be at the boundary of two operands.
     if (!provably_nonnegative(end - range->end) || !provably_less(range->begin, end)) continue;
     const Range within = {.of = segment, .begin = range->begin - begin, .end = range->end - begin};
     return if_of_shape(taken(graph, within, axis, node), node);

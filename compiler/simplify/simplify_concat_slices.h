@@ -1,17 +1,19 @@
-// What simplify knows of slices and concats that undo one another. Values that are written into an
-// array one after the other (select_scatter, slice_scatter) are read without it.
+// Simplifications of slices and concats that cancel each other. Values that were written into an
+// array one after another (select_scatter, slice_scatter) are then read directly, without the
+// array.
 #pragma once
 
 #include "ir/graph/node.h"
 
 namespace sinter {
 
-/// A slice that lies within one operand of a concat, of that operand. `node` itself for all else.
+/// Replaces a slice within one operand of a concat by a slice of that operand. Returns `node`
+/// itself otherwise.
 const Node* slice_of_segment(GraphData& graph, const Node* node);
 
-/// A concat of what its operands are segments of: where one is a slice of another concat between
-/// two of its operands, these; and neighbouring slices of one array as one. `node` itself if there
-/// is nothing to merge.
+/// Merges the operands of a concat. A slice of another concat that covers whole operands becomes
+/// these operands, and adjacent slices of one array become one slice. Returns `node` itself if
+/// there is nothing to merge.
 const Node* merge_segments(GraphData& graph, const Node* node);
 
 }  // namespace sinter

@@ -13,7 +13,7 @@ namespace sinter {
 
 namespace {
 
-/// True if every value of `from` is a value of `to`.
+/// True if `to` can represent every value of `from`.
 bool holds_all(DType to, DType from) {
   if (to == from || from == boolean) return true;
   if (to == c64 || from == c64) return from == f32;
@@ -26,12 +26,12 @@ bool holds_all(DType to, DType from) {
          info(to).max_exponent >= info(from).max_exponent;
 }
 
-/// True if a cast by way of `between`, which holds all values of `from`, ends where a direct one
-/// does.
+/// True if casting via `between`, which can represent all values of `from`, gives the same result
+/// as a direct cast.
 bool is_same_directly(DType from, DType between, DType to) {
-  // What is out of range becomes the nearest end, and between integers it wraps.
+  // A cast from floating point saturates, and a cast between integers wraps.
   if (is_integer(from) && is_floating(between) && is_integer(to)) return holds_all(to, from);
-  // Infinity becomes the largest number.
+  // Infinity becomes the largest finite number.
   return !(from == f8e5m2 && to == f8e5m2);
 }
 
@@ -67,17 +67,18 @@ const Node* merge_slices(GraphData& graph, const Node* node) {
   const Extent begin = start + attribute(*node, "begin").extent * Extent(step);
   Extent end = start + attribute(*node, "end").extent * Extent(step);
   const Extent whole = inner->operand(0)->shape[static_cast<std::size_t>(axis)];
-  // With a step the product may lie beyond the end, by less than a step.
+  // With a step, the product may exceed the extent by less than one step.
   if (step != 1 && !(end.is_number() && whole.is_number())) return node;
   if (step != 1) end = std::min(end.number(), whole.number());
   const Node* result = slice(operand_at(graph, inner->operand(0), node), static_cast<int>(axis),
                              begin, end, static_cast<int>(both))
                            .node();
-  // Of symbolic extents the same number may have two forms.
+  // The same symbolic extent may have two forms.
   return std::ranges::equal(result->shape, node->shape) ? result : node;
 }
 
-/// reshape and broadcast_to: the outer one alone decides.
+/// Skips the inner of two nested reshapes or broadcast_tos; the outer one alone determines the
+/// result.
 const Node* skip_inner(GraphData& graph, const Node* node) {
   const Node* inner = node->operand(0);
   if (inner->op != node->op) return node;
@@ -88,14 +89,15 @@ const Node* skip_inner(GraphData& graph, const Node* node) {
 
 bool is_number(const Node* node) { return is_uniform(*node); }
 
-/// The operand of a broadcast, or the number that a `full` is: of rank 0, in the compute type.
+/// The operand of a broadcast, or the number of a `full` as a value of rank 0. The number has the
+/// compute type if another operand determines the dtype.
 const Node* narrowed(GraphData& graph, const Node* operand, bool has_dtype_without) {
   if (operand->op == Op::broadcast_to) return operand->operand(0);
   const DType dtype = has_dtype_without ? info(operand->dtype).compute : operand->dtype;
   return make_uniform(graph, {}, *uniform_value(*operand), dtype, graph.location(operand));
 }
 
-/// True if some other operand than `except` is no number and has its dtype.
+/// True if an operand other than `except` is no number and has the dtype of `except`.
 bool has_dtype_without(std::span<const Node* const> operands, std::size_t except) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (i != except && operands[i]->dtype == operands[except]->dtype && !is_number(operands[i]))

@@ -1,27 +1,28 @@
-// What simplify knows of views, casts and numbers beside the table of rules.
+// Simplifications of views, casts and number operands that the rule table cannot express.
 #pragma once
 
 #include "ir/graph/node.h"
 
 namespace sinter {
 
-/// One view or cast for two of them, or none. `node` itself if there is nothing to merge.
+/// Merges two consecutive views or casts into one or none. Returns `node` itself if there is
+/// nothing to merge.
 const Node* merge_chain(GraphData& graph, const Node* node);
 
-/// A permuted concat for a concat of what is permuted alike, numbers apart: beside the concat of
-/// the same in its own order it is a view. `node` itself for all else.
+/// Replaces a concat of equally permuted operands (and numbers) by a permuted concat. If the graph
+/// also has the unpermuted concat, the result is a view of it. Returns `node` itself otherwise.
 const Node* permute_outside(GraphData& graph, const Node* node);
 
-/// An elementwise op on plain operands: numbers of rank 0 and to the right, and no broadcast_to
-/// where the op broadcasts by itself. `node` itself if it is plain.
+/// Normalizes the operands of an elementwise op. Numbers have rank 0 and are on the right, and no
+/// operand is a broadcast_to that the op implies. Returns `node` itself if it is normalized.
 const Node* plain_operands(GraphData& graph, const Node* node);
 
-/// x * (1 / c) for x / c where both give the same bits: c is a power of two whose reciprocal is
-/// normal. `node` itself for all else.
+/// Replaces x / c by x * (1 / c) if c is a power of two with a normal reciprocal: both give the
+/// same bits. Returns `node` itself otherwise.
 const Node* divide_by_power_of_two(GraphData& graph, const Node* node);
 
-/// A view of what `node` makes of a value where it makes it of a view of that value, and the graph
-/// has the former too. `node` itself for all else.
+/// Replaces op(view(x)) by view(op(x)) if the graph already contains op(x). Returns `node` itself
+/// otherwise.
 const Node* view_of_same(GraphData& graph, const Node* node);
 
 }  // namespace sinter

@@ -1,15 +1,15 @@
-// Figures that all GPUs have in common.
+// Constants that are the same for all supported GPUs.
 #pragma once
 
 namespace sinter {
 
-/// Threads that run in step.
+/// Threads of a warp.
 inline constexpr int kWarp = 32;
-/// What memory moves at once: a sector.
+/// Bytes of a sector, the unit of memory transfers.
 inline constexpr int kSectorBytes = 32;
-/// What one bank of shared memory has at a time.
+/// Bytes that one bank of shared memory delivers at a time.
 inline constexpr int kWordBytes = 4;
-/// Blocks of a cluster that any GPU with clusters can run (CUDA C++ Programming Guide).
+/// Cluster size, in blocks, that every GPU with clusters supports (CUDA C++ Programming Guide).
 inline constexpr int kPortableCluster = 8;
 
 }  // namespace sinter

@@ -12,21 +12,22 @@ namespace {
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 constexpr int kMaxThreadsPerBlock = 1024;
-/// Each SM has four parts with a quarter of its registers each.
+/// Each SM has four partitions; each holds a quarter of the SM's registers.
 constexpr int kParts = 4;
-constexpr int kRegisterGranularity = 256;  ///< of one warp
+constexpr int kRegisterGranularity = 256;  ///< per warp
 
-/// A device copy in one CUDA Graph node, beside its bytes (PERFORMANCE: `gpu-small-kernels`, H200).
+/// Fixed cost of a device copy in one CUDA Graph node (PERFORMANCE: `gpu-small-kernels`, H200).
 constexpr double kLaunch = 1.3e-6;
-/// The same in a stream, and a barrier of a whole grid (same source).
+/// Fixed cost in a stream, and cost of a grid-wide barrier (same source).
 constexpr double kStreamLaunch = 2.5e-6;
 constexpr double kBarrier = 1.2e-6;
-/// What long streams reach of the data sheet's bandwidth: 4.43 of 4.8 TB/s, measured on an H200.
+/// Fraction of the data sheet's bandwidth that long streams reach: 4.43 of 4.8 TB/s, measured on an
+/// H200.
 constexpr double kReached = 4.43 / 4.8;
 
-// Extents of each chip: CUDA C++ Programming Guide, table of technical specifications per compute
-// capability. SMs, L2 and bandwidth: NVIDIA's data sheets. Bytes in flight: CUB's tuning of
-// DeviceTransform (`cc_to_min_bytes_in_flight`); where it is silent, latency times bandwidth.
+// Sources. Limits of each chip: CUDA C++ Programming Guide, table of technical specifications per
+// compute capability. SMs, L2 and bandwidth: NVIDIA's data sheets. Bytes in flight: CUB's tuning of
+// DeviceTransform (`cc_to_min_bytes_in_flight`), or latency times bandwidth if CUB has no value.
 // clang-format off
 constexpr Target kTargets[] = {
     {.name = "h200", .arch = "sm_90", .compute_capability = 90, .sm_count = 132, .shared_per_sm = 233472, .shared_per_block_opt_in = 232448,
@@ -73,10 +74,10 @@ constexpr Target kTargets[] = {
 };
 // clang-format on
 
-/// Warps whose registers fit one SM; 0 if not even one block's do.
+/// Warps whose registers fit one SM; 0 if one block does not fit.
 int warps_by_registers(const Target& target, int warps_per_block, int registers) {
   const std::int64_t per_warp = round_up(std::int64_t{registers} * kWarp, kRegisterGranularity);
-  // A launch is refused as if a block took registers in all parts alike.
+  // The driver checks a launch as if each block allocated registers evenly in all partitions.
   const bool fits = per_warp * round_up(warps_per_block, kParts) <= target.registers_per_sm;
   if (!fits || registers > target.max_registers_per_thread) return 0;
   return static_cast<int>(target.registers_per_sm / kParts / per_warp) * kParts;
@@ -84,7 +85,7 @@ int warps_by_registers(const Target& target, int warps_per_block, int registers)
 
 int blocks_by_shared(const Target& target, std::int64_t shared_bytes) {
   if (shared_bytes > target.shared_per_block_opt_in) return 0;
-  // The driver keeps 1 KiB of each block for itself from compute capability 8.0 on.
+  // The driver reserves 1 KiB of shared memory per block from compute capability 8.0 on.
   const bool is_ampere_or_later = target.compute_capability >= 80;
   const std::int64_t reserved = is_ampere_or_later ? kKiB : 0;
   const std::int64_t allocated = round_up(shared_bytes + reserved, is_ampere_or_later ? 128 : 256);
@@ -103,7 +104,7 @@ const Target* find_target(std::string_view arch_or_name) {
 }
 
 int largest_cluster(const Target& target) {
-  // Consumer chips have none beyond the portable size.
+  // Consumer chips support only the portable cluster size.
   const bool has_large = target.compute_capability == 90 || target.compute_capability == 100;
   return has_large ? 2 * target.max_cluster : target.max_cluster;
 }

@@ -1,4 +1,4 @@
-// A GPU described as data, and what follows from it without one: occupancy and bytes in flight.
+// Describes GPUs as data and derives occupancy from that data, so that planning needs no device.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sinter {
 
-/// What schedules and predictions need to know of a GPU.
+/// The properties of a GPU that schedules and cost predictions use.
 struct Target {
   std::string_view name;
   std::string_view arch;        ///< as NVRTC spells it: `sm_90`
@@ -20,28 +20,30 @@ struct Target {
   std::int64_t shared_per_sm = 0;            ///< bytes
   std::int64_t shared_per_block_opt_in = 0;  ///< bytes
   std::int64_t l2_bytes = 0;
-  int max_cluster = 1;   ///< blocks of a cluster that every GPU with clusters can run; 1: none
-  double bandwidth = 0;  ///< bytes per second that long streams reach
-  std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach that
+  int max_cluster = 1;               ///< portable cluster size in blocks; 1: no clusters
+  double bandwidth = 0;              ///< achievable bytes per second for long streams
+  std::int64_t bytes_in_flight = 0;  ///< per SM, needed to reach `bandwidth`
   double launch_seconds = 0;         ///< fixed cost of one kernel in a CUDA Graph
-  double stream_launch_seconds = 0;  ///< the same in a stream
-  double barrier_seconds = 0;        ///< of all blocks of a kernel
+  double stream_launch_seconds = 0;  ///< fixed cost of one kernel in a stream
+  double barrier_seconds = 0;        ///< one grid-wide barrier
 };
 
 /// Every GPU that sinter knows by name; the first is the default.
 std::span<const Target> known_targets();
-/// The target for an architecture such as `sm_90`, or a name such as `h200`; nullptr if unknown.
+/// Returns the target for an architecture such as `sm_90` or a name such as `h200`; nullptr if
+/// unknown.
 const Target* find_target(std::string_view arch_or_name);
 
-/// What a barrier of a cluster takes: assumed, not measured yet.
+/// Cost of a cluster barrier: an assumption, not a measurement.
 inline constexpr double kClusterBarrierSeconds = 0.7e-6;
-/// Blocks of a cluster that some devices of the target can run: each has to be asked.
+/// The largest cluster, in blocks, that some devices of the target support. The caller must query
+/// each device.
 int largest_cluster(const Target& target);
 /// Blocks of a kernel that are resident on one SM at once.
 int blocks_per_sm(const Target& target, int threads, int registers, std::int64_t shared_bytes);
 
-/// Instructions of single threads per second, at the clock that memory-bound kernels are seen to
-/// run at.
+/// Thread-level instructions per second of the whole GPU, at the clock observed for memory-bound
+/// kernels.
 double issue_rate(const Target& target);
 
 }  // namespace sinter

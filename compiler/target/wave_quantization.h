@@ -1,5 +1,5 @@
-// What the memory gives to a grid of blocks: by the loads that they have in flight, and by the
-// waves in which they run.
+// Models the bandwidth that a grid of blocks reaches, given its loads in flight and the number of
+// waves in which it runs (wave quantization).
 #pragma once
 
 #include <cstddef>
@@ -10,38 +10,42 @@
 
 namespace sinter {
 
-/// Fewer waves of blocks should be whole: the last one, if small, has few loads in flight.
+/// Below this number of waves, a partial last wave matters: it has few loads in flight.
 inline constexpr double kFewWaves = 4;
-/// A schedule with whole waves comes before another if it takes no more than this of its time.
+/// A schedule with full waves replaces another if it takes at most this fraction of the other's
+/// time.
 inline constexpr double kWorthwhile = 0.95;
-/// Of the L2 cache: times the memory's bandwidth, and how many times sooner loads are served.
+/// The L2 cache: its bandwidth relative to memory, and its latency advantage (loads return this
+/// many times sooner).
 inline constexpr double kNearSpeed = 2;
 inline constexpr double kNearLoads = 2.5;
-/// What one SM can store, times its share of the memory's bandwidth.
+/// Store throughput of one SM, as a multiple of its share of the memory's bandwidth.
 inline constexpr double kStores = 3;
-/// States go to the workspace, and the last block sees them.
+/// Cost of writing states to the workspace so that the last block sees them.
 inline constexpr double kTicketSeconds = 1e-6;
-/// Below this a block costs more to start than what it moves.
+/// A block that moves fewer bytes costs more to start than to run.
 inline constexpr std::int64_t kLeastBytesOfBlock = 4096;
 
-/// Of the memory's bandwidth, in bytes per second: few loads are served faster than many, which
-/// wait for one another. Half as many per SM as the memory needs reach three quarters of it.
+/// The bandwidth reached, in bytes per second, with this many bytes in flight per SM. A few loads
+/// are served faster than many, which queue behind one another. Half of the bytes that the memory
+/// needs in flight reach three quarters of its bandwidth.
 double reached(const Target& target, double bytes_in_flight);
 
-/// Blocks of a launch, as SMs get them.
+/// The blocks of a launch, per SM.
 struct Grid {
-  double blocks_per_sm = 0;    ///< that it has, on average
-  int resident = 0;            ///< that an SM runs at once
-  double bytes_in_flight = 0;  ///< of the loads of one block
+  double blocks_per_sm = 0;    ///< of the whole launch, on average
+  int resident = 0;            ///< blocks that run on an SM at once
+  double bytes_in_flight = 0;  ///< loads of one block
 };
 
-/// How often SMs are filled with blocks; 1.55: the second time about half.
+/// Number of waves. 1.55: the second wave is about half full.
 double waves(const Grid& grid);
-/// What reading takes against the time at full bandwidth: the last, partial wave has fewer loads in
-/// flight than those before it. `nearer`: so many times the loads are served, as by the L2 cache.
+/// Read time relative to the time at full bandwidth. The partial last wave has fewer loads in
+/// flight than the full waves. `nearer` is how many times sooner loads are served, for example by
+/// the L2 cache.
 double slowdown(const Target& target, const Grid& grid, double nearer = 1);
-/// Which of several grids for the same work reads soonest: the first, unless the last of its few
-/// waves leaves the memory idle for longer than another's.
+/// The index of the grid that reads fastest, among grids for the same work. That is the first one,
+/// unless it has few waves and its last wave idles the memory longer than another grid's.
 std::size_t best_in_waves(const Target& target, std::span<const Grid> grids);
 
 }  // namespace sinter

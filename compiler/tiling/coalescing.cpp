@@ -10,14 +10,14 @@ namespace sinter {
 
 namespace {
 
-/// Warps that stand for all of a kernel.
+/// Maximum number of warps that are sampled.
 constexpr std::int64_t kMostSamples = 16;
 
-/// Where each lane of a warp stands, axis by axis; lanes past the end are left out.
+/// The position of each lane of a warp, per axis; lanes past the end are left out.
 using Place = llvm::SmallVector<std::int64_t, 6>;
 using Lanes = std::vector<Place>;
 
-/// What one instruction of a warp asks for.
+/// The bytes that one instruction of a warp requests.
 class Request {
  public:
   void add(std::int64_t byte, std::int64_t bytes) {
@@ -65,12 +65,12 @@ class Counter {
   }
 
  private:
-  /// `visit(number, times)` for some of `all`, each of which stands for `times`.
+  /// Calls `visit(number, times)` for samples of `all`. Each sample represents `times` of them.
   template <class Visit>
   static void sample(std::int64_t all, const Visit& visit) {
     const std::int64_t taken = std::min(all, kMostSamples);
-    // Even distances would meet lines of one alignment only: each sample stands elsewhere in its
-    // share.
+    // Evenly spaced samples would all have the same alignment, so each sample has a different
+    // offset within its share.
     constexpr std::int64_t kPrime = 7919;
     for (std::int64_t i = 0; i < taken; ++i)
       visit(i * all / taken + i * kPrime % (all / taken),
@@ -117,7 +117,8 @@ class Counter {
     }
   }
 
-  /// Some warps of some tiles, whose lanes stand along `along` with vectors of `vector`.
+  /// Visits samples of the warps of a tile. Their lanes run along `along` with vectors of `vector`
+  /// elements.
   template <class Visit>
   void visit_tiles(int down, int along, int vector, int bytes, const Visit& visit) const {
     const int edge = schedule_.tile;
@@ -186,7 +187,8 @@ class Counter {
            value < evaluate(condition.end, facts_.symbols);
   }
 
-  /// One instruction for all elements of a vector, or for each; one in all where they are the same.
+  /// Counts one instruction for the whole vector, or one per element. A vector whose elements all
+  /// have the same address takes one instruction.
   void count_access(const TiledAccess& access, const Lanes& lanes, int axis, int vector,
                     bool is_wide, double times) {
     const int size = size_of(access.dtype);

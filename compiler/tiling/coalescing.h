@@ -1,5 +1,5 @@
-// How well a pointwise kernel's warps use memory: counted in sectors, the 32 bytes that come
-// together (PERFORMANCE.md §5).
+// Measures how well the warps of a pointwise kernel coalesce, in sectors of 32 bytes
+// (PERFORMANCE.md §5).
 #pragma once
 
 #include "compiler/body/body.h"
@@ -8,16 +8,16 @@
 
 namespace sinter {
 
-/// Sectors that the warps of a kernel ask for, every load and store instruction by itself: as a
-/// profiler counts them, so that what the L1 cache still has is counted again.
+/// Sectors that the warps of a kernel request. Like a profiler, this counts each load and store
+/// instruction separately, including repeated requests that the L1 cache serves.
 struct Sectors {
   double asked = 0;
-  double fewest = 0;  ///< if each instruction's bytes lay side by side
+  double fewest = 0;  ///< if the bytes of each instruction were contiguous
 };
 
-/// Of a pointwise `body` under `schedule`, for the sizes of `facts`: exact for kernels of few
-/// warps, else from some that stand for all. Loads and stores whose address depends on data are
-/// left out; conditions that do are taken to hold.
+/// The sectors of a pointwise `body` under `schedule`, for the sizes of `facts`. Exact for kernels
+/// of few warps, else estimated from samples. Ignores loads and stores with data-dependent
+/// addresses, and assumes that data-dependent conditions hold.
 Sectors sectors_of(const Body& body, const Schedule& schedule, const Facts& facts);
 
 }  // namespace sinter

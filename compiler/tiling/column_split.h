@@ -1,5 +1,5 @@
-// How the rows of a column kernel are dealt out to blocks, where one block for each tile of columns
-// would leave SMs without work or cannot keep them: every block has a split of the reduction tree.
+// How blocks share the rows of a column kernel: each block computes one split of the reduction
+// tree. Used if one block per tile of columns would leave SMs idle or cannot keep its columns.
 #pragma once
 
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace sinter {
 
-/// The subtree that one of `splits` (a power of two) blocks has. Up to as many splits as parts,
-/// split p has the parts that leave p when they are divided by `splits`. Beyond, number part +
-/// parts * residue has those accumulators of one part that leave the residue when they are divided
-/// by `residues`. By these numbers splits join far first, as the whole tree does.
+/// The subtree of one of `splits` blocks (a power of two). If there are at most as many splits as
+/// parts, split p has the parts that are p modulo `splits`. Otherwise split part + parts * residue
+/// has the accumulators of one part that are `residue` modulo `residues`. In this numbering, splits
+/// combine far first, as the whole tree does.
 struct ColumnSplit {
   std::int64_t splits = 1;
   std::int64_t parts = 1;            ///< in one split
   std::int64_t residues = 1;         ///< splits that share one part
-  std::int64_t accumulators = 1;     ///< of each of its parts
-  std::int64_t chunks_per_part = 0;  ///< of each of its parts, at most
+  std::int64_t accumulators = 1;     ///< per part of the split
+  std::int64_t chunks_per_part = 0;  ///< per part of the split, at most
 };
 
 constexpr ColumnSplit split_of(const Tree& tree, std::int64_t splits) {
@@ -31,18 +31,19 @@ constexpr ColumnSplit split_of(const Tree& tree, std::int64_t splits) {
   return split;
 }
 
-/// Those of the blocks of `schedule` that share columns: of a cluster, or through the workspace.
+/// The split of the blocks that share columns under `schedule`, in a cluster or through the
+/// workspace.
 inline ColumnSplit split_of(const Tree& tree, const Schedule& schedule) {
   return split_of(tree, std::int64_t{schedule.splits} * schedule.cluster);
 }
 
-/// Rows that a block which keeps its columns has place for.
+/// Rows per block if the block keeps its columns.
 constexpr std::int64_t kept_rows(const ColumnSplit& split) {
   return split.parts * split.chunks_per_part * kChunk;
 }
 
-/// Places that a block needs to hand over one state of each column and lane: half of the lanes
-/// write, the others join.
+/// Slots of shared memory for exchanging one state per column and lane. Half of the lanes write,
+/// and the other half combine.
 inline std::int64_t exchange_places(const Schedule& schedule) {
   const bool has_lanes = schedule.threads_per_row > schedule.groups;
   return std::int64_t{schedule.threads} * schedule.vector / (has_lanes ? 2 : 1);
@@ -53,12 +54,12 @@ inline std::int64_t columns_of(const Schedule& schedule) {
   return std::int64_t{schedule.threads} / schedule.threads_per_row * schedule.vector;
 }
 
-/// Bytes of states that take `state_bytes` for each column, one from every block of a cluster;
-/// whatever follows them begins where any state may.
+/// Bytes for states of `state_bytes` per column from every block of a cluster, rounded up so that
+/// any state type may follow.
 inline std::int64_t cluster_bytes(const Schedule& schedule, std::int64_t state_bytes) {
   return (schedule.cluster * columns_of(schedule) * state_bytes + 15) / 16 * 16;
 }
-/// The same of all reductions of one pass of `body`, at most.
+/// The maximum over the passes of `body` of the sum over that pass's reductions.
 std::int64_t cluster_bytes(const Schedule& schedule, const Body& body);
 
 }  // namespace sinter

@@ -19,14 +19,14 @@ bool moves_along(const Value& value, int axis) {
 }  // namespace
 
 bool is_contiguous_across_rows(const Body& body, const Facts& facts) {
-  // Collapsing axes leaves none of extent 1 behind others: fusion asks before that is done.
+  // Collapsed axes have no trailing extent of 1, but fusion asks before axes are collapsed.
   int last = body.parallel_axes - 1;
   while (last > 0 && body.space.extent(last).is(1)) --last;
   const auto is_across = [&](const Value& value) {
     return value.kind == Value::Kind::load && value.varies && moves_along(value, last);
   };
   if (last < 0 || std::ranges::none_of(body.values, is_across)) return false;
-  // Bytes that are read along the reduced axis, and along the last axis that stays.
+  // Bytes read along the reduced axis, and along the last parallel axis.
   double along_rows = 0;
   double along_columns = 0;
   for (const Value& value : body.values) {

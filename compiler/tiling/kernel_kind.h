@@ -1,4 +1,4 @@
-// Chooses the shape of the kernel that computes a body.
+// Chooses the kernel kind that computes a body.
 #pragma once
 
 #include "compiler/body/body.h"
@@ -7,14 +7,14 @@
 
 namespace sinter {
 
-/// The shape of the kernel that computes `body`.
+/// The kind of the kernel that computes `body`.
 KernelKind kind_of(const Body& body, const Target& target, const Facts& facts);
 
-/// True if what `body` reads lies in memory along its last parallel axis rather than along its
+/// True if the loads of `body` are contiguous along its last parallel axis rather than along its
 /// rows.
 bool is_contiguous_across_rows(const Body& body, const Facts& facts);
 
-/// True if `body` is one of a kernel that reduces columns and nothing else.
+/// True if `body` reduces columns and does nothing else.
 bool reduces_columns(const Body& body, const Facts& facts);
 
 }  // namespace sinter

@@ -13,9 +13,9 @@ namespace sinter {
 
 namespace {
 
-/// What the registers of one block keep of a row: 64 in each of 512 threads.
+/// Bytes of a row that the registers of one block hold: 64 registers in each of 512 threads.
 constexpr std::int64_t kResidentBytes = 128 * 1024;
-/// Shared memory that reductions take for themselves.
+/// Shared memory reserved for the exchange of reduction states.
 constexpr std::int64_t kExchangeBytes = 16 * 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ bool fits_resident(const Body& body, const Target& target, int most_blocks) {
     return false;
   const std::int64_t extent = body.reduced_size().number();
   const std::int64_t blocks = std::min<std::int64_t>(most_blocks, tree_of(extent).parts);
-  // Where everything could be kept, what is kept need not be found out.
+  // If even all values together fit, there is no need to plan which ones are kept.
   std::int64_t all = 0;
   for (const Value& value : body.values)
     if (value.varies) all += kept_bytes(value);
@@ -47,13 +47,14 @@ bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target) {
 
 namespace {
 
-/// Rows that clusters keep, read by `blocks` SMs, against rows whose parts all SMs read once for
-/// every pass, the later times from the L2 cache, with a barrier of the grid in between.
+/// True if keeping rows resident in clusters, on `blocks` SMs, is faster than splitting them over
+/// all SMs. Split rows are read again in every pass, from the L2 cache after the first pass, with a
+/// grid barrier between passes.
 bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
                      const Target& target, const Facts& facts) {
   if (blocks == 0) return false;
-  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes that a block has in flight, of a row …
-  constexpr double kLoadsOfPart = 8 << 10;     // … and of a part
+  constexpr double kLoadsOfKeeper = 32 << 10;  // bytes in flight per block that keeps a row
+  constexpr double kLoadsOfPart = 8 << 10;     // bytes in flight per block that has a part
   double read = 0;
   double stored = 0;
   for (const Value& value : body.values)

@@ -1,4 +1,4 @@
-// Decides whether a row stays on the SM between passes, and whether a row is split over many
+// Decides whether a row stays resident on the SM between passes, and whether it is split over many
 // blocks.
 #pragma once
 
@@ -8,17 +8,17 @@
 
 namespace sinter {
 
-/// True if so few rows are so long that their parts must be dealt out to many blocks.
+/// True if rows are so long and so few that each row must be split over many blocks.
 bool splits_rows(std::int64_t rows, std::int64_t extent, const Target& target);
-/// True if a row of `body` is so long, and rows are so few, that its parts must be dealt out to
-/// many blocks for the memory to be kept busy: to more than those of a cluster, where one keeps it.
+/// True if each row of `body` must be split over many blocks to keep the memory busy. If a cluster
+/// could keep the row resident, splitting must beat that.
 bool should_split_rows(const Body& body, const Target& target, const Facts& facts);
 
-/// True if a row may stay in registers or shared memory between passes: then it is read once.
+/// True if a row can stay in registers or shared memory between passes, so that it is read once.
 bool fits_resident(const Body& body, const Target& target);
-/// The same of clusters of no more than `most_blocks`.
+/// The same for clusters of at most `most_blocks`.
 bool fits_resident(const Body& body, const Target& target, int most_blocks);
-/// A row of which no more than this is kept always fits.
+/// A row always fits if it keeps at most this many bytes.
 std::int64_t most_resident_bytes(const Target& target);
 
 }  // namespace sinter

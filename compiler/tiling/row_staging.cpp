@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMostRowBytes = 8 * 1024;
 
-/// True if `load` reads the elements of its row one after the other, from the first to the last.
+/// True if `load` reads all elements of its row consecutively.
 bool is_plain_row(const Body& body, const Value& load) {
   if (load.kind != Value::Kind::load || !load.conditions.empty() || load.may_repeat ||
       has_indirect(load.at))
@@ -17,7 +17,7 @@ bool is_plain_row(const Body& body, const Value& load) {
   return step && step->is(1) && body.reduced_size().number() * size_of(load.dtype) <= kMostRowBytes;
 }
 
-/// True if `load` stays within the row where its conditions hold, `shift` elements further on.
+/// True if `load`, shifted by `shift` elements, stays within the row wherever its conditions hold.
 bool stays_in_row(const Body& body, const Value& load, Extent shift) {
   Extent begin = 0;
   Extent end = body.reduced_size();

@@ -1,6 +1,5 @@
-// Rows that a kernel reads at other places too than the one that it is at, as rotary embeddings
-// behind a norm do: what the threads of a row loaded first they leave for one another in shared
-// memory.
+// Staging of rows that a kernel also reads at a shifted position, as rotary embeddings after a norm
+// do. The threads of a row share the elements that they loaded first through shared memory.
 #pragma once
 
 #include <utility>
@@ -11,21 +10,21 @@
 
 namespace sinter {
 
-/// A load that is kept, and the loads of later passes that read the same row so many elements
-/// further on.
+/// A load that is kept, and the loads of later passes that read the same row at an offset in
+/// elements.
 struct StagedRow {
   int kept = 0;
   std::vector<std::pair<int, Extent>> loads;
 };
 
-/// False where no row is read at two places, whatever is kept.
+/// False if no row is read at two positions, whichever loads are kept.
 bool may_have_staged_rows(const Body& body);
 
-/// Of a kernel of rows that `plan` keeps in the registers of one block: what is worth being left in
-/// shared memory as well. Rows that take more than a few KiB are not.
+/// The rows worth staging in shared memory, of a row kernel whose `plan` keeps values in the
+/// registers of one block. Rows longer than a few KiB are not staged.
 std::vector<StagedRow> staged_rows(const Body& body, const PassPlan& plan);
 
-/// Elements and bytes that one of the rows takes in shared memory: its last vector may end early.
+/// Elements and bytes of a staged row in shared memory, rounded up to whole vectors.
 std::int64_t staged_length(const Body& body, int vector);
 std::int64_t staged_bytes(const Body& body, const StagedRow& row, int vector);
 

@@ -9,7 +9,7 @@ namespace sinter {
 
 namespace {
 
-/// Of a block, so that an SM has place for three.
+/// Per block, so that an SM can hold three blocks.
 constexpr std::int64_t kMostRowTileBytes = 64 << 10;
 
 }  // namespace
@@ -54,7 +54,7 @@ int row_tile_vector(const Body& body, const BodyStore& store, const Schedule& sc
                     const Facts& facts) {
   const int size = size_of(store.node->dtype);
   const int axis = body.parallel_axes - 1;
-  // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
+  // A vector must not cross the end of the axis or exceed the known pointer alignment.
   const std::int64_t limit =
       std::min<std::int64_t>({16 / size, facts.alignment / size, store.aligned,
                               divisor_of(body.space.extent(axis), facts), schedule.tile});

@@ -6,15 +6,15 @@ namespace sinter {
 
 namespace {
 
-/// What one block keeps, of rows that are no longer: the less, the more blocks an SM has. More is
-/// kept only where the blocks would else be too many.
+/// Bytes of rows that one block keeps (at least one row). Fewer bytes allow more blocks per SM.
+/// Larger values are used only if there would otherwise be too many blocks.
 constexpr std::int64_t kKeptBytes[] = {32 * 1024, 96 * 1024, 208 * 1024};
 constexpr int kBlocksPerSm = 4;
-/// Shared memory that a block takes besides.
+/// Further shared memory of a block.
 constexpr std::int64_t kMarksBytes = 8 * 1024;
 
-/// Instructions of warps that a block of 256 threads takes per index, seen in the machine code; and
-/// how many of them an SM issues per second.
+/// Warp instructions that a block of 256 threads runs per index, read from the machine code; and
+/// warp instructions that an SM issues per second.
 constexpr double kPerIndex = 1.4;
 constexpr double kIssuedPerSm = 4 * 1.7e9;
 

@@ -1,4 +1,4 @@
-// Whether a block of a scatter keeps the rows that it owns in shared memory.
+// Decides whether a block of a scatter keeps its rows resident in shared memory.
 #pragma once
 
 #include "compiler/body/body.h"
@@ -7,18 +7,19 @@
 
 namespace sinter {
 
-/// The most rows that a block keeps until it has gone through all indices; 0 where it works in the
-/// memory of the result: where rows are too long, may be there already, or would be dealt out to so
-/// many blocks that all of them reading the indices takes longer than memory does.
+/// The maximum number of rows that a block keeps while it reads all indices. 0: it works in the
+/// memory of the result. That is the case if rows are too long, or the result may already hold the
+/// base. It also is if so many blocks would read all indices that this takes longer than moving the
+/// rows.
 std::int64_t rows_kept(const Body& body, const Target& target, const Facts& facts);
 
-/// True if what is made of rows that are not kept may be stored by the kernel that scatters them:
-/// all rows as they begin, then once more those that indices name.
+/// True if the kernel that scatters may also store values derived from rows that are not resident.
+/// It stores all rows with their initial values, then again the rows that indices name.
 bool sums_in_results(const Body& body, const Target& target, const Facts& facts);
-/// The most rows per block then: each thread keeps a bit of each.
+/// Maximum rows per block in that case: each thread keeps one bit per row.
 inline constexpr int kMaxNamedRows = 512;
 
-/// Rows per block, where `per_sm` blocks of an SM own all of them.
+/// Rows per block if `per_sm` blocks per SM own all rows.
 std::int64_t rows_owned(const Body& body, const Target& target, const Facts& facts, int per_sm);
 
 }  // namespace sinter

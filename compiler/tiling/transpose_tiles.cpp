@@ -11,10 +11,10 @@ namespace sinter {
 
 namespace {
 
-/// True if `at` moves along `axis` by one element, at least within runs of a sector, and along the
-/// last axis by more.
+/// True if `at` has a stride of 1 along `axis`, at least within runs of a sector, and a larger
+/// stride along the last axis.
 bool lies_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
-  // So many beside one another make a tile worth the while.
+  // Minimum run of contiguous elements that makes a tile worthwhile.
   const int run = std::min(kSectorBytes / size_of(access.dtype), 16);
   const std::optional<Extent> own = step_along(access.at, axis, run, facts);
   if (!own || !own->is(1)) return false;
@@ -23,7 +23,7 @@ bool lies_along(const Body& body, const TiledAccess& access, int axis, const Fac
   return depends_on(access.at, last) && !(step && (step->is(0) || step->is(1)));
 }
 
-/// True if what is accessed, and whether it is, depends on positions alone.
+/// True if neither the address nor a condition depends on data.
 bool is_plain(const TiledAccess& access) {
   return !has_indirect(access.at) &&
          std::ranges::none_of(access.conditions, [](const Condition& condition) {
@@ -100,7 +100,7 @@ std::vector<TiledAccess> all_of(const Body& body, const TiledAccesses& tiled) {
 int tile_vector(const Body& body, int axis, const TiledAccess& access, const Schedule& schedule,
                 const Facts& facts) {
   const int size = size_of(access.dtype);
-  // A vector must not reach past the end of the axis, nor beyond what pointers are aligned to.
+  // A vector must not cross the end of the axis or exceed the known pointer alignment.
   const std::int64_t limit =
       std::min<std::int64_t>({16 / size, facts.alignment / size, access.aligned,
                               divisor_of(body.space.extent(axis), facts),

@@ -54,7 +54,7 @@ int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
       best = width;
       fewest = accesses.instructions(width);
     }
-    if (best > 1 && accesses.narrow == 0) break;  // narrower ones take more
+    if (best > 1 && accesses.narrow == 0) break;  // narrower vectors take more instructions
   }
   return best;
 }

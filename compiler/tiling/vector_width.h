@@ -1,4 +1,4 @@
-// How wide vectors along an axis should be for what a body loads and stores.
+// Chooses the width of vectors along an axis for the loads and stores of a body.
 #pragma once
 
 #include "compiler/body/body.h"
@@ -7,21 +7,21 @@
 
 namespace sinter {
 
-/// Loads and stores that move along `axis`, with vectors of some width.
+/// The loads and stores that move along `axis`, for one vector width.
 struct Accesses {
-  int wide = 0;                 ///< of a whole vector at once
-  int narrow = 0;               ///< of fewer elements at once
-  int narrow_instructions = 0;  ///< of these, for 16 elements
+  int wide = 0;                 ///< accesses of a whole vector at once
+  int narrow = 0;               ///< accesses of fewer elements at once
+  int narrow_instructions = 0;  ///< instructions of the narrow accesses, per 16 elements
 
-  /// Instructions for 16 elements.
+  /// Instructions per 16 elements.
   int instructions(int width) const { return wide * 16 / width + narrow_instructions; }
 };
-/// Without those that have tiles.
+/// Counts the accesses without those that go through tiles.
 Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
                         const TiledAccesses& tiled = {});
 
-/// The widest vector along `axis` that half of the accesses can make use of; or a narrower one that
-/// more of them can, where that takes fewer instructions.
+/// The widest vector along `axis` that at least half of the accesses can use. A narrower one that
+/// more accesses can use wins if it takes fewer instructions.
 int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
                   const TiledAccesses& tiled = {});
 

@@ -1,8 +1,10 @@
-// The references in the READMEs say what their tables say. SINTER_BLESS=1 rewrites them.
+// Compares the generated references in docs/reference with their sources. SINTER_BLESS=1 rewrites
+// them.
 #include "ir/parser/op_reference.h"
 #include "runtime/support/options_table.h"
 #include "sinter/text.h"
 #include "tests/repo/source_tree.h"
+#include "tests/support/files/command.h"
 
 #include <cstdlib>
 #include <regex>
@@ -11,6 +13,9 @@
 
 namespace sinter::repo::fresh_docs_test {
 namespace {
+
+using test::command_path;
+using test::run_command;
 
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -61,12 +66,35 @@ void expect_fresh(const Reference& reference) {
             "");
 }
 
-Reference ops() { return {"ir/README.md", "ops", "op table", op_reference()}; }
+Reference ops() { return {"docs/reference/ops.md", "ops", "op table", op_reference()}; }
 
 TEST(FreshDocsTest, TheOpReferenceIsThatOfTheTable) { expect_fresh(ops()); }
 
 TEST(FreshDocsTest, TheOptionReferenceIsThatOfTheTable) {
-  expect_fresh({"runtime/README.md", "options", "table of options", option_reference()});
+  expect_fresh({"docs/reference/options.md", "options", "table of options", option_reference()});
+}
+
+/// The help of the command and of each subcommand, as Markdown.
+std::string command_reference() {
+  const auto help = [](const std::string& words) {
+    return run_command("sinter " + words + "--help", std::filesystem::temp_directory_path()).output;
+  };
+  const std::string all = help("");
+  std::string text = "\n```\n" + all + "```\n";
+  static const std::regex subcommand(R"(^  ([a-z]+) {2,}\S)");
+  bool in_list = false;
+  for (const std::string& line : split_lines(all)) {
+    if (line == "Subcommands:") in_list = true;
+    std::smatch match;
+    if (in_list && std::regex_search(line, match, subcommand))
+      text += "\n## sinter " + match[1].str() + "\n\n```\n" + help(match[1].str() + " ") + "```\n";
+  }
+  return text + "\n";
+}
+
+TEST(FreshDocsTest, TheCommandReferenceIsItsHelp) {
+  if (command_path().empty()) GTEST_SKIP() << "this build has no command";
+  expect_fresh({"docs/reference/command.md", "command", "help of sinter", command_reference()});
 }
 
 /// The fields of `struct NAME` in `text`, in their order.
@@ -99,18 +127,18 @@ TEST(FreshDocsTest, EveryOptionIsInTheTable) {
 }
 
 TEST(FreshDocsTest, TheExampleOfTheTextFormIsRead) {
-  const std::string text = read_text(source_root() / "ir/README.md");
+  const std::string text = read_text(source_root() / "docs/reference/text_form.md");
   const std::size_t begin = text.find("```\ngraph ") + 4;
   const std::size_t end = text.find("```", begin);
   ASSERT_LT(begin, end);
-  const std::string printed = print(parse(text.substr(begin, end - begin), "ir/README.md"));
+  const std::string printed = print(parse(text.substr(begin, end - begin), "text_form.md"));
   EXPECT_EQ(print(parse(printed)), printed);
 }
 
 TEST(FreshDocsTest, ReportsAStaleLine) {
   const std::string stale = "\n| elementwise | operands |\n";
-  EXPECT_EQ(first_difference(ops(), "# ir\n", stale).substr(0, 33),
-            "ir/README.md:3: the op table says");
+  EXPECT_EQ(first_difference(ops(), "# ir\n", stale).substr(0, 42),
+            "docs/reference/ops.md:3: the op table says");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(ReadmeTest, EveryProgramThatItNamesIsThere) {
   for (const std::string& line : lines_of("README.md"))
     for (std::sregex_iterator it(line.begin(), line.end(), program), end; it != end; ++it, ++count)
       EXPECT_TRUE(is_program((*it)[1])) << line;
-  EXPECT_GT(count, 5);
+  EXPECT_GE(count, 3);
 }
 
 TEST(ReadmeTest, ReportsALineThatIsMissingOrOutOfOrder) {

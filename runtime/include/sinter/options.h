@@ -39,7 +39,7 @@ struct CacheOptions {
 
 /// Read once by `compile` and passed down. Who runs a program has the last word in some:
 /// SINTER_CACHE, SINTER_CACHE_BYTES, SINTER_VERIFY, SINTER_DEBUG, SINTER_TRACE and
-/// SINTER_IDLE_BYTES count more than what is set here. runtime/README.md has the table.
+/// SINTER_IDLE_BYTES count more than what is set here. docs/reference/options.md has the table.
 struct Options {
   Tune tune = Tune::quick;
   Rounding rounding = Rounding::as_recorded;
@@ -77,7 +77,7 @@ struct Options {
 };
 
 /// `options` changed by SINTER_DUMP=fuse,source, SINTER_SKIP=fold, SINTER_TUNE=off|quick|wide and
-/// the other variables of the table in runtime/README.md, where they are set. Throws UserError on a
+/// the other variables of the table in docs/reference/options.md, where they are set. Throws UserError on a
 /// value that means nothing.
 Options options_from_environment(Options options = {});
 

@@ -80,7 +80,7 @@ TEST_F(CommandTest, BoundariesNameKernelsThatAreThere) {
   Keys names;
   for (const Json& kernel : json["kernels"]) {
     names.push_back(kernel["name"]);
-    for (const Json& member : kernel["members"]) names.push_back(member["name"]);
+    for (const Json& section : kernel["sections"]) names.push_back(section["name"]);
   }
   ASSERT_FALSE(json["boundaries"].empty());
   for (const Json& boundary : json["boundaries"]) {

@@ -1,0 +1,179 @@
+// Checks the English of pages and public headers: sentences of at most 25 words, no clause that has
+// a question word as its subject, and no phrase of the list below (CONTRIBUTING.md, "Style").
+#include "tests/repo/source_tree.h"
+
+#include <regex>
+
+#include <gtest/gtest.h>
+
+namespace sinter::repo::prose_test {
+namespace {
+
+constexpr std::size_t kMostWords = 25;
+
+/// A piece of running text and the line where it begins, counted from 0.
+struct Passage {
+  std::size_t line = 0;
+  std::string text;
+};
+
+const std::vector<std::regex>& banned() {
+  static const std::vector<std::regex> list = [] {
+    std::vector<std::regex> result;
+    for (const char* phrase : {"is made of",   "are made of", "comes? of (it|this|that|them)",
+                               "lies",         "has place",   "have place",
+                               "as may be",    "all along",   "at last",
+                               "by way of",    "for want of", "whoever",
+                               "whatever",     "nobody",      "somebody",
+                               "dealt out",    "handed over", "on its way",
+                               "on their way", "at hand",     "turned round"})
+      result.emplace_back("\\b(" + std::string(phrase) + ")\\b",
+                          std::regex::ECMAScript | std::regex::icase);
+    return result;
+  }();
+  return list;
+}
+
+/// `text` with every piece of code as one word.
+std::string without_code(std::string text) {
+  static const std::regex code("`[^`]*`"), link(R"(\]\([^)]*\)(\{[^}]*\})?)");
+  text = std::regex_replace(text, code, "X");
+  return std::regex_replace(text, link, "]");
+}
+
+std::vector<std::string> sentences(const std::string& text) {
+  static const std::regex abbreviation(R"(\b(e\.g|i\.e|etc|vs|cf)\.)"),
+      end(R"([.!?:;]\s+(?=[A-Z0-9"(]))");
+  const std::string plain = std::regex_replace(text, abbreviation, "$1");
+  std::vector<std::string> result;
+  auto begin = plain.cbegin();
+  for (std::sregex_iterator it(plain.begin(), plain.end(), end), none; it != none; ++it) {
+    result.emplace_back(begin, plain.cbegin() + it->position());
+    begin = plain.cbegin() + it->position() + 1;
+  }
+  result.emplace_back(begin, plain.cend());
+  return result;
+}
+
+std::size_t words_in(const std::string& sentence) {
+  std::istringstream stream(sentence);
+  std::size_t count = 0;
+  for (std::string word; stream >> word;)
+    count += std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isalnum(c); });
+  return count;
+}
+
+/// The paragraphs, list items and table cells of a page; not its code, its generated references and
+/// its headings.
+std::vector<Passage> passages_of_page(const SourceFile& page) {
+  std::vector<Passage> result;
+  Passage open;
+  const auto close = [&] {
+    if (!open.text.empty()) result.push_back(std::move(open));
+    open = {};
+  };
+  static const std::regex item(R"(^\s*([-*]|\d+\.)\s)");
+  bool in_code = false, in_reference = false;
+  for (std::size_t i = 0; i < page.lines.size(); ++i) {
+    const std::string& line = page.lines[i];
+    if (line.find(":begin -->") != line.npos) in_reference = true;
+    if (line.find(":end -->") != line.npos) in_reference = false;
+    const bool is_fence = line.find("```") != line.npos;
+    if (is_fence) in_code = !in_code;
+    if (is_fence || in_code || in_reference || line.empty() || line.starts_with('#')) {
+      close();
+      continue;
+    }
+    if (line.starts_with('|')) {
+      close();
+      std::istringstream cells(without_code(line));
+      for (std::string cell; std::getline(cells, cell, '|');) result.push_back({i, cell});
+      continue;
+    }
+    if (std::regex_search(line, item)) close();
+    if (open.text.empty()) open.line = i;
+    open.text += line + " ";
+  }
+  close();
+  return result;
+}
+
+/// The comments of a header: neighbouring comment lines are one passage.
+std::vector<Passage> passages_of_header(const SourceFile& header) {
+  static const std::regex whole(R"(^\s*//[/!]?<? ?(.*)$)"), trailing(R"([;,{)]\s*///?<? ?(.*)$)");
+  std::vector<Passage> result;
+  bool is_open = false;
+  for (std::size_t i = 0; i < header.lines.size(); ++i) {
+    std::smatch match;
+    const bool is_whole = std::regex_match(header.lines[i], match, whole);
+    if (!is_whole && !std::regex_search(header.lines[i], match, trailing)) {
+      is_open = false;
+      continue;
+    }
+    const std::string text = match[1];
+    if (text.empty() || text.find("clang-format") != text.npos) {
+      is_open = false;
+      continue;
+    }
+    if (is_whole && is_open) {
+      result.back().text += " " + text;
+    } else {
+      result.push_back({i, text});
+      is_open = true;
+    }
+  }
+  return result;
+}
+
+std::string offences_in(const SourceFile& file) {
+  static const std::regex question(R"(^\s*(What|Who|Whose)\b[^?]*$)");
+  const bool is_page = file.path.ends_with(".md");
+  std::string offences;
+  for (const Passage& passage : is_page ? passages_of_page(file) : passages_of_header(file)) {
+    const std::string text = without_code(passage.text);
+    for (const std::string& sentence : sentences(text)) {
+      const std::size_t words = words_in(sentence);
+      if (words > kMostWords)
+        offences += offence(file, passage.line,
+                            std::to_string(words) + " words in one sentence: " + sentence);
+      if (std::regex_match(sentence, question))
+        offences += offence(file, passage.line, "begins with a question word: " + sentence);
+    }
+    for (const std::regex& phrase : banned())
+      if (std::smatch match; std::regex_search(text, match, phrase))
+        offences += offence(file, passage.line, "says \"" + match.str() + "\": " + text);
+  }
+  return offences;
+}
+
+/// True for pages and public headers that follow the rules.
+bool is_checked(const std::string& path) {
+  return path.starts_with("docs/")
+             ? path.ends_with(".md")
+             : path == "README.md" || path == "CONTRIBUTING.md" || path == "CHANGELOG.md";
+}
+
+TEST(ProseTest, PagesAndPublicHeadersArePlainEnglish) {
+  std::string offences;
+  for (const SourceFile& file : read_source_tree())
+    if (is_checked(file.path)) offences += offences_in(file);
+  EXPECT_EQ(offences, "");
+}
+
+TEST(ProseTest, ReportsALongSentence) {
+  std::string line;
+  for (int i = 0; i < 26; ++i) line += "word ";
+  EXPECT_NE(offences_in({"docs/a.md", {line}}).find("docs/a.md:1: 26 words"), std::string::npos);
+  EXPECT_EQ(offences_in({"docs/a.md", {"One. Two `a b c` words."}}), "");
+}
+
+TEST(ProseTest, ReportsAQuestionWordAndABannedPhrase) {
+  EXPECT_NE(offences_in({"a.h", {"/// What is known of a kernel."}}).find("question word"),
+            std::string::npos);
+  EXPECT_NE(offences_in({"a.h", {"int x;  ///< lies in memory"}}).find("says \"lies\""),
+            std::string::npos);
+  EXPECT_EQ(offences_in({"docs/a.md", {"```", "What lies here", "```"}}), "");
+}
+
+}  // namespace
+}  // namespace sinter::repo::prose_test
