@@ -143,7 +143,7 @@ graph long_rows(dy: f32[64, 16384], rows: i64[64]) {
   return z
 })");
   ASSERT_THAT(program.boundaries, Not(IsEmpty()));
-  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("65536 bytes, is too long to be kept"));
+  EXPECT_THAT(program.boundaries[0].reason, HasSubstr("65536 bytes, is too long to keep"));
 }
 
 TEST(ScatterKernelsTest, SumsOfAllRowsAreAKernelOfTheirOwn) {
