@@ -73,8 +73,8 @@ Program plan(const Graph& recorded, const Target& target, const Facts& facts,
     Lowered lowered = lower(recorded, needed, facts);
     graph = std::move(lowered.graph);
     guards = std::move(lowered.guards);
-    for (std::size_t i = 0; i < options.left_out.size(); ++i)
-      graph.data().outputs[i].is_left_out = options.left_out[i];
+    for (std::size_t i = 0; i < options.unwritten_outputs.size(); ++i)
+      graph.data().outputs[i].is_unwritten = options.unwritten_outputs[i];
   });
   bool is_folded = false;
   passes.run("fold", graph, [&] { is_folded = fold(graph.data()); });

@@ -194,7 +194,7 @@ __device__ __forceinline__ Vector<T, N> load(const T* pointer, Index index) {
   return value.vector;
 }
 // Loads of memory that nothing writes while the kernel runs, and what becomes of it in the caches.
-// Volatile, so that none of them comes to stand in front of await_launches_before().
+// Volatile, so that none of them comes to stand in front of wait_for_prior_launches().
 
 // It is not read again: its lines are the first to leave.
 struct Streaming {
@@ -350,7 +350,7 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
 
 // A kernel may be launched while the one in front of it in the stream ends: it touches no memory
 // before all that was launched before has ended and can be seen.
-__device__ __forceinline__ void await_launches_before() {
+__device__ __forceinline__ void wait_for_prior_launches() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

@@ -29,7 +29,7 @@ struct Block {
   unsigned char* shared;                // dynamic shared memory; its end is guarded
   Warp* warps;
   bool arrived_last;  // set by last_block()
-  bool has_waited;    // set by await_launches_before()
+  bool has_waited;    // set by wait_for_prior_launches()
 };
 
 /// Where the running thread is. Each module has one per OS thread.

@@ -227,7 +227,7 @@ __device__ __forceinline__ T warp_xor(T value, int lane_mask) {
   return value;
 }
 // The host device starts a kernel when those in front of it have ended, but remembers who waited.
-__device__ __forceinline__ void await_launches_before() { sinter_here.block->has_waited = true; }
+__device__ __forceinline__ void wait_for_prior_launches() { sinter_here.block->has_waited = true; }
 
 __device__ __forceinline__ unsigned char* shared_memory() { return sinter_here.block->shared; }
 

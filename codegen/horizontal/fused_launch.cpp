@@ -77,7 +77,7 @@ class FusedLaunchWriter {
     const auto written = [&](std::string_view name, Naming naming) {
       KernelWriter writer(program_, section, schedule_.sections[number], name, naming);
       writer.become_section(exchanged);
-      if (section.list >= 0) writer.become_listed();
+      if (section.foreach_list >= 0) writer.become_listed();
       if (resident_tiles_) resident_tiles_->read_from_resident_tiles(writer, number);
       write_shape(writer);
       SectionFunction function = writer.finish_section();
@@ -87,15 +87,15 @@ class FusedLaunchWriter {
     };
     const std::string name = fmt::format("{}_{}", source_.entry, number);
     std::size_t callee = callees_.size();
-    if (section.list >= 0 || may_be_repeated(section)) {
+    if (section.foreach_list >= 0 || may_be_repeated(section)) {
       // Sections run the same code if they have the same text, names aside.
       SectionFunction function = written("section", Naming::anonymous);
-      const bool is_listed = section.list >= 0;
+      const bool is_listed = section.foreach_list >= 0;
       callee =
           callee_of_code_.try_emplace({is_listed, std::move(function.code)}, callee).first->second;
       if (callee < callees_.size()) {
         ++callees_[callee].sections;
-        callees_[callee].is_called |= section.list < 0;
+        callees_[callee].is_called |= section.foreach_list < 0;
         callee_of_.push_back(callee);
         kept_of_.push_back(std::move(function.kept));
         sources_.push_back(std::move(function.source));
@@ -186,7 +186,7 @@ class FusedLaunchWriter {
     std::map<std::size_t, std::size_t> run_of;  // callee → run
     for (std::size_t i = 0; i < kernel_.sections.size(); ++i) {
       if (kernel_.sections[i].phase != phase) continue;
-      if (kernel_.sections[i].list < 0) {
+      if (kernel_.sections[i].foreach_list < 0) {
         runs.push_back({i});
         continue;
       }

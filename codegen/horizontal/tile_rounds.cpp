@@ -31,7 +31,7 @@ TileRounds::TileRounds(const Program& program, const Kernel& kernel, const Sched
   std::vector<Body> bodies;
   for (const Kernel& section : kernel.sections) bodies.push_back(body_of(program, section));
   std::optional<ResidentTiles> found =
-      chosen_.is_local ? find_local_tiles(program, kernel.sections, bodies, kernel.inner,
+      chosen_.is_local ? find_local_tiles(program, kernel.sections, bodies, kernel.internal_buffers,
                                           schedule.sections, chosen_.units)
                        : find_resident_tiles(program, kernel.sections, bodies, schedule.sections);
   ensure(found.has_value(), "kernel " + kernel.name + " is to keep resident tiles, but has none");

@@ -96,7 +96,7 @@ class ColumnWriter {
                            outer, "outer");
       block = fmt::format("({} % {})", block, blocks);
     }
-    if (schedule_.stop > 0) {
+    if (schedule_.block_limit > 0) {
       writer_.declare_share(block, inner, per_block);
       declare_live_column(fmt::format("start + Shape::column() * {}", schedule_.vector),
                           fmt::format("end - {}", schedule_.vector));

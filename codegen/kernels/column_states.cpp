@@ -28,7 +28,7 @@ ColumnStates::ColumnStates(KernelWriter& writer, RowPasses& passes, const Tree& 
 }
 
 bool ColumnStates::joins_in_block() const {
-  return schedule_.rows_per_block > 1 || schedule_.joins_columns;
+  return schedule_.rows_per_block > 1 || schedule_.combines_columns;
 }
 
 std::int64_t ColumnStates::accesses() const { return body_.reduced_size().number() / neighbours_; }
@@ -66,7 +66,7 @@ void ColumnStates::declare_split() {
     number_ = writer_.declare_index("team", fmt::format("{} / {}", number_, schedule_.cluster));
   if (slots > 1) writer_.declare_index("slot", "static_cast<int>(threadIdx.x) / Shape::kThreads");
   std::string place = slots > 1 ? "slot" : "";
-  if (schedule_.joins_columns)
+  if (schedule_.combines_columns)
     place = slots > 1 ? fmt::format("(cluster_rank() + {} * slot)", schedule_.cluster)
                       : "cluster_rank()";
   writer_.declare_index(
@@ -77,7 +77,7 @@ void ColumnStates::declare_split() {
 void ColumnStates::write() {
   declare_workspace();
   if (schedule_.rows_per_block > 1) write_joins_in_block();
-  if (schedule_.joins_columns) write_joins_in_cluster();
+  if (schedule_.combines_columns) write_joins_in_cluster();
   if (!joins_in_block())
     write_held([&](const std::string& at) {
       for_each_column([&](std::size_t i) {
@@ -142,7 +142,7 @@ void ColumnStates::for_each_own_access(const std::function<void()>& inside) {
   const int blocks = schedule_.cluster;
   const Tree along = tree_of(body_.reduced_size().number());
   const std::int64_t share =
-      schedule_.joins_columns ? schedule_.threads : along.chunks_per_part * kChunk / neighbours_;
+      schedule_.combines_columns ? schedule_.threads : along.chunks_per_part * kChunk / neighbours_;
   const std::int64_t shares = (accesses() + share * blocks - 1) / (share * blocks);
   out_.directive("#pragma unroll 1");
   out_.block(fmt::format("for (int own = static_cast<int>(threadIdx.x); own < {}; own += {})",
@@ -172,7 +172,7 @@ void ColumnStates::write_joins_in_block() {
     for_each_column([&](std::size_t i) {
       const std::string joined = fmt::format("join_slots<{}>({} + at, {})",
                                              schedule_.rows_per_block, in_block(i), accesses());
-      out_.line(schedule_.joins_columns
+      out_.line(schedule_.combines_columns
                     ? fmt::format("{}[at] = {};", in_block(i), joined)
                     : fmt::format("store_workspace({}, {} * {} + at, {});", in_workspace(i),
                                   number_, accesses(), joined));

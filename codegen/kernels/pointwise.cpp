@@ -90,7 +90,7 @@ void write_pointwise(KernelWriter& writer) {
 
   const std::string block = writer.block();
   const std::string thread = "static_cast<int>(threadIdx.x)";
-  if (schedule.stop > 0) {
+  if (schedule.block_limit > 0) {
     writer.declare_share(block, size, per_block);
     writer.out.unrolled("u", std::to_string(schedule.unroll), [&] {
       writer.declare_index("first", fmt::format("start + ({} + u * {}) * {}", thread,

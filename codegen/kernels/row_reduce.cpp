@@ -37,7 +37,7 @@ void declare_row(KernelWriter& writer, RowPasses& passes) {
       : per_block == 1 ? block
                        : fmt::format("{} * {} + static_cast<int>(threadIdx.x) / Shape::kThreads",
                                      block, per_block);
-  if (writer.schedule.stop > 0) {
+  if (writer.schedule.block_limit > 0) {
     writer.declare_share(block, rows, per_block);
     declare_live_row(writer, passes, "start + static_cast<int>(threadIdx.x) / Shape::kThreads",
                      "end - 1", axes);

@@ -34,7 +34,7 @@ class ScanWriter {
     groups_ = ceil_div(body_.parallel_size(), rows_);
     tiles_ = ceil_div(body_.reduced_size(), tile_elements());
     // Rows of nothing have no results.
-    source.grid = groups_ * (schedule_.split ? tiles_ : one_unless_zero(body_.reduced_size()));
+    source.grid = groups_ * (schedule_.splits_rows ? tiles_ : one_unless_zero(body_.reduced_size()));
     source.shared_bytes = 2 * std::int64_t{half()} * state_bytes(*scan_.node);
     source.has_barrier = true;
     declare_place();
@@ -42,7 +42,7 @@ class ScanWriter {
     out().line(fmt::format("using State = {};", writer_.state_type(*scan_.node)));
     out().line(fmt::format("State* const states = reinterpret_cast<State*>(shared_memory()){};",
                            rows_ == 1 ? "" : " + " + first_state()));
-    if (schedule_.split) {
+    if (schedule_.splits_rows) {
       declare_states();
       write_tile();
       out().line(fmt::format("end_tiles(tickets, gridDim.x, {});", schedule_.threads));
@@ -84,7 +84,7 @@ class ScanWriter {
 
   void declare_row() {
     std::string group = writer_.block();
-    if (schedule_.split) {
+    if (schedule_.splits_rows) {
       writer_.add_scratch_arguments();
       group = writer_.declare_index(
           "number", fmt::format("static_cast<{}>(take_number(tickets, shared_memory()))", type_));
@@ -178,14 +178,14 @@ class ScanWriter {
     });
     out().line(fmt::format("const State all = scan_lanes<{}, {}, {}>(total, states, {}, lane);",
                            lanes_, each(), stride(), half()));
-    if (schedule_.split)
+    if (schedule_.splits_rows)
       out().line(fmt::format(
           "const State carry = look_back<{}, {}, {}>(all, handed_on, tile, {}, {}, states, {}, "
           "lane);",
           lanes_, rows_, stride(), groups_.is(1) ? "0" : "number - tile",
           rows_ == 1 ? "0" : "row_of_block", half()));
     for_each_chunk([&] { write_results(total); });
-    if (!schedule_.split) out().line("carry = State::join(carry, all);");
+    if (!schedule_.splits_rows) out().line("carry = State::join(carry, all);");
   }
 
   /// What is loaded both for the scan and for what is made of it is loaded once.

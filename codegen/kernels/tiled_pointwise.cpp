@@ -60,7 +60,7 @@ class TiledWriter {
     writer_.source.grid = outer_size * down * across;
     std::string rest = writer_.block();
     rest = declare_part("left", rest, across, !down.is(1) || !outer_size.is(1));
-    if (schedule_.stop > 0) {
+    if (schedule_.block_limit > 0) {
       writer_.declare_share(fmt::format("{} % {}", rest, writer_.text(down)),
                             body_.space.extent(tiled_.axis), schedule_.tile);
       writer_.declare_index("top", "start");
@@ -141,7 +141,7 @@ class TiledWriter {
     std::vector<std::string> guards;
     for (const int each : {tiled_.axis, last_}) {
       const Extent extent = body_.space.extent(each);
-      if (each == tiled_.axis && schedule_.stop > 0)
+      if (each == tiled_.axis && schedule_.block_limit > 0)
         guards.push_back(fmt::format("{} < end", writer_.axis_names[each]));
       else if (!extent.is_number() || extent.number() % schedule_.tile != 0)
         guards.push_back(fmt::format("{} < {}", writer_.axis_names[each], writer_.text(extent)));

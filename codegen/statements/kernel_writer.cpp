@@ -87,7 +87,7 @@ std::string KernelWriter::declare_index(std::string_view name, const std::string
 }
 
 void KernelWriter::declare_share(const std::string& block, Extent size, std::int64_t per_block) {
-  const std::int64_t stop = schedule.stop;
+  const std::int64_t stop = schedule.block_limit;
   const std::int64_t blocks = (stop + per_block - 1) / per_block;
   const std::string number = atomic(block);
   const std::string piece = blocks == 1 ? number : fmt::format("{} / {}", number, blocks);
@@ -101,8 +101,8 @@ void KernelWriter::declare_share(const std::string& block, Extent size, std::int
 }
 
 Extent KernelWriter::blocks_over(Extent size, std::int64_t per_block) const {
-  if (schedule.stop == 0) return ceil_div(size, per_block);
-  return ceil_div(size, schedule.stop) * Extent((schedule.stop + per_block - 1) / per_block);
+  if (schedule.block_limit == 0) return ceil_div(size, per_block);
+  return ceil_div(size, schedule.block_limit) * Extent((schedule.block_limit + per_block - 1) / per_block);
 }
 
 void KernelWriter::declare_axes(const std::string& linear, std::span<const int> axes,

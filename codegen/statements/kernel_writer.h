@@ -305,7 +305,7 @@ class KernelWriter {
   /// Bytes that element 0 of `buffer` and what stands `aligned` elements behind it are aligned to.
   std::int64_t alignment_of(int buffer, DType dtype, int aligned) const;
   /// Of a load that is otherwise element by element since its vectors go past the ends of rows.
-  FewOfVector few_at_once(const Value& value);
+  PartialVector partial_vector_of(const Value& value);
   void write_few_at_once(int value, const std::string& count);
   void count_load(const Value& value);
   void find_moving_values();

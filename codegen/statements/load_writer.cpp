@@ -105,16 +105,16 @@ std::string KernelWriter::load_call(const Value& value, const LoadForm& form,
   return fmt::format("load{}({}, {})", step && step->is(1) ? load_hint(value) : "", memory, at);
 }
 
-FewOfVector KernelWriter::few_at_once(const Value& value) {
+PartialVector KernelWriter::partial_vector_of(const Value& value) {
   if (!schedule.is_flat || load_form(value).access != Access::element) return {};
-  return few_along(value.at, value.dtype,
+  return partial_vector_along(value.at, value.dtype,
                    alignment_of(program.buffer_of.lookup(value.node), value.dtype, value.aligned),
                    vector_axis, schedule.vector / 2, program.facts);
 }
 
 void KernelWriter::write_few_at_once(int value, const std::string& count) {
   const Value& v = body.values[static_cast<std::size_t>(value)];
-  const FewOfVector few = few_at_once(v);
+  const PartialVector few = partial_vector_of(v);
   const int buffer = program.buffer_of.lookup(v.node);
   note_access(Does::load, buffer, few.is_same ? 1 : few.each);
   count_load(v);

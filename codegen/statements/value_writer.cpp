@@ -310,7 +310,7 @@ std::vector<int> KernelWriter::write_tile_loads(const std::vector<bool>& values,
       random.push_back(id);
     else if (is_called_division(id, sinks))
       write_quotients(id);
-    else if (value.kind == Value::Kind::load && few_at_once(value).each > 1)
+    else if (value.kind == Value::Kind::load && partial_vector_of(value).each > 1)
       write_few_at_once(id, tile.count);
     else if (value.kind != Value::Kind::load || schedule.vector == 1 ||
              load_form(value).access == Access::element)

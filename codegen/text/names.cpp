@@ -49,7 +49,7 @@ bool is_reserved_word(std::string_view name) {
       "floor_remainder", "truncated_remainder", "bitwise_not", "bitwise_and", "bitwise_or",
       "bitwise_xor", "population_count", "leading_zeros", "shift_left", "shift_right", "philox",
       "philox_words", "Philox", "shared_memory", "block_barrier", "warp_xor", "last_block",
-      "await_launches_before", "table_row", "table_value", "join_parts", "join_lanes",
+      "wait_for_prior_launches", "table_row", "table_value", "join_parts", "join_lanes",
       "join_far_first", "load_workspace", "store_workspace", "exchange", "site", "k", "u", "part",
       "tile", "i", "step", "count", "first", "row", "column", "along", "size", "inside",
       "workspace", "tickets", "within", "at", "chunk", "live", "Prefix", "State", "scan_lanes",

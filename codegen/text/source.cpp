@@ -17,7 +17,7 @@ std::string write_start(std::string_view arch, Source& source) {
   const Target* target = find_target(arch);
   if (!target || target->compute_capability < 90 || source.is_cooperative) return {};
   source.may_start_early = true;
-  return "  await_launches_before();\n";
+  return "  wait_for_prior_launches();\n";
 }
 
 std::vector<int> buffers_of(const Source& source) {

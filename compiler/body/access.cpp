@@ -94,9 +94,9 @@ namespace {
 
 /// The values to keep so that a later pass has `value`: the value itself, or the inputs of the few
 /// cheap ops that compute it.
-class KeepInstead {
+class ResidentValueChooser {
  public:
-  explicit KeepInstead(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
+  explicit ResidentValueChooser(const Body& body) : body_(body), seen_for_(body.values.size(), -1) {}
 
   std::span<const int> of(int value, std::span<const int> kept) {
     leaves_.clear();
@@ -152,7 +152,7 @@ bool is_same_in_columns(const Body& body, const Value& value) {
 PassPlan plan_resident_passes(const Body& body) {
   PassPlan plan = plan_passes(body);
   if (body.passes() == 1) return plan;
-  KeepInstead keep(body);
+  ResidentValueChooser keep(body);
   const std::vector<bool> is_used_later = used_later(body, plan);
   for (std::size_t value = 0; value < body.values.size(); ++value) {
     if (plan.first_pass[value] < 0 || !is_used_later[value]) continue;
@@ -324,7 +324,7 @@ int widest_access(const Index& at, DType dtype, std::int64_t alignment, Extent e
                                                  divisor_of(extent, facts)));
 }
 
-FewOfVector few_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
+PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
                       const Facts& facts) {
   for (int each = most; each > 1; each /= 2) {
     const std::optional<Extent> step = step_along(at, axis, each, facts);

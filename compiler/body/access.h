@@ -57,12 +57,12 @@ bool is_affine(const Index& at);
 int widest_access(const Index& at, DType dtype, std::int64_t alignment, Extent extent, int axis,
                   int width, const Facts& facts);
 /// Adjacent elements within a vector that are read at once, if the whole vector cannot be.
-struct FewOfVector {
+struct PartialVector {
   int each = 1;
   bool is_same = false;  ///< all are the same element
 };
 /// At most `most` elements along `axis`; element 0 is aligned to `alignment` bytes.
-FewOfVector few_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
+PartialVector partial_vector_along(const Index& at, DType dtype, std::int64_t alignment, int axis, int most,
                       const Facts& facts);
 /// True if `condition` holds at all elements of a vector of `width` along `axis`, or at none.
 bool is_same_along(const Condition& condition, int axis, int width, const Facts& facts);

@@ -142,7 +142,7 @@ Extent distinct_values(const Body& body, const Index& recorded) {
 }
 
 /// True if every term of `index` that depends on `axis` depends on nothing else.
-bool stands_alone(const Index& index, int axis) {
+bool is_separable(const Index& index, int axis) {
   return std::ranges::all_of(index.terms, [&](const IndexTerm& term) {
     const bool is_of_axis = (term.atom->axes >> axis & 1) != 0;
     return !is_of_axis || (term.atom->axes == std::uint64_t{1} << axis &&
@@ -155,7 +155,7 @@ bool stands_alone(const Index& index, int axis) {
 std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis) {
   constexpr std::int64_t kLongest = 4096;
   const Extent extent = body.space.extent(axis);
-  if (!extent.is_number() || extent.number() > kLongest || !stands_alone(value.at, axis))
+  if (!extent.is_number() || extent.number() > kLongest || !is_separable(value.at, axis))
     return std::nullopt;
   std::vector<const Condition*> conditions;
   for (const Condition& condition : value.conditions) {
@@ -165,7 +165,7 @@ std::optional<std::int64_t> tried(const Body& body, const Value& value, int axis
     const bool is_alone = std::ranges::all_of(condition.at.terms, [&](const IndexTerm& term) {
       return term.atom->axes == std::uint64_t{1} << axis;
     });
-    if (!is_known || !is_alone || !stands_alone(condition.at, axis)) return std::nullopt;
+    if (!is_known || !is_alone || !is_separable(condition.at, axis)) return std::nullopt;
     conditions.push_back(&condition);
   }
   Index along;

@@ -54,7 +54,7 @@ void append_words(std::vector<std::uint64_t>& words, const Attribute& attribute)
 
 }  // namespace
 
-std::uint64_t rough_key_of(const Kernel& kernel) {
+std::uint64_t kernel_hash(const Kernel& kernel) {
   std::uint64_t key = kernel.stores.size();
   for (const Node* node : kernel.nodes)
     key = (key ^ static_cast<std::uint64_t>(node->op)) * 0xff51afd7ed558ccdULL;

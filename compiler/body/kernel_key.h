@@ -22,7 +22,7 @@ struct KernelKeyHash {
 };
 
 /// A cheap hash, equal for kernels with equal keys. A kernel with a unique hash needs no key.
-std::uint64_t rough_key_of(const Kernel& kernel);
+std::uint64_t kernel_hash(const Kernel& kernel);
 
 /// Computes keys of body requests over one graph.
 class KernelKeys {
@@ -65,7 +65,7 @@ class KernelKeys {
 /// A map from keys to facts about them. It is cleared when it grows large, so that long programs
 /// without repetition do not accumulate keys.
 template <class Fact>
-class KnownOfKeys {
+class KernelKeyMap {
  public:
   Fact* find(const KernelKey& key) {
     const auto found = facts_.find(key);

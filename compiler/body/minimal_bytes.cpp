@@ -88,7 +88,7 @@ std::int64_t minimal_bytes(const GraphData& graph, std::span<const std::int64_t>
     written += reads.elements(node) * size_of(node.dtype);
   };
   for (const OutputInfo& output : graph.outputs) {
-    if (output.is_left_out) continue;
+    if (output.is_unwritten) continue;
     reads.read(output.node);  // may be a view of an input
     write(*output.node);
   }

@@ -6,7 +6,7 @@
 namespace sinter {
 
 int whole_of(const Program& program, int buffer) {
-  const int whole = program.buffers[static_cast<std::size_t>(buffer)].whole;
+  const int whole = program.buffers[static_cast<std::size_t>(buffer)].parent;
   return whole < 0 ? buffer : whole;
 }
 
@@ -16,7 +16,7 @@ std::int64_t offset_bytes(const Buffer& part, std::span<const std::int64_t> symb
 
 int aligned_elements(const Program& program, int buffer) {
   const Buffer& memory = program.buffers[static_cast<std::size_t>(buffer)];
-  if (memory.whole < 0 || product(memory.node->shape).is(1)) return kWellAligned;
+  if (memory.parent < 0 || product(memory.node->shape).is(1)) return kWellAligned;
   return static_cast<int>(divisor_of(memory.offset, program.facts));
 }
 

@@ -25,36 +25,36 @@ std::vector<Extent> parallel_extents(const Node& reduction);
 
 /// Splits the rows along an axis into segments of equal size: one position of the space computes a
 /// row of each segment.
-struct Cut {
+struct ConcatSplit {
   int axis = -1;
   int segments = 1;
-  friend bool operator==(const Cut&, const Cut&) = default;
+  friend bool operator==(const ConcatSplit&, const ConcatSplit&) = default;
 };
 /// Results of rows that are contiguous across adjacent rows: stored by a separate kernel (`apart`),
-/// or at the positions that compute them (`at_hand`).
-enum class TransposedStores { apart, at_hand };
+/// or at the positions that compute them (`in_place`).
+enum class TransposedStores { separate_kernel, in_place };
 /// Rebuilds `body` with the segments of a concat computed at one position, if that reads fewer
 /// bytes or computes far less. Otherwise returns `body` unchanged.
 Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names);
 /// The nodes that stored concats have segments of. Each may be the iteration space of a kernel
 /// without reductions, whose threads store all segments that they compute.
-std::vector<const Node*> spaces_of_segments(const BodyRequest& request);
+std::vector<const Node*> candidate_spaces(const BodyRequest& request);
 
 class BodyBuilder {
  public:
   /// `walked`: the node that defines the iteration space of a kernel without reductions, if that is
   /// not a result.
-  BodyBuilder(const BodyRequest& request, const NodeNames& names, Cut cut = {},
+  BodyBuilder(const BodyRequest& request, const NodeNames& names, ConcatSplit cut = {},
               TransposedStores turned = {}, const Node* walked = nullptr)
-      : request_(request), names_(names), walked_(walked), cut_(cut), transposed_stores_(turned) {
+      : request_(request), names_(names), space_node_(walked), cut_(cut), transposed_stores_(turned) {
     inside_.reserve(static_cast<unsigned>(request.nodes.size()));
     for (const Node* node : request.nodes) inside_.insert(node);
     body_.values.reserve(request.nodes.size() * 2);
-    may_be_moved_ = may_be_moved();
+    may_reorder_elements_ = may_be_moved();
   }
 
   Body build();
-  /// True if a build with `TransposedStores::at_hand` could store a reordered result of the rows.
+  /// True if a build with `TransposedStores::in_place` could store a reordered result of the rows.
   bool may_store_transposed() const { return may_store_transposed_; }
   /// True if this build stores such a result, contiguously across adjacent rows.
   bool stores_transposed() const { return stores_transposed_; }
@@ -114,13 +114,13 @@ class BodyBuilder {
   /// True for a view of the kernel's size that permutes, flips or rotates. It is walked in the
   /// order of its operand, unless it is available where others read it. In a kernel of rows, also
   /// true for values computed from such views.
-  bool is_moved(const Node& node) const;
+  bool reorders_elements(const Node& node) const;
   /// True if `moves` holds for `node` or for a node that it takes its elements from.
-  bool is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const;
-  /// False if `is_moved` is false for every node that is computed and stored here.
+  bool reorders_elements(const Node& node, const std::function<bool(const Node&)>& moves) const;
+  /// False if `reorders_elements` is false for every node that is computed and stored here.
   bool may_be_moved() const;
   /// Starts to record the sites of `node` and of the nodes that it takes its elements from.
-  void watch(const Node& node);
+  void record_sites_of(const Node& node);
   /// Appends to `result` the sites where `node` is available or can be computed from available
   /// values.
   void find_sites(const Node& node, DenseSet<const Node*>& seen, std::vector<Site>& result);
@@ -128,7 +128,7 @@ class BodyBuilder {
   int value_at(const Site& site);
   /// Stores the result where a site has it. `always`: only if every position stores an element,
   /// adjacent to its neighbours.
-  bool store_where_found(std::size_t place, bool always = false);
+  bool store_at_known_site(std::size_t place, bool always = false);
   /// Stores a result that repeats available elements: one store per copy.
   bool store_copies(std::size_t place, std::span<const Site> sites);
   bool store_segment_where_found(std::size_t place, std::span<const Site> sites, bool always);
@@ -228,15 +228,15 @@ class BodyBuilder {
   const Node* scatter_ = nullptr;      ///< the first one
   std::vector<const Node*> scatters_;  ///< all with the same numbers of rows, columns and indices
   bool has_columns_ = false;           ///< some reduction is over columns
-  const Node* walked_ = nullptr;       ///< of a pointwise kernel: the node that defines its space
+  const Node* space_node_ = nullptr;       ///< of a pointwise kernel: the node that defines its space
   std::vector<int> walked_order_;      ///< its axes, in the order of the space
-  Cut cut_;
+  ConcatSplit cut_;
   TransposedStores transposed_stores_;
   bool may_store_transposed_ = false;
   bool stores_transposed_ = false;
   int segment_ = 0;                      ///< the current segment of the rows
   int entered_ = -1;                     ///< the segment for which `row_` and `element_` are valid
-  bool may_be_moved_ = false;            ///< some node may satisfy `is_moved`
+  bool may_reorder_elements_ = false;            ///< some node may satisfy `reorders_elements`
   Extent rows_ = 1;                      ///< of all segments
   std::vector<int> reduction_segments_;  ///< the segment of each of the body's reductions
   Index row_;                            ///< row-major index of the row over the parallel axes
@@ -244,7 +244,7 @@ class BodyBuilder {
   std::vector<Condition> conditions_;
   bool may_repeat_ = false;  ///< some enclosing view contains an element several times
   std::map<std::vector<std::uint64_t>, int> branches_;  ///< by the conditions
-  Places places_;
+  InternedPositions places_;
   DenseMap<std::uint64_t, int> known_;
   /// The number of a place under conditions, by place and branch; negative.
   DenseMap<std::pair<int, int>, int> places_in_branches_;

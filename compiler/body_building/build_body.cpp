@@ -16,7 +16,7 @@ BodyAnswer build_body(const BodyRequest& request, const NodeNames& names) {
   }
   if (answer || !builder.may_store_transposed()) return answer;
   try {
-    BodyBuilder other(request, names, {}, TransposedStores::at_hand);
+    BodyBuilder other(request, names, {}, TransposedStores::in_place);
     Body body = other.build();
     if (!other.stores_transposed()) return answer;
     answer.body = std::move(body);

@@ -103,10 +103,10 @@ void BodyBuilder::choose_space() {
       });
       return;
     }
-  if (walked_) {
-    for (int axis = 0; axis < walked_->rank(); ++axis) {
+  if (space_node_) {
+    for (int axis = 0; axis < space_node_->rank(); ++axis) {
       walked_order_.push_back(axis);
-      add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
+      add_row_axis(space_node_->shape[static_cast<std::size_t>(axis)]);
     }
     return;
   }
@@ -115,13 +115,13 @@ void BodyBuilder::choose_space() {
   const StoreRequest* walked = &request_.stores[0];
   for (const StoreRequest& store : request_.stores) {
     const Extent size = product(store.node->shape), most = product(walked->node->shape);
-    const bool is_plainer = size == most && is_moved(*walked->node) && !is_moved(*store.node);
+    const bool is_plainer = size == most && reorders_elements(*walked->node) && !reorders_elements(*store.node);
     if (is_larger(size, most) || is_plainer) walked = &store;
   }
-  walked_ = walked->node;
+  space_node_ = walked->node;
   const auto order = memory_order(strides_of(*walked));
   walked_order_.assign(order.begin(), order.end());
-  for (const int axis : walked_order_) add_row_axis(walked_->shape[static_cast<std::size_t>(axis)]);
+  for (const int axis : walked_order_) add_row_axis(space_node_->shape[static_cast<std::size_t>(axis)]);
 }
 
 std::vector<Extent> BodyBuilder::strides_of(const StoreRequest& store) {

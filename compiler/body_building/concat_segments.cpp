@@ -72,7 +72,7 @@ class SpaceFinder {
 
 }  // namespace
 
-std::vector<const Node*> spaces_of_segments(const BodyRequest& request) {
+std::vector<const Node*> candidate_spaces(const BodyRequest& request) {
   return SpaceFinder(request).find();
 }
 
@@ -119,9 +119,9 @@ bool BodyBuilder::find_whole_segment(const Node& node, std::vector<SegmentStore>
   // the kernel that computes it from storing it in place.
   const bool may_be_made = !primary_ && node.op != Op::concat && !is_view(node) &&
                            inside_.contains(&node) && has_own_position(node) &&
-                           !product(node.shape).is(1) && !is_moved(node);
+                           !product(node.shape).is(1) && !reorders_elements(node);
   if (!may_be_made) return false;
-  watch(node);
+  record_sites_of(node);
   evaluate(node, store_place(node));
   return is_there();
 }
@@ -194,12 +194,12 @@ bool BodyBuilder::store_in_segments(std::size_t place) {
   if (!find_segments(*request.node, segments)) return false;
   // In a kernel of rows, segments that are contiguous across rows are left to a separate kernel
   // with tiles.
-  const auto lies_across = [&](const SegmentStore& segment) {
+  const auto is_contiguous_across = [&](const SegmentStore& segment) {
     return is_of_elements(segment.site) &&
            !follows_loads(body_,
                           address(body_.space, segment.covered.position, strides_of(request)));
   };
-  if (std::ranges::any_of(segments, lies_across)) return false;
+  if (std::ranges::any_of(segments, is_contiguous_across)) return false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     SegmentStore& segment = segments[i];
     BodyStore store =

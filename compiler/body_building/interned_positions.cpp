@@ -38,7 +38,7 @@ std::uint32_t hash_of(std::span<const Extent> shape) {
 
 }  // namespace
 
-int Places::of(std::span<const Index> at) {
+int InternedPositions::of(std::span<const Index> at) {
   int& newest = newest_.try_emplace(hash_of(at), -1).first->second;
   for (int place = newest; place >= 0; place = next_[static_cast<std::size_t>(place)])
     if (std::ranges::equal(places_[static_cast<std::size_t>(place)], at)) return place;
@@ -48,7 +48,7 @@ int Places::of(std::span<const Index> at) {
   return newest;
 }
 
-int Places::shape(std::span<const Extent> shape) {
+int InternedPositions::shape(std::span<const Extent> shape) {
   // -1 is the number of the shape of rank 0.
   if (shape.empty()) return -1;
   const int next = static_cast<int>(shapes_.size());
@@ -64,26 +64,26 @@ int Places::shape(std::span<const Extent> shape) {
   return next;
 }
 
-std::pair<Index&, bool> Places::known(Kind kind, int place, std::span<const Extent> extents) {
+std::pair<Index&, bool> InternedPositions::known(Kind kind, int place, std::span<const Extent> extents) {
   constexpr int kKinds = 3;
   const auto [found, is_new] =
       known_.try_emplace({place, shape(extents) * kKinds + static_cast<int>(kind)});
   return {found->second, is_new};
 }
 
-const Index& Places::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+const Index& InternedPositions::number_in(IndexSpace& space, int place, std::span<const Extent> extents) {
   const auto [number, is_new] = known(Kind::number, place, extents);
   if (is_new) number = space.linearize(at(place), extents);
   return number;
 }
 
-const Index& Places::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
+const Index& InternedPositions::offset_in(IndexSpace& space, int place, std::span<const Extent> extents) {
   const auto [offset, is_new] = known(Kind::offset, place, extents);
   if (is_new) offset = space.plain(address(space, at(place), row_major_strides(extents)));
   return offset;
 }
 
-const Index& Places::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
+const Index& InternedPositions::address_in(IndexSpace& space, int place, std::span<const Extent> strides) {
   const auto [result, is_new] = known(Kind::address, place, strides);
   if (is_new) result = address(space, at(place), strides);
   return result;

@@ -12,7 +12,7 @@
 
 namespace sinter {
 
-class Places {
+class InternedPositions {
  public:
   /// The number of a position.
   int of(std::span<const Index> at);

@@ -55,8 +55,8 @@ void BodyBuilder::add_scatter() {
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
     if (product(node.shape) == rows_) {
-      if (!store_where_found(place, true)) add_store(place);
-    } else if (!store_where_found(place)) {
+      if (!store_at_known_site(place, true)) add_store(place);
+    } else if (!store_at_known_site(place)) {
       throw Refusal{fmt::format("{} has {} elements, the rows of {} have {}", names_(&node),
                                 to_string(product(node.shape)), names_(scatter_),
                                 to_string(rows_))};
@@ -76,8 +76,8 @@ void BodyBuilder::add_stores() {
   for (std::size_t place = 0; place < request_.stores.size(); ++place) {
     const Node& node = *request_.stores[place].node;
     const bool has_own = has_own_position(node);
-    const bool is_plain = has_own && !is_moved(node);
-    if (!is_plain) watch(node);
+    const bool is_plain = has_own && !reorders_elements(node);
+    if (!is_plain) record_sites_of(node);
     (is_plain ? plain : has_own ? moved : others).push_back(place);
   }
   const auto add = [&](std::size_t place) {
@@ -86,9 +86,9 @@ void BodyBuilder::add_stores() {
       if (!is_stored(place)) add_store(place);
     }
   };
-  if (walked_ && !is_stored_by_request(*walked_)) {
-    watch(*walked_);
-    evaluate(*walked_, place_of(Number::row, walked_->shape));
+  if (space_node_ && !is_stored_by_request(*space_node_)) {
+    record_sites_of(*space_node_);
+    evaluate(*space_node_, place_of(Number::row, space_node_->shape));
   }
   std::ranges::for_each(plain, add);
   // The inputs of a result may be available only after another result is stored, or after the rows
@@ -96,17 +96,17 @@ void BodyBuilder::add_stores() {
   bool has_all_reduced = !primary_;
   // A moved result reuses values at positions where other results already load them.
   for (const std::size_t place : moved) {
-    if (store_where_found(place, true)) continue;
+    if (store_at_known_site(place, true)) continue;
     if (!std::exchange(has_all_reduced, true)) {
       reduce_rows();
-      if (store_where_found(place, true)) continue;
+      if (store_at_known_site(place, true)) continue;
     }
     may_store_transposed_ |= body_.has_reduced_axis;
     add(place);
   }
   while (!others.empty()) {
     auto found =
-        std::ranges::find_if(others, [&](std::size_t place) { return store_where_found(place); });
+        std::ranges::find_if(others, [&](std::size_t place) { return store_at_known_site(place); });
     if (found == others.end() && has_all_reduced)
       found =
           std::ranges::find_if(others, [&](std::size_t place) { return store_in_segments(place); });
@@ -235,7 +235,7 @@ int BodyBuilder::place_of(Number number, std::span<const Extent> shape) {
 }
 
 bool BodyBuilder::inside_only_as_store(const Node& node) const {
-  return !body_.has_reduced_axis && &node == walked_;
+  return !body_.has_reduced_axis && &node == space_node_;
 }
 
 bool BodyBuilder::may_be_moved() const {
@@ -250,14 +250,14 @@ bool BodyBuilder::may_be_moved() const {
          std::ranges::any_of(request_.stores, reads_mover, &StoreRequest::node);
 }
 
-bool BodyBuilder::is_moved(const Node& node) const {
-  return is_moved(node, [](const Node& at) {
+bool BodyBuilder::reorders_elements(const Node& node) const {
+  return reorders_elements(node, [](const Node& at) {
     return at.op == Op::permute || at.op == Op::flip || rotated_by(at).has_value();
   });
 }
 
-bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node&)>& moves) const {
-  if (!may_be_moved_) return false;
+bool BodyBuilder::reorders_elements(const Node& node, const std::function<bool(const Node&)>& moves) const {
+  if (!may_reorder_elements_) return false;
   if (body_.has_reduced_axis && !counts_elements(product(node.shape))) return false;
   DenseSet<const Node*> seen;
   std::vector<const Node*> pending = {&node};
@@ -277,14 +277,14 @@ bool BodyBuilder::is_moved(const Node& node, const std::function<bool(const Node
 
 // --- results of other shapes --------------------------------------------------------------------
 
-void BodyBuilder::watch(const Node& node) {
+void BodyBuilder::record_sites_of(const Node& node) {
   if (!watched_.insert(&node).second) return;
-  if (rearranges(node)) watch(*node.operand(0));
+  if (rearranges(node)) record_sites_of(*node.operand(0));
   if (node.op == Op::concat)
-    for (const Node* operand : node.operands) watch(*operand);
+    for (const Node* operand : node.operands) record_sites_of(*operand);
   if (!keeps_positions(node)) return;
   for (const Node* operand : node.operands)
-    if (has_shape_of(operand, node)) watch(*operand);
+    if (has_shape_of(operand, node)) record_sites_of(*operand);
 }
 
 void BodyBuilder::find_sites(const Node& node, DenseSet<const Node*>& seen,
@@ -332,7 +332,7 @@ int BodyBuilder::value_at(const Site& site) {
   return value;
 }
 
-bool BodyBuilder::store_where_found(std::size_t place, bool always) {
+bool BodyBuilder::store_at_known_site(std::size_t place, bool always) {
   DenseSet<const Node*> seen;
   std::vector<Site> sites;
   enter(0);
@@ -413,7 +413,7 @@ bool BodyBuilder::fits_everywhere(std::size_t place, const StoreMapping& covered
   if (follows_loads(body_, at)) return true;
   const std::optional<Extent> step =
       body_.parallel_axes > 0 ? coefficient_of(at, body_.parallel_axes - 1) : std::nullopt;
-  if (transposed_stores_ == TransposedStores::apart || !step || !step->is(1)) return false;
+  if (transposed_stores_ == TransposedStores::separate_kernel || !step || !step->is(1)) return false;
   stores_transposed_ = true;
   return true;
 }

@@ -19,7 +19,7 @@ constexpr int kMaxConcatSegments = 4;
 
 /// The cut that computes all segments of `select`, a concat along an axis of the rows, at one
 /// position. Returns nullopt if its segments differ in size.
-std::optional<Cut> cut_between(const Body& body, const Value& select) {
+std::optional<ConcatSplit> cut_between(const Body& body, const Value& select) {
   const auto segments = static_cast<int>(select.operands.size());
   const Index& at = select.conditions[0].at;
   if (segments > kMaxConcatSegments || at.terms.size() != 1) return std::nullopt;
@@ -36,15 +36,15 @@ std::optional<Cut> cut_between(const Body& body, const Value& select) {
   }
   const bool is_along = !body.has_reduced_axis && atom.axis == body.parallel_axes - 1;
   if (is_along && (!size->is_number() || size->number() % kLeastAlong != 0)) return std::nullopt;
-  return Cut{.axis = atom.axis, .segments = segments};
+  return ConcatSplit{.axis = atom.axis, .segments = segments};
 }
 
-std::vector<Cut> cuts_of(const Body& body) {
-  std::vector<Cut> result;
+std::vector<ConcatSplit> cuts_of(const Body& body) {
+  std::vector<ConcatSplit> result;
   if (body.scatter || body.scan || !body.finals.empty() || !body.columns.empty()) return result;
   for (const Value& value : body.values) {
     if (value.kind != Value::Kind::select) continue;
-    const std::optional<Cut> cut = cut_between(body, value);
+    const std::optional<ConcatSplit> cut = cut_between(body, value);
     if (cut && std::ranges::find(result, *cut) == result.end()) result.push_back(*cut);
   }
   return result;
@@ -138,10 +138,10 @@ void BodyBuilder::enter(int segment) {
   if (scatter_) return;  // all rows of a scatter are in one segment
   places_of_numbers_.clear();
   if (!primary_) {
-    std::vector<Index> position(walked_->shape.size());
+    std::vector<Index> position(space_node_->shape.size());
     for (std::size_t i = 0; i < walked_order_.size(); ++i)
       position[static_cast<std::size_t>(walked_order_[i])] = row_axis(static_cast<int>(i));
-    row_ = body_.space.linearize(position, walked_->shape);
+    row_ = body_.space.linearize(position, space_node_->shape);
     return;
   }
   row_ = position_in(parallel_extents(*primary_));
@@ -152,14 +152,14 @@ void BodyBuilder::enter(int segment) {
 }
 
 Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const NodeNames& names) {
-  const auto built = [&](Cut cut, const Node* walked) -> std::optional<Body> {
+  const auto built = [&](ConcatSplit cut, const Node* walked) -> std::optional<Body> {
     try {
       return BodyBuilder(request, names, cut, {}, walked).build();
     } catch (const Refusal&) {
       return std::nullopt;  // some result does not consist of these segments
     }
   };
-  for (const Cut cut : cuts_of(body))
+  for (const ConcatSplit cut : cuts_of(body))
     if (std::optional<Body> other = built(cut, nullptr)) {
       const Extent saved = bytes_read(body) - bytes_read(*other);
       if (provably_less(Extent(0), saved)) return std::move(*other);
@@ -169,7 +169,7 @@ Body split_concat_if_fewer_bytes(Body body, const BodyRequest& request, const No
   for (const Node* walked : wholes_of(request))
     if (std::optional<Body> other = built({}, walked); other && reads_less(*other, body))
       return std::move(*other);
-  for (const Node* walked : spaces_of_segments(request)) {
+  for (const Node* walked : candidate_spaces(request)) {
     std::optional<Body> other = built({}, walked);
     if (!other) continue;
     if (reads_less(*other, body) || (!reads_less(body, *other) && computes_far_less(*other, body)))

@@ -27,9 +27,9 @@ struct Number {
   Digits cut = {};
 };
 
-class Covering {
+class StoreMapper {
  public:
-  Covering(Body& body, bool of_elements, const std::vector<Condition>& conditions) : body_(body) {
+  StoreMapper(Body& body, bool of_elements, const std::vector<Condition>& conditions) : body_(body) {
     axes_ = body.parallel_axes + (of_elements ? 1 : 0);
     for (int axis = 0; axis < body.space.axis_count(); ++axis) {
       Extent begin = 0;
@@ -298,7 +298,7 @@ std::optional<StoreMapping> map_store(Body& body, bool of_elements, const Site& 
     for (const Index& index : site.position) result->position.push_back(body.space.plain(index));
     return result;
   }
-  Covering covering(body, of_elements, site.conditions);
+  StoreMapper covering(body, of_elements, site.conditions);
   for (const Condition& condition : site.conditions)
     if (!covering.restrict_to(
             {.at = covering.here(condition.at), .begin = condition.begin, .end = condition.end}))

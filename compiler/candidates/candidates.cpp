@@ -47,7 +47,7 @@ std::vector<Schedule> scans(const Body& body, const Target& target, const Facts&
                       .rows_per_block = side_by_side};
     const bool is_split = has_tiles && rows / side_by_side < target.sm_count;
     for (const bool split : {is_split, !is_split}) {
-      schedule.split = split;
+      schedule.splits_rows = split;
       if (has_tiles || !split) list.add(schedule);
     }
   };

@@ -173,14 +173,14 @@ double ColumnModel::seconds(const Schedule& schedule, const Grid& grid) const {
   double result = reading(read_bytes_, 1);
   if (!schedule.resident) {
     const bool is_near = read_bytes_ + stored_bytes_ <= static_cast<double>(target_.l2_bytes);
-    result += is_near ? reading(again_bytes_ / kNearSpeed, kNearLoads) : reading(again_bytes_, 1);
+    result += is_near ? reading(again_bytes_ / kL2BandwidthRatio, kL2LatencyGain) : reading(again_bytes_, 1);
   }
   // Stores do not wait for one another; only SMs without work store nothing.
   const double storing = std::clamp(kStores * blocks_per_sm_of(schedule), 1e-3, 1.0);
   result += stored_bytes_ / (target_.bandwidth * storing);
   if (schedule.splits > 1) {
     const double states = bytes_of_splits(schedule);
-    result = kModelMargin * result + kTicketSeconds + 2 * states / target_.bandwidth +
+    result = kModelMargin * result + kLastBlockSeconds + 2 * states / target_.bandwidth +
              states / static_cast<double>(tiles(schedule)) / kJoinBandwidth;
   }
   if (schedule.cluster > 1) result = kModelMargin * result + kClusterBarrierSeconds * meetings_;

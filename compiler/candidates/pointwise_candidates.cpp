@@ -51,7 +51,7 @@ int instructions_of_others(const Body& body, std::span<const int> others, int wi
     const Value& value = body.values[static_cast<std::size_t>(other)];
     const std::int64_t alignment =
         std::min(facts.alignment, std::int64_t{value.aligned} * size_of(value.dtype));
-    result += 16 / few_along(value.at, value.dtype, alignment, last, most, facts).each;
+    result += 16 / partial_vector_along(value.at, value.dtype, alignment, last, most, facts).each;
   }
   return result;
 }

@@ -181,8 +181,8 @@ class RowCandidates {
 
   /// True if vectors of 4 take fewer instructions than those of 8, or as many but go as a whole.
   bool is_better_narrow() const {
-    const Accesses by_4 = accesses_along(body_, body_.reduced_axis(), 4, facts_);
-    const Accesses by_8 = accesses_along(body_, body_.reduced_axis(), 8, facts_);
+    const VectorAccesses by_4 = accesses_along(body_, body_.reduced_axis(), 4, facts_);
+    const VectorAccesses by_8 = accesses_along(body_, body_.reduced_axis(), 8, facts_);
     const int more = by_8.instructions(8) - by_4.instructions(4);
     return more > 0 || (more == 0 && by_4.narrow < by_8.narrow);
   }
@@ -294,7 +294,7 @@ class RowCandidates {
     if (chunks > 1 && tree_.parts > 1 &&
         (!body_.reduced_size().is_number() || tree_.chunks_per_part % chunks != 0))
       return std::nullopt;
-    Schedule schedule{.vector = vector, .cluster = cluster, .split = split_};
+    Schedule schedule{.vector = vector, .cluster = cluster, .splits_rows = split_};
     int per_row = std::clamp(threads_per_row, 1, 1024);
     if (split_) {
       schedule.groups = 1;

@@ -86,7 +86,7 @@ class RowColumnCandidates {
     std::size_t joining = 0;
     for (const Timed& timed : list_) {
       // Where a launch has other sections, blocks join no columns in clusters.
-      if (timed.schedule.joins_columns && ++joining > kMostSchedules / 2) continue;
+      if (timed.schedule.combines_columns && ++joining > kMostSchedules / 2) continue;
       if (result.size() < kMostSchedules) result.push_back(timed.schedule);
     }
     return result;
@@ -179,7 +179,7 @@ class RowColumnCandidates {
         keep(alone, row, schedule);
         if (row.cluster > 1) continue;
         // Pairs of SMs are everywhere; the largest clusters leave the fewest states.
-        schedule.joins_columns = true;
+        schedule.combines_columns = true;
         for (const int cluster : {2, target_.max_cluster}) {
           schedule.cluster = cluster;
           if (cluster <= std::min(target_.max_cluster, blocks_of(schedule)) && cluster > 1)
@@ -271,7 +271,7 @@ class RowColumnCandidates {
                      states * (per_group + left / per_group) / (kJoinBandwidth * schedule.cluster);
     if (schedule.rows_per_block > 1)
       seconds += turns * 2 * states * schedule.rows_per_block / kShared;
-    if (schedule.joins_columns) seconds += turns * 2 * (states / kShared + kClusterBarrierSeconds);
+    if (schedule.combines_columns) seconds += turns * 2 * (states / kShared + kClusterBarrierSeconds);
     return seconds;
   }
 
@@ -333,7 +333,7 @@ int states_per_group(const Schedule& schedule) {
 std::int64_t states_in_shared(const Tree& over_rows, const Schedule& schedule, std::int64_t held,
                               std::int64_t columns) {
   const std::int64_t waiting = waiting_levels(over_rows, schedule.splits) * held * schedule.threads;
-  const bool hands_over = schedule.rows_per_block > 1 || schedule.joins_columns;
+  const bool hands_over = schedule.rows_per_block > 1 || schedule.combines_columns;
   return std::max(waiting, hands_over ? schedule.rows_per_block * columns : 0);
 }
 

@@ -66,7 +66,7 @@ class Assembler {
     }
     for (std::size_t i = 0; i < graph().outputs.size(); ++i) {
       const OutputInfo& output = graph().outputs[i];
-      if (output.is_left_out) continue;
+      if (output.is_unwritten) continue;
       const int buffer = add_buffer({.kind = Buffer::Kind::output,
                                      .index = static_cast<int>(i),
                                      .node = output.node,
@@ -121,10 +121,10 @@ class Assembler {
   /// not anyway, or has that form at hand only where it stores `node`.
   bool leave_out(int group, const Node* node) {
     const Nodes& stores = groups_[group].stores;
-    if (std::ranges::find(stores, node) == stores.end() || !is_left_out_.insert(node).second)
+    if (std::ranges::find(stores, node) == stores.end() || !stored_elsewhere_.insert(node).second)
       return false;
     if (groups_.body(whole_of(group), [](const Node*) { return std::string(); })) return true;
-    is_left_out_.erase(node);
+    stored_elsewhere_.erase(node);
     return false;
   }
 
@@ -132,7 +132,7 @@ class Assembler {
   Groups::Whole whole_of(int group) const {
     Groups::Whole whole = groups_.whole(group);
     const auto out = std::ranges::remove_if(
-        whole.stores, [&](const StoreRequest& store) { return is_left_out_.contains(store.node); });
+        whole.stores, [&](const StoreRequest& store) { return stored_elsewhere_.contains(store.node); });
     whole.stores.erase(out.begin(), out.end());
     return whole;
   }
@@ -154,7 +154,7 @@ class Assembler {
          .strides = part.strides,
          .elements = {},
          .name = all.kind == Buffer::Kind::temporary ? std::string() : groups_.name(part.node),
-         .whole = whole,
+         .parent = whole,
          .offset = part.offset});
   }
 
@@ -204,7 +204,7 @@ class Assembler {
                   .nodes = {groups_[group].nodes.begin(), groups_[group].nodes.end()}};
     if (groups_[group].is_call) kernel.kind = KernelKind::opaque;
     for (const Node* node : groups_[group].stores) {
-      if (is_left_out_.contains(node)) continue;
+      if (stored_elsewhere_.contains(node)) continue;
       llvm::SmallVector<int, 1> buffers = outputs_of_.lookup(node);
       const llvm::SmallVector<int, 1> parts = parts_of_.lookup(node);
       if (!parts.empty()) program_.buffer_of.try_emplace(node, parts.front());
@@ -234,7 +234,7 @@ class Assembler {
                                            .strides = std::move(*strides),
                                            .elements = {},
                                            .name = groups_.name(node),
-                                           .whole = whole});
+                                           .parent = whole});
     return true;
   }
 
@@ -349,7 +349,7 @@ class Assembler {
     ensure(own != kernel.stores.end(), "an updated value is not stored");
     const int old = own->buffer;
     if (const Buffer& memory = program_.buffers[static_cast<std::size_t>(old)];
-        memory.kind == Buffer::Kind::temporary && memory.whole < 0) {
+        memory.kind == Buffer::Kind::temporary && memory.parent < 0) {
       // The temporary is not needed: everybody reads the parameter instead.
       own->buffer = target;
       program_.buffer_of[update.value] = target;
@@ -456,7 +456,7 @@ class Assembler {
   std::vector<int> kernel_of_;                                   ///< group → kernel
   DenseMap<const Node*, llvm::SmallVector<int, 1>> outputs_of_;  ///< buffers
   DenseMap<const Node*, llvm::SmallVector<int, 1>> parts_of_;    ///< likewise
-  DenseSet<const Node*> is_left_out_;                            ///< stored in another form
+  DenseSet<const Node*> stored_elsewhere_;                            ///< stored in another form
   DenseMap<const Node*, std::vector<int>> readers_;              ///< kernels, by updated parameter
   bool has_later_readers_ = false;  ///< a kernel waits for one with a larger number
   std::vector<Pair> pairs_;

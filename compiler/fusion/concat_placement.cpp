@@ -109,7 +109,7 @@ namespace {
 std::vector<std::vector<Extent>> layouts_of(const GraphData& graph, const Node* node) {
   std::vector<std::vector<Extent>> result;
   for (const OutputInfo& output : graph.outputs)
-    if (output.node == node && !output.is_left_out) result.push_back(strides_of(output));
+    if (output.node == node && !output.is_unwritten) result.push_back(strides_of(output));
   if (result.empty()) result.push_back(row_major_strides(node->shape));
   return result;
 }

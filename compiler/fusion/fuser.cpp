@@ -222,7 +222,7 @@ std::string Fuser::reason(int producer, int consumer) {
 void Fuser::offer(int owner, int a, int b) {
   const int other = a == owner ? b : a;
   if (a == b || !groups[other].alive) return;
-  if (groups.stands_alone(a) || groups.stands_alone(b)) return;
+  if (groups.has_own_kernel(a) || groups.has_own_kernel(b)) return;
   // What is too much for one kernel now only grows with the groups.
   if (count_nodes(a, b) > kMaxNodes) return;
   ++work_.candidates_scored;

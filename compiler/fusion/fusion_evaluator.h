@@ -68,7 +68,7 @@ class FusionEvaluator {
   mutable bool has_deferred_ = false;
   KernelKeys keys_;
   KernelKey key_;  ///< the latest, with what counts beside it
-  KnownOfKeys<Evaluation> known_;
+  KernelKeyMap<Evaluation> known_;
 };
 
 }  // namespace sinter

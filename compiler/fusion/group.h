@@ -70,7 +70,7 @@ class Groups {
   /// True if an opaque call reads `node`, which then must be in memory whole and row-major.
   bool is_call_operand(const Node* node) const { return value(node).is_call_operand; }
   /// True if `group` is what it is for good.
-  bool stands_alone(int group) const { return (*this)[group].is_placed || (*this)[group].is_call; }
+  bool has_own_kernel(int group) const { return (*this)[group].is_placed || (*this)[group].is_call; }
 
   /// True if a node of `group` other than `nodes` reads `node`.
   bool is_read_besides(int group, const Node* node, std::span<const Node* const> nodes) const;

@@ -24,11 +24,11 @@ bool computes(const Node& node) { return !is_view(node) && !is_source(node.op); 
 
 /// Nodes that outputs and updates need, operands first; of outputs those that are written.
 std::vector<const Node*> needed_nodes(const GraphData& graph) {
-  if (graph.is_all_needed() && std::ranges::none_of(graph.outputs, &OutputInfo::is_left_out))
+  if (graph.is_all_needed() && std::ranges::none_of(graph.outputs, &OutputInfo::is_unwritten))
     return graph.nodes;
   std::vector<std::uint8_t> needed(graph.nodes.size());
   for (const OutputInfo& output : graph.outputs)
-    if (!output.is_left_out) needed[output.node->id] = true;
+    if (!output.is_unwritten) needed[output.node->id] = true;
   for (const UpdateInfo& update : graph.updates) needed[update.value->id] = true;
   for (std::size_t id = graph.nodes.size(); id-- > 0;)
     if (needed[id])
@@ -63,7 +63,7 @@ Groups::Groups(const GraphData& graph, LazyValueNames& names, PlanWork& work, Be
 
 void Groups::find_results(std::span<const Node* const> nodes) {
   for (const OutputInfo& output : graph_.outputs) {
-    if (output.is_left_out) continue;
+    if (output.is_unwritten) continue;
     // The first one is read by others.
     if (!value(output.node).is_result && !output.strides.empty())
       strides_[output.node] = output.strides;

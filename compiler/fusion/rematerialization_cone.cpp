@@ -6,12 +6,12 @@
 namespace sinter {
 
 RematerializationCone RematerializationCones::of(int group, const Node* node) {
-  const auto stands_alone = [&](const Node* at) {
+  const auto has_own_kernel = [&](const Node* at) {
     return at->op == Op::input || is_reduction(at->op) || is_scan(at->op) ||
            at->op == Op::scatter || at->op == Op::opaque || !groups_.contains(group, at);
   };
   RematerializationCone result;
-  if (stands_alone(node)) return result;
+  if (has_own_kernel(node)) return result;
   llvm::SmallVector<const Node*, 16> pending = {node};
   met_.resize(graph_.nodes.size());
   ++count_;
@@ -19,7 +19,7 @@ RematerializationCone RematerializationCones::of(int group, const Node* node) {
     const Node* at = pending.pop_back_val();
     if (std::exchange(met_[at->id], count_) == count_) continue;
     // A result is in memory anyway.
-    if (stands_alone(at) || (at != node && groups_.is_result(at))) {
+    if (has_own_kernel(at) || (at != node && groups_.is_result(at))) {
       result.loads.push_back(at);
       continue;
     }

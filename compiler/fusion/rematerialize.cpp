@@ -23,10 +23,10 @@ void Fuser::recompute_cheap_values() {
 
 bool Fuser::try_recompute(int group, const Node* node, const RematerializationCone& made_of) {
   const std::vector<const Node*>& nodes = made_of.nodes;
-  if (nodes.empty() || !groups[group].alive || groups.stands_alone(group)) return false;
+  if (nodes.empty() || !groups[group].alive || groups.has_own_kernel(group)) return false;
   GroupNumbers touched = {group};
   for (const int consumer : groups.readers(group, node)) {
-    if (groups.stands_alone(consumer)) return false;
+    if (groups.has_own_kernel(consumer)) return false;
     const auto added = std::ranges::count_if(
         nodes, [&](const Node* inner) { return !groups.contains(consumer, inner); });
     if (groups[consumer].nodes.size() + static_cast<std::size_t>(added) > kMaxNodes) return false;

@@ -64,7 +64,7 @@ void sink_concats(Groups& groups, const std::function<double(int)>& seconds) {
       if (node->op != Op::concat || !groups.is_result(node) || groups[group].nodes.size() < 2)
         continue;
       const int maker = only_maker(groups, node);
-      if (maker >= 0 && maker != group && !groups.stands_alone(maker))
+      if (maker >= 0 && maker != group && !groups.has_own_kernel(maker))
         pays_to_hand_over(groups, {&node, 1}, group, maker, seconds);
     }
   }
@@ -74,11 +74,11 @@ bool sink_shrinking_consumers(Groups& groups, NodeSizes& sizes,
                               const std::function<double(int)>& seconds) {
   bool result = false;
   for (int reader = 0; reader < groups.size(); ++reader) {
-    if (!groups[reader].alive || groups.stands_alone(reader)) continue;
+    if (!groups[reader].alive || groups.has_own_kernel(reader)) continue;
     const Nodes loads = groups[reader].loads;
     for (const Node* load : loads) {
       const int maker = groups.home(load);
-      if (maker < 0 || groups.stands_alone(maker) || !groups[reader].alive) continue;
+      if (maker < 0 || groups.has_own_kernel(maker) || !groups[reader].alive) continue;
       const std::vector<const Node*> made = made_smaller(groups, reader, load, sizes);
       if (!made.empty()) result |= pays_to_hand_over(groups, made, reader, maker, seconds);
     }

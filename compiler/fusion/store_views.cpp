@@ -140,7 +140,7 @@ class ViewRewriter {
 
 void read_inputs_as_values(GraphData& graph) {
   for (OutputInfo& output : graph.outputs)
-    if (!output.is_left_out) output.node = as_value(graph, output.node);
+    if (!output.is_unwritten) output.node = as_value(graph, output.node);
   for (UpdateInfo& update : graph.updates) update.value = as_value(graph, update.value);
 }
 
@@ -150,7 +150,7 @@ std::vector<int> views_to_compute(const GraphData& graph, const Groups& groups) 
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const Node* view = graph.outputs[i].node;
     const Node* base = base_of(view);
-    if (graph.outputs[i].is_left_out || base == view || !is_made_by_elements(*base)) continue;
+    if (graph.outputs[i].is_unwritten || base == view || !is_made_by_elements(*base)) continue;
     if (groups.is_result(base) || !groups.is_wanted_beside(base, groups.home(view))) continue;
     if (bases.insert(base).second) result.push_back(static_cast<int>(i));
   }
@@ -161,7 +161,7 @@ DenseMap<const Node*, const Node*> values_read_as_outputs(const GraphData& graph
   DenseMap<const Node*, const Node*> result;
   for (const OutputInfo& output : graph.outputs)
     if (const Node* base = base_of(output.node);
-        !output.is_left_out && base != output.node && base->op != Op::input)
+        !output.is_unwritten && base != output.node && base->op != Op::input)
       result.try_emplace(base, output.node);
   if (result.empty()) return result;
   for (const OutputInfo& output : graph.outputs) result.erase(output.node);

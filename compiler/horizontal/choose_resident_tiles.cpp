@@ -315,7 +315,7 @@ class ResidentTileChooser {
             .channels = has_columns ? static_cast<int>(channels) : 1,
             .outer = static_cast<int>(section.walk.segments)};
       }
-      choice.schedule.sections[i].stop =
+      choice.schedule.sections[i].block_limit =
           stop_at_resident_tiles(sections_[i], section.walk, joined_.sections[i],
                                  has_resident_tiles ? channels : per_round * channels)
               .value();

@@ -94,10 +94,10 @@ class Lists {
 int find_lists(Program& program) {
   if (program.kernels.size() < kFewest) return 0;
   std::unordered_map<std::uint64_t, std::size_t> roughly_alike;
-  for (const Kernel& kernel : program.kernels) ++roughly_alike[rough_key_of(kernel)];
+  for (const Kernel& kernel : program.kernels) ++roughly_alike[kernel_hash(kernel)];
   Lists<Key> by_ops;
   for (const Kernel& kernel : program.kernels)
-    if (kernel.kind != KernelKind::opaque && roughly_alike[rough_key_of(kernel)] >= kFewest)
+    if (kernel.kind != KernelKind::opaque && roughly_alike[kernel_hash(kernel)] >= kFewest)
       by_ops.add(kernel, [&] { return key_of_ops(kernel); });
   KernelKeys keys(program.graph->data());
   DenseMap<const Kernel*, const Kernel*> first_of;  // of its list
@@ -116,7 +116,7 @@ int find_lists(Program& program) {
   for (Kernel& kernel : program.kernels) {
     const Kernel* first = first_of.lookup(&kernel);
     if (!first) continue;
-    kernel.list = first == &kernel ? lists++ : first->list;
+    kernel.foreach_list = first == &kernel ? lists++ : first->foreach_list;
   }
   return lists;
 }
@@ -126,7 +126,7 @@ std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) 
   std::vector<std::vector<int>> lists;
   std::size_t codes = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const int list = program.kernels[i].list;
+    const int list = program.kernels[i].foreach_list;
     if (list < 0 || list == static_cast<int>(lists.size())) ++codes;
     if (list < 0) continue;
     if (list == static_cast<int>(lists.size())) lists.emplace_back();
@@ -148,8 +148,8 @@ std::vector<int> order_by_lists(const Program& program, std::size_t most_codes) 
   for (std::size_t i = 0; i < count; ++i) {
     if (is_placed[i]) continue;
     take(static_cast<int>(i));
-    if (program.kernels[i].list < 0) continue;
-    const auto number = static_cast<std::size_t>(program.kernels[i].list);
+    if (program.kernels[i].foreach_list < 0) continue;
+    const auto number = static_cast<std::size_t>(program.kernels[i].foreach_list);
     const std::vector<int>& list = lists[number];
     ++done[number];
     if (codes <= most_codes) continue;

@@ -104,7 +104,7 @@ class Joiner {
     followers_.resize(order.size());
     for (std::size_t i = order.size(); i-- > 1;) {
       const Kernel& next = kernel(order[i]);
-      if (next.list < 0 || next.list != kernel(order[i - 1]).list) continue;
+      if (next.foreach_list < 0 || next.foreach_list != kernel(order[i - 1]).foreach_list) continue;
       const double seconds = next.seconds - target_.launch_seconds;
       const Followers& behind = followers_[static_cast<std::size_t>(order[i])];
       followers_[static_cast<std::size_t>(order[i - 1])] = {
@@ -151,7 +151,7 @@ class Joiner {
 
   /// The buffers that `kernel` reads or writes; of a list they are in a table.
   static std::vector<int> touched_by(const Kernel& kernel) {
-    if (kernel.list >= 0) return {};
+    if (kernel.foreach_list >= 0) return {};
     std::vector<int> result = kernel.reads;
     for (const Store& store : kernel.stores) result.push_back(store.buffer);
     std::ranges::sort(result);
@@ -173,7 +173,7 @@ class Joiner {
     const int own = launch.kernels.empty() ? -2 : latest();
     const double seconds = added.seconds - target_.launch_seconds;
     const bool is_new_code =
-        added.list < 0 || launch_of_list_[static_cast<std::size_t>(added.list)] != own;
+        added.foreach_list < 0 || launch_of_list_[static_cast<std::size_t>(added.foreach_list)] != own;
     Launch both{.kernels = {},
                 .phases = std::max(launch.phases, phase + 1),
                 .codes = launch.codes + (is_new_code ? 1 : 0),
@@ -196,7 +196,7 @@ class Joiner {
     launch_of_[static_cast<std::size_t>(number)] = latest();
     phase_of_[static_cast<std::size_t>(number)] = phase;
     for (const int buffer : touched) touched_by_[static_cast<std::size_t>(buffer)] = latest();
-    if (const int list = kernel(number).list; list >= 0)
+    if (const int list = kernel(number).foreach_list; list >= 0)
       launch_of_list_[static_cast<std::size_t>(list)] = latest();
   }
 
@@ -209,7 +209,7 @@ class Joiner {
     const bool is_behind = phase_in_latest(added) > 0;
     if (of_first > 1 && is_behind && both.has_tail() && cluster == 1) return {};
     const auto has_own_launch = [](const Kernel& one) {
-      return one.list >= 0 || one.kind == KernelKind::row_column_reduce;
+      return one.foreach_list >= 0 || one.kind == KernelKind::row_column_reduce;
     };
     if (cluster > 1 && cluster == of_first && !is_behind && !both.is_cooperative() &&
         !has_own_launch(first) && !has_own_launch(kernel(added)))
@@ -378,7 +378,7 @@ class Joiner {
   /// The kernel of `launch`, whose sections it takes.
   Kernel joined(const Launch& launch) {
     Kernel result{.kind = KernelKind::horizontal};
-    result.inner = readers_.inner_of(launch.kernels);
+    result.internal_buffers = readers_.inner_of(launch.kernels);
     result.sections.reserve(launch.kernels.size());
     for (const int number : launch.kernels) {
       Kernel& section = result.sections.emplace_back(
@@ -401,7 +401,7 @@ class Joiner {
     std::vector<Schedule> schedules = section_candidates(result.sections, elements, target_);
     if (launch.is_cooperative() && rereads_large_array(program_, result.sections, kLargeArray)) {
       ResidentTileCandidates resident_tiles = with_resident_tiles(
-          program_, result.sections, result.inner, std::move(schedules), target_);
+          program_, result.sections, result.internal_buffers, std::move(schedules), target_);
       schedules = std::move(resident_tiles.schedules);
       result.bytes -= resident_tiles.bytes_saved;
       result.seconds -= std::max(resident_tiles.seconds_saved, 0.0);

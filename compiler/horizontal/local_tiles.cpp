@@ -168,7 +168,7 @@ class LocalTileFinder {
   bool is_resident_tile_of(const ResidentTileAccess& access) const {
     const Buffer& array = memory(access.buffer);
     const Extent elements = product(array.node->shape);
-    if (array.whole >= 0 || !elements.is_number() || !access.is_linear || access.offset != 0)
+    if (array.parent >= 0 || !elements.is_number() || !access.is_linear || access.offset != 0)
       return false;
     const bool is_whole = elements.number() == resident_tiles_.outer * resident_tiles_.channels *
                                                    places_of_channel(access) &&

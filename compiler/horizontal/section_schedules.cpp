@@ -26,16 +26,16 @@ std::optional<Schedule> with_threads(const Kernel& kernel, const Schedule& candi
   const bool has_cluster = kernel.schedule.blocks_per_row() > 1;
   if (has_cluster != (candidate.blocks_per_row() > 1)) return std::nullopt;
   // Columns can do without; other sections, whose blocks would not divide by it, need not care.
-  if (candidate.joins_columns) return std::nullopt;
+  if (candidate.combines_columns) return std::nullopt;
   // Kernels of a list are of several sizes.
-  if (candidate.is_flat && kernel.list >= 0) return std::nullopt;
+  if (candidate.is_flat && kernel.foreach_list >= 0) return std::nullopt;
   if (clusters == Clusters::as_planned &&
       candidate.blocks_per_row() != kernel.schedule.blocks_per_row())
     return std::nullopt;
   if (has_cluster && candidate.threads != threads) return std::nullopt;
   Schedule schedule = candidate;
   // Tiles of a scan wait for one another in launches of their own only.
-  if (kernel.kind == KernelKind::scan) schedule.split = false;
+  if (kernel.kind == KernelKind::scan) schedule.splits_rows = false;
   if (schedule.threads == threads) return schedule;
   switch (kernel.kind) {
     case KernelKind::pointwise:
@@ -116,12 +116,12 @@ std::vector<std::size_t> models_of(std::span<const Kernel> sections,
                                    std::span<const std::int64_t> elements) {
   std::map<int, std::size_t> largest;
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    const auto [found, is_new] = largest.try_emplace(sections[i].list, i);
+    const auto [found, is_new] = largest.try_emplace(sections[i].foreach_list, i);
     if (elements[i] > elements[found->second]) found->second = i;
   }
   std::vector<std::size_t> models(sections.size());
   for (std::size_t i = 0; i < sections.size(); ++i)
-    models[i] = sections[i].list < 0 ? i : largest.at(sections[i].list);
+    models[i] = sections[i].foreach_list < 0 ? i : largest.at(sections[i].foreach_list);
   return models;
 }
 
@@ -227,7 +227,7 @@ bool may_stand_beside_resident_tiles(const Kernel& section) {
   const bool is_of_resident_tiles = section.kind == KernelKind::pointwise ||
                                     section.kind == KernelKind::row_reduce ||
                                     section.kind == KernelKind::column_reduce;
-  return is_of_resident_tiles && section.list < 0 && section.schedule.blocks_per_row() == 1;
+  return is_of_resident_tiles && section.foreach_list < 0 && section.schedule.blocks_per_row() == 1;
 }
 
 /// Others have no resident tiles themselves.

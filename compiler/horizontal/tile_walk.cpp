@@ -50,7 +50,7 @@ bool set_axes(TileWalk& walk, std::span<const int> axes) {
 
 bool has_blocks_apart(const Kernel& kernel, const Body& body, const Schedule& schedule) {
   return !schedule.in_shared && body.finals.empty() && body.columns.empty() &&
-         schedule.cluster == 1 && schedule.splits == 1 && !schedule.split && kernel.list < 0;
+         schedule.cluster == 1 && schedule.splits == 1 && !schedule.splits_rows && kernel.foreach_list < 0;
 }
 
 std::optional<TileWalk> walk_of_resident_tiles(const Kernel& kernel, const Body& body,
@@ -74,7 +74,7 @@ std::optional<TileWalk> walk_of_resident_tiles(const Kernel& kernel, const Body&
       if (!set_axes(walk, axes)) return std::nullopt;
       break;
     case KernelKind::pointwise: {
-      if (kernel.list >= 0 || axes.size() < 2) return std::nullopt;
+      if (kernel.foreach_list >= 0 || axes.size() < 2) return std::nullopt;
       walk.row_axis = body.parallel_axes - 1;
       if (axes.back() != walk.row_axis) return std::nullopt;
       axes.pop_back();
@@ -97,7 +97,7 @@ std::optional<TileWalk> walk_of_resident_tiles(const Kernel& kernel, const Body&
 std::optional<TileWalk> walk_of_channels(const Kernel& kernel, const Body& body,
                                          const Schedule& schedule) {
   const auto extents = numbers_of(body);
-  if (!extents || kernel.list >= 0) return std::nullopt;
+  if (!extents || kernel.foreach_list >= 0) return std::nullopt;
   const std::vector<int> axes = long_parallel_axes(body, *extents);
   if (axes.size() != 1) return std::nullopt;
   TileWalk walk{.channel_axis = axes[0]};

@@ -151,7 +151,7 @@ UnitStrips strips_of_units(const Kernel& kernel, const Body& body, const Schedul
   const bool has_rows =
       kernel.kind == KernelKind::row_reduce && has_blocks_apart(kernel, body, schedule);
   const bool has_elements = kernel.kind == KernelKind::pointwise && schedule.tile == 0;
-  if ((!has_rows && !has_elements) || kernel.list >= 0 || !has_numbers(body) ||
+  if ((!has_rows && !has_elements) || kernel.foreach_list >= 0 || !has_numbers(body) ||
       body.parallel_axes < 2)
     return {};
   int axis = 1;
@@ -172,7 +172,7 @@ std::optional<TileWalk> walk_of_units(const Kernel& kernel, const Body& body,
                                       const Schedule& schedule, const Facts& facts,
                                       std::int64_t units) {
   const std::optional<Prefix> prefix = prefix_of(body, units);
-  if (!prefix || !has_numbers(body) || kernel.list >= 0) return std::nullopt;
+  if (!prefix || !has_numbers(body) || kernel.foreach_list >= 0) return std::nullopt;
   TileWalk walk{.channels = units};
   walk.unit_work = body.parallel_size().number() / units;
   // Blocks that have tiles of the last axes go beyond no place of the others.

@@ -22,9 +22,9 @@ bool is_short(const Node& node) {
          extent.number() <= static_cast<std::int64_t>(kChunk);
 }
 
-class ShortSums {
+class SmallSumUnroller {
  public:
-  explicit ShortSums(GraphData& graph) : graph_(graph), uses_(graph.nodes.size()) {
+  explicit SmallSumUnroller(GraphData& graph) : graph_(graph), uses_(graph.nodes.size()) {
     for (const Node* node : reachable(graph))
       for (const Node* operand : node->operands) ++uses_[operand->id];
     for (const OutputInfo& output : graph.outputs) ++uses_[output.node->id];
@@ -66,7 +66,7 @@ class ShortSums {
 
 void unroll_small_reductions(GraphData& graph) {
   if (std::ranges::none_of(graph.nodes, [](const Node* node) { return is_short(*node); })) return;
-  const ShortSums sums(graph);
+  const SmallSumUnroller sums(graph);
   rewrite(graph,
           [&](const Node* node) { return sums.is_one(*node) ? sums.additions(*node) : node; });
 }

@@ -171,7 +171,7 @@ struct MemoryPlanner::Known {
       : program(program), tenancies(tenancies_of(program)), order(program.kernels) {
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       const Buffer& buffer = program.buffers[i];
-      if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0)
+      if (buffer.kind == Buffer::Kind::temporary && buffer.parent < 0)
         temporaries.push_back(static_cast<int>(i));
     }
     std::ranges::stable_sort(temporaries, {}, [&](int buffer) {
@@ -217,8 +217,8 @@ MemoryPlan MemoryPlanner::plan(std::span<const std::int64_t> symbols) const {
   plan.arena_bytes = arena.size();
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& part = program.buffers[i];
-    if (part.whole < 0 || part.kind != Buffer::Kind::temporary) continue;
-    const auto whole = static_cast<std::size_t>(part.whole);
+    if (part.parent < 0 || part.kind != Buffer::Kind::temporary) continue;
+    const auto whole = static_cast<std::size_t>(part.parent);
     const std::int64_t offset = offset_bytes(part, symbols);
     if (offset < 0 || (bytes[whole] > 0 && offset > bytes[whole])) [[unlikely]]
       throw UserError(fmt::format("buffer {} begins {} bytes into one of {} that it is a part of",

@@ -13,7 +13,7 @@ BufferReaders::BufferReaders(const Program& program)
       readers_[static_cast<std::size_t>(buffer)].push_back(static_cast<int>(i));
     for (const Store& store : program.kernels[i].stores) {
       const Buffer& buffer = program.buffers[static_cast<std::size_t>(store.buffer)];
-      if (buffer.kind == Buffer::Kind::temporary && buffer.whole < 0)
+      if (buffer.kind == Buffer::Kind::temporary && buffer.parent < 0)
         inner_[i].push_back(store.buffer);
     }
   }

@@ -30,7 +30,7 @@ struct Buffer {
   Extent elements;   ///< from the first to the last one accessed; meaningless if an extent is 0
   std::string name;  ///< of an input or output; a temporary uses its node's name
   /// Of a sub-buffer: the buffer that contains it, which is not a sub-buffer itself; -1: none.
-  int whole = -1;
+  int parent = -1;
   Extent offset = 0;  ///< of a sub-buffer: its start in the containing buffer, in elements
 };
 /// The number of elements of the buffer that the program may access for these values of the
@@ -76,11 +76,11 @@ struct Kernel {
   std::vector<std::string> notes;  ///< reasons, in words, why it is not faster
   std::vector<Kernel> sections;    ///< of a horizontally fused kernel, by ascending phase
   /// Of a horizontally fused kernel: the temporaries that only its sections write and read.
-  std::vector<int> inner = {};
+  std::vector<int> internal_buffers = {};
   int phase = 0;  ///< of a section: the sections that it depends on run in earlier phases
   /// Of a section: sections with the same number run the same code on their own arrays. A table
   /// holds these arrays and any differing sizes. -1: too few equal sections for a table.
-  int list = -1;
+  int foreach_list = -1;
   /// Of a horizontally fused kernel. True: only its last block runs the phases after the first,
   /// without a grid barrier. False: all blocks wait at a grid barrier between phases.
   bool has_tail = false;

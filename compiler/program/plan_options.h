@@ -17,7 +17,7 @@ struct PlanOptions {
   std::vector<std::string> skip = {};  ///< passes to leave out, by name
   /// By output number: true for an output that is a view (ir/graph/output_view.h) and is not
   /// written. Empty: all are written.
-  std::vector<bool> left_out = {};
+  std::vector<bool> unwritten_outputs = {};
   bool verify = true;  ///< check the graph after each pass
   /// If set, called after each pass with its name and its result as text.
   std::function<void(std::string_view pass, const std::string& text)> dump = {};

@@ -81,8 +81,8 @@ class Printer {
 
   std::string buffer_text(int index) const {
     const Buffer& buffer = program_.buffers[static_cast<std::size_t>(index)];
-    if (buffer.whole >= 0)
-      return fmt::format("{} from {}", buffer_text(buffer.whole), to_string(buffer.offset));
+    if (buffer.parent >= 0)
+      return fmt::format("{} from {}", buffer_text(buffer.parent), to_string(buffer.offset));
     switch (buffer.kind) {
       case Buffer::Kind::input: return fmt::format("input {}", buffer.name);
       case Buffer::Kind::output: return fmt::format("output {}", buffer.name);

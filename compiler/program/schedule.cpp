@@ -40,11 +40,11 @@ std::string to_string(const Schedule& schedule) {
                         schedule.rows_per_block);
   if (schedule.cluster > 1)
     text += fmt::format(", clusters of {} blocks{}", schedule.cluster,
-                        schedule.joins_columns ? " that join columns" : "");
+                        schedule.combines_columns ? " that join columns" : "");
   if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
   if (schedule.groups > 1) text += fmt::format(", {} groups", schedule.groups);
   if (schedule.resident) text += schedule.in_shared ? ", resident in shared memory" : ", resident";
-  if (schedule.split) text += ", split";
+  if (schedule.splits_rows) text += ", split";
   if (schedule.has_hints) text += ", cache hints";
   if (schedule.tile > 0)
     text += schedule.rows_per_block > 1 ? ", rows turned in tiles"
@@ -52,7 +52,7 @@ std::string to_string(const Schedule& schedule) {
   if (schedule.strips)
     text += fmt::format(", strips of {} channel{}", schedule.strips.channels,
                         schedule.strips.channels == 1 ? "" : "s");
-  if (schedule.stop > 0) text += fmt::format(", stops at {}", schedule.stop);
+  if (schedule.block_limit > 0) text += fmt::format(", stops at {}", schedule.block_limit);
   if (schedule.blocks_per_sm > 0)
     text += fmt::format(", {} block{} per SM", schedule.blocks_per_sm,
                         schedule.blocks_per_sm == 1 ? "" : "s");

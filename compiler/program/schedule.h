@@ -59,13 +59,13 @@ struct Schedule {
   int cluster = 1;
   /// Rows and columns: each block of a cluster has its own rows, and the cluster combines the
   /// column states.
-  bool joins_columns = false;
+  bool combines_columns = false;
   /// Rows and columns: subtrees of the rows. The threads of a row compute one subtree.
   int splits = 1;
   /// Occupancy that the compiler must reserve registers for; 0: compiler's choice.
   int blocks_per_sm = 0;
   /// The parts of one row are spread over many blocks; the last block finishes.
-  bool split = false;
+  bool splits_rows = false;
   bool has_hints = false;  ///< loads tell the caches which data will be read again
   /// Pointwise: a block owns tile × tile positions. Accesses that are contiguous along the other of
   /// the two axes go through tiles in shared memory (transpose_tiles.h). 0: no tiles.
@@ -77,14 +77,14 @@ struct Schedule {
   /// Of a section of a horizontally fused kernel: no block crosses a multiple of this along the
   /// last axis that is split over blocks. (That axis: rows, columns, the tiled axis, or elements.)
   /// The block stops there even if it could do more work. 0: no limit (resident_tiles.h).
-  int stop = 0;
+  int block_limit = 0;
   StripSchedule strips = {};
   ResidentTileSchedule resident_tiles = {};
   std::vector<Schedule> sections =
       {};  ///< of a horizontally fused kernel: one per section, all with its `threads`
 
   /// Blocks that share one row.
-  int blocks_per_row() const { return joins_columns ? 1 : cluster; }
+  int blocks_per_row() const { return combines_columns ? 1 : cluster; }
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

@@ -22,7 +22,7 @@ DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
   DenseSet<const Node*> seen;
   for (const OutputInfo& output : graph.outputs)
     // If a value is several outputs, readers use the first one.
-    if (!output.is_left_out && seen.insert(output.node).second && !output.strides.empty())
+    if (!output.is_unwritten && seen.insert(output.node).second && !output.strides.empty())
       result.insert(output.node);
   // Readers of a value that updates a parameter in place read the parameter.
   for (const UpdateInfo& update : graph.updates)
@@ -34,7 +34,7 @@ DenseSet<const Node*> nodes_in_other_orders(const GraphData& graph) {
 void copy_results(GraphData& graph) {
   DenseSet<const Node*> written;
   for (OutputInfo& output : graph.outputs) {
-    if (output.is_left_out || !is_opaque(*output.node)) continue;
+    if (output.is_unwritten || !is_opaque(*output.node)) continue;
     if (!output.strides.empty() || !written.insert(output.node).second)
       output.node = copy_of(graph, output.node);
   }

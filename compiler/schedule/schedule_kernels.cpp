@@ -141,7 +141,7 @@ class Scheduler {
   void run() {
     std::vector<std::uint64_t> keys;
     keys.reserve(program_.kernels.size());
-    for (const Kernel& kernel : program_.kernels) keys.push_back(rough_key_of(kernel));
+    for (const Kernel& kernel : program_.kernels) keys.push_back(kernel_hash(kernel));
     std::unordered_map<std::uint64_t, int> roughly_alike;
     for (const std::uint64_t key : keys) ++roughly_alike[key];
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -249,7 +249,7 @@ class Scheduler {
   Program& program_;
   const Target& target_;
   KernelKeys keys_;
-  KnownOfKeys<Scheduled> known_;
+  KernelKeyMap<Scheduled> known_;
   bool do_buffers_fit_ = false;
   bool are_buffers_guarded_ = false;
 };

@@ -152,7 +152,7 @@ Graph copy_into(std::unique_ptr<GraphData> result, const GraphData& from,
                                .node = copier.copy(output.node),
                                .strides = copier.copy_of(output.strides),
                                .location = copier.copy_of(output.location),
-                               .is_left_out = output.is_left_out});
+                               .is_unwritten = output.is_unwritten});
   for (const UpdateInfo& update : from.updates)
     result->updates.push_back({.parameter = copier.copy(update.parameter),
                                .value = copier.copy(update.value),

@@ -5,7 +5,7 @@
 
 namespace sinter {
 
-double reached(const Target& target, double bytes_in_flight) {
+double reached_bandwidth(const Target& target, double bytes_in_flight) {
   const double missing =
       std::max(1 - bytes_in_flight / static_cast<double>(target.bytes_in_flight), 0.0);
   return target.bandwidth * std::max(1 - missing * missing, 1e-3);
@@ -15,7 +15,7 @@ double waves(const Grid& grid) { return grid.blocks_per_sm / std::max(grid.resid
 
 double slowdown(const Target& target, const Grid& grid, double nearer) {
   const auto slower = [&](double blocks) {
-    return target.bandwidth / reached(target, nearer * blocks * grid.bytes_in_flight);
+    return target.bandwidth / reached_bandwidth(target, nearer * blocks * grid.bytes_in_flight);
   };
   const int resident = std::max(grid.resident, 1);
   const double full = std::floor(waves(grid));

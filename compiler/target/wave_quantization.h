@@ -17,19 +17,19 @@ inline constexpr double kFewWaves = 4;
 inline constexpr double kWorthwhile = 0.95;
 /// The L2 cache: its bandwidth relative to memory, and its latency advantage (loads return this
 /// many times sooner).
-inline constexpr double kNearSpeed = 2;
-inline constexpr double kNearLoads = 2.5;
+inline constexpr double kL2BandwidthRatio = 2;
+inline constexpr double kL2LatencyGain = 2.5;
 /// Store throughput of one SM, as a multiple of its share of the memory's bandwidth.
 inline constexpr double kStores = 3;
 /// Cost of writing states to the workspace so that the last block sees them.
-inline constexpr double kTicketSeconds = 1e-6;
+inline constexpr double kLastBlockSeconds = 1e-6;
 /// A block that moves fewer bytes costs more to start than to run.
 inline constexpr std::int64_t kLeastBytesOfBlock = 4096;
 
 /// The bandwidth reached, in bytes per second, with this many bytes in flight per SM. A few loads
 /// are served faster than many, which queue behind one another. Half of the bytes that the memory
 /// needs in flight reach three quarters of its bandwidth.
-double reached(const Target& target, double bytes_in_flight);
+double reached_bandwidth(const Target& target, double bytes_in_flight);
 
 /// The blocks of a launch, per SM.
 struct Grid {

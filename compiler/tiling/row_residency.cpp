@@ -50,7 +50,7 @@ namespace {
 /// True if keeping rows resident in clusters, on `blocks` SMs, is faster than splitting them over
 /// all SMs. Split rows are read again in every pass, from the L2 cache after the first pass, with a
 /// grid barrier between passes.
-bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
+bool is_residency_faster(const Body& body, std::int64_t blocks, std::int64_t parts,
                      const Target& target, const Facts& facts) {
   if (blocks == 0) return false;
   constexpr double kLoadsOfKeeper = 32 << 10;  // bytes in flight per block that keeps a row
@@ -77,8 +77,8 @@ bool are_kept_sooner(const Body& body, std::int64_t blocks, std::int64_t parts,
                       (target.max_cluster > 1 ? kClusterBarrierSeconds * (later + 1) : 0);
   const double split =
       seconds(parts, kLoadsOfPart, 1) + storing(parts) +
-      later * (seconds(parts, kLoadsOfPart, kNearLoads) / kNearSpeed + target.barrier_seconds) +
-      kTicketSeconds * (later + 1);
+      later * (seconds(parts, kLoadsOfPart, kL2LatencyGain) / kL2BandwidthRatio + target.barrier_seconds) +
+      kLastBlockSeconds * (later + 1);
   return kept <= split;
 }
 
@@ -93,7 +93,7 @@ bool should_split_rows(const Body& body, const Target& target, const Facts& fact
   const std::int64_t parts = tree_of(extent).parts;
   const std::int64_t blocks = rows * std::min<std::int64_t>(target.max_cluster, parts);
   return splits_rows(blocks, extent, target) &&
-         !are_kept_sooner(body, blocks, rows * parts, target, facts);
+         !is_residency_faster(body, blocks, rows * parts, target, facts);
 }
 
 std::int64_t most_resident_bytes(const Target& target) {

@@ -23,11 +23,11 @@ std::vector<int> transposed_stores(const Body& body, const Facts& facts) {
     const BodyStore& store = body.stores[i];
     if (!store.varies || !store.conditions.empty() || has_indirect(store.at)) continue;
     const int run = kSectorBytes / size_of(store.node->dtype);
-    const auto lies_along = [&](int axis) {
+    const auto is_contiguous_along = [&](int axis) {
       const std::optional<Extent> step = step_along(store.at, axis, run, facts);
       return step && step->is(1);
     };
-    if (lies_along(body.parallel_axes - 1) && !lies_along(body.reduced_axis()))
+    if (is_contiguous_along(body.parallel_axes - 1) && !is_contiguous_along(body.reduced_axis()))
       result.push_back(static_cast<int>(i));
   }
   return result;

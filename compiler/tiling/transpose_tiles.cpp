@@ -13,7 +13,7 @@ namespace {
 
 /// True if `at` has a stride of 1 along `axis`, at least within runs of a sector, and a larger
 /// stride along the last axis.
-bool lies_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
+bool is_contiguous_along(const Body& body, const TiledAccess& access, int axis, const Facts& facts) {
   // Minimum run of contiguous elements that makes a tile worthwhile.
   const int run = std::min(kSectorBytes / size_of(access.dtype), 16);
   const std::optional<Extent> own = step_along(access.at, axis, run, facts);
@@ -55,7 +55,7 @@ class Finder {
   void add(const TiledAccess& access, Extent elements, const Add& add_to) {
     if (!is_plain(access)) return;
     for (int axis = 0; axis + 1 < body_.parallel_axes; ++axis) {
-      if (!lies_along(body_, access, axis, facts_)) continue;
+      if (!is_contiguous_along(body_, access, axis, facts_)) continue;
       by_axis_[axis].axis = axis;
       add_to(by_axis_[axis]);
       bytes_[axis] +=

@@ -6,9 +6,9 @@
 
 namespace sinter {
 
-Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
+VectorAccesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
                         const TiledAccesses& tiled) {
-  Accesses result;
+  VectorAccesses result;
   const auto add = [&](const Index& at, DType dtype, int aligned,
                        std::span<const Condition> conditions) {
     const std::optional<Extent> step = step_along(at, axis, width, facts);
@@ -48,7 +48,7 @@ int useful_vector(const Body& body, int axis, int limit, const Facts& facts,
   int best = 1;
   int fewest = 0;
   for (int width = limit; width > 1; width /= 2) {
-    const Accesses accesses = accesses_along(body, axis, width, facts, tiled);
+    const VectorAccesses accesses = accesses_along(body, axis, width, facts, tiled);
     const bool is_useful = accesses.wide > 0 && accesses.wide >= accesses.narrow;
     if (best == 1 ? is_useful : accesses.instructions(width) < fewest) {
       best = width;

@@ -8,7 +8,7 @@
 namespace sinter {
 
 /// The loads and stores that move along `axis`, for one vector width.
-struct Accesses {
+struct VectorAccesses {
   int wide = 0;                 ///< accesses of a whole vector at once
   int narrow = 0;               ///< accesses of fewer elements at once
   int narrow_instructions = 0;  ///< instructions of the narrow accesses, per 16 elements
@@ -17,7 +17,7 @@ struct Accesses {
   int instructions(int width) const { return wide * 16 / width + narrow_instructions; }
 };
 /// Counts the accesses without those that go through tiles.
-Accesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
+VectorAccesses accesses_along(const Body& body, int axis, int width, const Facts& facts,
                         const TiledAccesses& tiled = {});
 
 /// The widest vector along `axis` that at least half of the accesses can use. A narrower one that

@@ -57,7 +57,7 @@ struct OutputInfo {
   const Node* node = nullptr;
   std::vector<Extent> strides = {};  ///< in elements; empty: row-major
   Location location = {};
-  bool is_left_out = false;  ///< a view that nobody wants written (PlanOptions::left_out)
+  bool is_unwritten = false;  ///< a view that nobody wants written (PlanOptions::unwritten_outputs)
 };
 
 /// `value` is written into `parameter` once everything has read its old contents.

@@ -52,7 +52,7 @@ struct Bound {
   std::vector<std::uint64_t> ids;     ///< per slot: of the Array; 0 for a scalar
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;  ///< of every pointer, as far as it matters
-  std::vector<bool> left_out;   ///< per output: nothing is bound to it; empty: to all
+  std::vector<bool> unwritten_outputs;   ///< per output: nothing is bound to it; empty: to all
   std::uint64_t version = 0;    ///< no two different states of a process share it
 };
 

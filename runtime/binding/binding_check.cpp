@@ -227,7 +227,7 @@ class Check {
 };
 
 /// Which outputs have no array; empty if all have one.
-std::vector<bool> left_out(const Interface& interface, const Matched& matched) {
+std::vector<bool> unwritten_outputs(const Interface& interface, const Matched& matched) {
   std::vector<bool> result;
   for (std::size_t i = static_cast<std::size_t>(interface.input_count); i < matched.arrays.size();
        ++i)
@@ -272,7 +272,7 @@ void check_and_update(const Interface& interface, const DeviceState& device, con
     check.memory();
     check.overlap();
     bound.alignment = check.alignment();
-    bound.left_out = left_out(interface, matched);
+    bound.unwritten_outputs = unwritten_outputs(interface, matched);
     bound.ids.resize(slots);
     for (std::size_t i = 0; i < slots; ++i) {
       if (!matched.arrays[i]) continue;

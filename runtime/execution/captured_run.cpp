@@ -86,7 +86,7 @@ void ContextState::capture(const StreamState& stream, const Bound& bound,
   host_works->throw_if_failed();
   executable->check_sizes(bound.symbols);
   std::shared_ptr<const Variant> variant = executable->variant_for(
-      {.symbols = bound.symbols, .alignment = bound.alignment, .left_out = bound.left_out});
+      {.symbols = bound.symbols, .alignment = bound.alignment, .unwritten_outputs = bound.unwritten_outputs});
   auto run =
       std::make_unique<CapturedRun>(std::move(variant), *executable, host_works, std::move(arrays));
   equip(*run, bound, executable->device, name);

@@ -278,7 +278,7 @@ Lane& ContextState::lane_for(const Bound& bound) {
     return *lane_;
   const bool same_facts = lane_ && is_latest &&
                           lane_->launches.variant().alignment == bound.alignment &&
-                          lane_->launches.variant().left_out == bound.left_out &&
+                          lane_->launches.variant().unwritten_outputs == bound.unwritten_outputs &&
                           std::ranges::equal(lane_->launches.symbols(), bound.symbols);
   if (!same_facts) lane_ = &change_lane(bound);
   return *lane_;
@@ -289,7 +289,7 @@ Lane& ContextState::change_lane(const Bound& bound) {
   // Before the variant is taken, lest a newer one is missed.
   const std::uint64_t generation = executable->generation();
   std::shared_ptr<const Variant> variant = executable->variant_for(
-      {.symbols = bound.symbols, .alignment = bound.alignment, .left_out = bound.left_out});
+      {.symbols = bound.symbols, .alignment = bound.alignment, .unwritten_outputs = bound.unwritten_outputs});
   auto found = std::ranges::find_if(lanes, [&](const std::unique_ptr<Lane>& lane) {
     return &lane->launches.variant() == variant.get();
   });

@@ -53,7 +53,7 @@ std::shared_ptr<const Variant> variant_at(ExecutableState& state,
   const bool leaves_out = views == Views::returned;
   return state.variant_for(
       {.symbols = symbols,
-       .left_out = leaves_out ? views_of(state.interface) : std::vector<bool>()});
+       .unwritten_outputs = leaves_out ? views_of(state.interface) : std::vector<bool>()});
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::string ExecutableState::why_none(const VariantNeed& need) const {
   const std::vector<std::shared_ptr<const Variant>> all = variants();
   for (const std::shared_ptr<const Variant>& variant : all) {
     const bool is_as_aligned = variant->alignment == need.alignment;
-    if (is_as_aligned && variant->left_out == need.left_out)
+    if (is_as_aligned && variant->unwritten_outputs == need.unwritten_outputs)
       reason = broken_guard(variant->program, need.symbols);
     else if (all.size() == 1 || reason == "the first")
       reason = is_as_aligned ? "other outputs that are views are written"
@@ -119,7 +119,7 @@ std::shared_ptr<const Variant> ExecutableState::variant_for(const VariantNeed& n
   if (std::shared_ptr<const Variant> known = find(need)) return known;  // made meanwhile
   VariantRequest request{.symbols = {need.symbols.begin(), need.symbols.end()},
                          .alignment = need.alignment,
-                         .left_out = need.left_out,
+                         .unwritten_outputs = need.unwritten_outputs,
                          .reason = why_none(need),
                          .is_soon = options.never_stall};
   std::shared_ptr<const Variant> made = stand_in_at_hand(need, request);

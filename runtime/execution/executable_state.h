@@ -25,7 +25,7 @@ struct VariantSource;
 struct VariantRequest {
   std::vector<std::int64_t> symbols;
   std::int64_t alignment = 16;
-  std::vector<bool> left_out = {};
+  std::vector<bool> unwritten_outputs = {};
   std::string reason;    ///< why no variant that is there will do
   bool is_soon = false;  ///< the default schedules, whatever the options say of tuning
   /// While the program runs in other threads, perhaps.

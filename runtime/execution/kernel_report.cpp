@@ -29,7 +29,7 @@ KernelReport KernelReporter::report(const Kernel& kernel, const Schedule& schedu
     report.sections.push_back({.name = section.name,
                                .phase = section.phase,
                                .kind = std::string(name(section.kind)),
-                               .list = section.list});
+                               .list = section.foreach_list});
   report.minimal_bytes =
       std::min(bytes_of_buffers(kernel, source), report.bytes_read + report.bytes_written);
   report.bytes_are_bounds = source.traffic.is_bound;

@@ -41,9 +41,9 @@ int slot_of(const Argument& argument, const Program& program, const Interface& i
 /// Parts end where what they are parts of does, or before: no plan of ours has others.
 void check_parts(const Program& program, std::span<const std::int64_t> symbols) {
   for (const Buffer& part : program.buffers) {
-    if (part.whole < 0) [[likely]]
+    if (part.parent < 0) [[likely]]
       continue;
-    const Buffer& whole = program.buffers[static_cast<std::size_t>(part.whole)];
+    const Buffer& whole = program.buffers[static_cast<std::size_t>(part.parent)];
     const std::int64_t begin = offset_bytes(part, symbols);
     const std::int64_t end = checked_sum(begin, bytes_of(part, symbols));
     const std::int64_t all = bytes_of(whole, symbols);
@@ -123,7 +123,7 @@ LaunchSet::LaunchSet(std::shared_ptr<const Variant> variant, const Interface& in
     const int slot = slot_of(argument, variant_->program, interface);
     if (slot < 0) return;
     if (argument.kind == Argument::Kind::buffer &&
-        variant_->program.buffers[static_cast<std::size_t>(argument.index)].whole >= 0)
+        variant_->program.buffers[static_cast<std::size_t>(argument.index)].parent >= 0)
       patch.part = argument.index;
     by_slot[static_cast<std::size_t>(slot)].push_back(patch);
   });

@@ -40,7 +40,7 @@ Program plan_for(VariantSource& from, const VariantRequest& request) {
   PlanOptions options{.fuse = from.options.fuse,
                       .numerics = {.rounding = from.options.rounding, .math = from.options.math},
                       .skip = from.options.skip,
-                      .left_out = request.left_out};
+                      .unwritten_outputs = request.unwritten_outputs};
   options.dump = [&](std::string_view pass, const std::string& text) {
     from.dump.write(pass, extension_of(text), text);
   };
@@ -190,7 +190,7 @@ std::shared_ptr<const Variant> make_variant(VariantSource& from, const VariantRe
   auto variant = std::make_shared<Variant>();
   auto start = std::chrono::steady_clock::now();
   variant->alignment = request.alignment;
-  variant->left_out = request.left_out;
+  variant->unwritten_outputs = request.unwritten_outputs;
   variant->is_provisional = is_provisional(from.options, request);
   Options options = from.options;
   if (variant->is_provisional) options.tune = Tune::off;

@@ -3,7 +3,7 @@
 namespace sinter {
 
 bool serves(const Variant& variant, const VariantNeed& need) {
-  return variant.alignment == need.alignment && variant.left_out == need.left_out &&
+  return variant.alignment == need.alignment && variant.unwritten_outputs == need.unwritten_outputs &&
          holds(variant.program, need.symbols);
 }
 
@@ -11,7 +11,7 @@ std::shared_ptr<Variant> with_lower_alignment(
     std::span<const std::shared_ptr<const Variant>> variants, const VariantNeed& need) {
   const Variant* best = nullptr;
   for (const std::shared_ptr<const Variant>& variant : variants) {
-    const bool will_do = variant->left_out == need.left_out &&
+    const bool will_do = variant->unwritten_outputs == need.unwritten_outputs &&
                          need.alignment % variant->alignment == 0 &&
                          holds(variant->program, need.symbols);
     if (will_do && (!best || variant->alignment > best->alignment)) best = variant.get();

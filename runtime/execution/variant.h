@@ -33,7 +33,7 @@ struct Variant {
   Program program;
   std::vector<VariantKernel> kernels;  ///< in the order of program.kernels
   std::int64_t alignment = 16;         ///< of every bound pointer
-  std::vector<bool> left_out;          ///< per output: a view that is not written; empty: none
+  std::vector<bool> unwritten_outputs;          ///< per output: a view that is not written; empty: none
   bool is_provisional = false;         ///< one that was tuned will take its place
   VariantReport report;
 };
@@ -42,7 +42,7 @@ struct Variant {
 struct VariantNeed {
   std::span<const std::int64_t> symbols;
   std::int64_t alignment = 16;
-  std::vector<bool> left_out = {};
+  std::vector<bool> unwritten_outputs = {};
 };
 
 /// True if `variant` serves these sizes, pointers and outputs.

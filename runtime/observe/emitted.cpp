@@ -6,9 +6,9 @@
 namespace sinter {
 
 PlanOptions without_views(const Graph& graph, PlanOptions options) {
-  options.left_out.clear();
+  options.unwritten_outputs.clear();
   for (const std::optional<OutputView>& view : output_views(graph.data()))
-    options.left_out.push_back(view.has_value());
+    options.unwritten_outputs.push_back(view.has_value());
   return options;
 }
 

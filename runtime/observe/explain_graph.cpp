@@ -139,7 +139,7 @@ class GroupReporter {
                             .kernel = kernel,
                             .kind = std::string(name(group.kind)),
                             .phase = group.phase,
-                            .list = group.list};
+                            .list = group.foreach_list};
     for (const int buffer : group.reads) {
       result.reads.push_back(use_of(buffer));
       result.reads.back().from = writers_[whole_of(buffer)];
@@ -157,7 +157,7 @@ class GroupReporter {
   }
   /// Parts of an array are read as the whole, and the other way round.
   std::size_t whole_of(int number) const {
-    const int whole = buffer(number).whole;
+    const int whole = buffer(number).parent;
     return static_cast<std::size_t>(whole < 0 ? number : whole);
   }
   ArrayUse use_of(int number) const {

@@ -79,7 +79,7 @@ class LoadedSource {
     if (std::shared_ptr<const Variant> known =
             with_lower_alignment(variants_, {.symbols = request.symbols,
                                              .alignment = request.alignment,
-                                             .left_out = request.left_out}))
+                                             .unwritten_outputs = request.unwritten_outputs}))
       return known;
     if (!options_.compiles_missing) refuse(request);
     if (!source_) {
@@ -119,8 +119,8 @@ class LoadedSource {
     std::string text = fmt::format("[{}] at multiples of {} bytes",
                                    fmt::join(variant.report.sizes, ", "), variant.alignment);
     std::string_view before = ", without ";
-    for (std::size_t i = 0; i < variant.left_out.size(); ++i)
-      if (variant.left_out[i]) {
+    for (std::size_t i = 0; i < variant.unwritten_outputs.size(); ++i)
+      if (variant.unwritten_outputs[i]) {
         text += fmt::format("{}{}", before, graph().data().outputs[i].name);
         before = " and ";
       }
@@ -132,7 +132,7 @@ class LoadedSource {
     for (const std::shared_ptr<const Variant>& variant : variants_) {
       if (!holds(variant->program, request.symbols)) continue;
       has_sizes = true;
-      if (variant->left_out == request.left_out)
+      if (variant->unwritten_outputs == request.unwritten_outputs)
         return fmt::format(
             "Bind arrays that begin at multiples of {} bytes, or run it with such "
             "pointers",

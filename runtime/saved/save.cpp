@@ -112,9 +112,9 @@ std::vector<PlannedVariant> plan_variants(const ExecutableState& state, const Va
   for (const std::shared_ptr<const Variant>& own : variants) {
     VariantRequest request{.symbols = own->program.facts.symbols,
                            .alignment = own->alignment,
-                           .left_out = own->left_out,
+                           .unwritten_outputs = own->unwritten_outputs,
                            .reason = own->report.reason};
-    const VariantNeed need{request.symbols, request.alignment, request.left_out};
+    const VariantNeed need{request.symbols, request.alignment, request.unwritten_outputs};
     if (std::ranges::any_of(
             planned, [&](const PlannedVariant& other) { return serves(*other.variant, need); }))
       continue;
@@ -122,7 +122,7 @@ std::vector<PlannedVariant> plan_variants(const ExecutableState& state, const Va
     auto variant = std::make_shared<Variant>();
     variant->program = std::move(emitted.program);
     variant->alignment = request.alignment;
-    variant->left_out = request.left_out;
+    variant->unwritten_outputs = request.unwritten_outputs;
     for (std::size_t i = 0; i < emitted.kernels.size(); ++i) {
       EmittedKernel& kernel = emitted.kernels[i];
       variant->kernels.push_back(

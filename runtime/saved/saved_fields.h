@@ -84,8 +84,8 @@ template <class Archive, Is<Schedule> T>
 void fields(Archive& archive, T& schedule) {
   archive(schedule.threads, schedule.vector, schedule.unroll, schedule.threads_per_row,
           schedule.rows_per_block, schedule.groups, schedule.resident, schedule.in_shared,
-          schedule.cluster, schedule.joins_columns, schedule.splits, schedule.blocks_per_sm,
-          schedule.split, schedule.has_hints, schedule.tile, schedule.is_flat, schedule.stop,
+          schedule.cluster, schedule.combines_columns, schedule.splits, schedule.blocks_per_sm,
+          schedule.splits_rows, schedule.has_hints, schedule.tile, schedule.is_flat, schedule.block_limit,
           schedule.strips, schedule.resident_tiles, schedule.sections);
 }
 
@@ -131,7 +131,7 @@ void fields(Archive& archive, T& function) {
 
 template <class Archive, Is<Buffer> T>
 void fields(Archive& archive, T& buffer) {
-  archive(buffer.kind, buffer.index, buffer.dtype, buffer.elements, buffer.name, buffer.whole,
+  archive(buffer.kind, buffer.index, buffer.dtype, buffer.elements, buffer.name, buffer.parent,
           buffer.offset);
 }
 
@@ -159,7 +159,7 @@ void fields(Archive& archive, T& program) {
 
 template <class Archive, Is<Variant> T>
 void fields(Archive& archive, T& variant) {
-  archive(variant.program, variant.kernels, variant.alignment, variant.left_out, variant.report);
+  archive(variant.program, variant.kernels, variant.alignment, variant.unwritten_outputs, variant.report);
 }
 
 template <class Archive, Is<SavedVariant> T>

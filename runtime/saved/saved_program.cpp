@@ -45,7 +45,7 @@ class Checker {
     const Program& program = variant.program;
     require(saved.sizes.size() == symbols_, "a plan is for other symbols");
     require(variant.alignment >= 1, "a plan is for pointers without alignment");
-    require(variant.left_out.empty() || variant.left_out.size() == graph_.outputs.size(),
+    require(variant.unwritten_outputs.empty() || variant.unwritten_outputs.size() == graph_.outputs.size(),
             "a plan leaves out outputs that are not there");
     const std::size_t kernels = program.kernels.size();
     require(variant.kernels.size() == kernels && saved.images.size() == kernels &&
@@ -107,7 +107,7 @@ class Checker {
 
   /// What a function is told of a caller's array must be what the caller was asked for.
   void check_is_bound(const Buffer& taken, const std::vector<Buffer>& buffers) const {
-    const Buffer& all = taken.whole < 0 ? taken : buffers[static_cast<std::size_t>(taken.whole)];
+    const Buffer& all = taken.parent < 0 ? taken : buffers[static_cast<std::size_t>(taken.parent)];
     if (all.kind == Buffer::Kind::temporary) return;
     const auto index = static_cast<std::size_t>(all.index);
     const bool is_input = all.kind == Buffer::Kind::input;
@@ -129,10 +129,10 @@ class Checker {
     if (buffer.kind == Buffer::Kind::output)
       require(is_place(buffer.index, graph_.outputs.size()),
               "a buffer is an output that is not there");
-    if (buffer.whole < 0) return;
-    require(is_place(buffer.whole, buffers.size()), "a buffer is a part of one that is not there");
-    const Buffer& whole = buffers[static_cast<std::size_t>(buffer.whole)];
-    require(whole.whole < 0, "a buffer is a part of one that is not there");
+    if (buffer.parent < 0) return;
+    require(is_place(buffer.parent, buffers.size()), "a buffer is a part of one that is not there");
+    const Buffer& whole = buffers[static_cast<std::size_t>(buffer.parent)];
+    require(whole.parent < 0, "a buffer is a part of one that is not there");
     require(whole.kind == buffer.kind &&
                 (buffer.kind == Buffer::Kind::temporary || whole.index == buffer.index),
             "a buffer is a part of one that lies elsewhere");

@@ -90,7 +90,7 @@ struct ByteRange {
 ByteRange range_in_whole(const Program& program, int number,
                          std::span<const std::int64_t> symbols) {
   const Buffer& buffer = program.buffers[static_cast<std::size_t>(number)];
-  const std::int64_t begin = buffer.whole < 0 ? 0 : offset_bytes(buffer, symbols);
+  const std::int64_t begin = buffer.parent < 0 ? 0 : offset_bytes(buffer, symbols);
   return {.begin = begin, .end = begin + bytes_of(buffer, symbols)};
 }
 

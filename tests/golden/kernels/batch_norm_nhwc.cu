@@ -19,7 +19,7 @@ batch_norm_nhwc_0(const bf16* __restrict__ x_in,
                   const float* __restrict__ weight_in,
                   bf16* __restrict__ y_out,
                   float* __restrict__ m_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = ColumnShape<2, 256, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 8192, 0};
   const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 8;

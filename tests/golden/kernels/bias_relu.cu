@@ -12,7 +12,7 @@ bias_relu_0(const float* __restrict__ x_in,
             float* __restrict__ y_out,
             const int rows,
             const int columns) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   if (first >= rows * columns) return;
   const int column = first % columns;

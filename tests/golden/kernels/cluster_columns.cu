@@ -19,7 +19,7 @@ cluster_columns_0(const bf16* __restrict__ x_in,
                   const float* __restrict__ weight_in,
                   bf16* __restrict__ y_out,
                   float* __restrict__ m_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = ColumnShape<2, 256, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 8192, 0};
   Exchange cluster = {shared_memory() + 16384, 256, 0};

@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(512)
 cluster_rows_0(const bf16* __restrict__ x_in,
                bf16* __restrict__ p_out,
                float* __restrict__ s_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<512, 8, 512, 8, 8>;
   Exchange exchange = {shared_memory(), 4096, 0};
   Exchange cluster = {shared_memory() + 8192, 32, 0};

@@ -8,7 +8,7 @@
 extern "C" __global__ void __launch_bounds__(512)
 column_scan_0(const bf16* __restrict__ x_in,
               bf16* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int lane = static_cast<int>(threadIdx.x) / 16;
   const int row_of_block = static_cast<int>(threadIdx.x) % 16;
   const int row = static_cast<int>(blockIdx.x) * 16 + row_of_block;

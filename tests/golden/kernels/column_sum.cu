@@ -7,7 +7,7 @@
 extern "C" __global__ void __launch_bounds__(1024)
 column_sum_0(const bf16* __restrict__ g_in,
              float* __restrict__ s_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = ColumnShape<4, 256, 1, 512, 4>;
   Exchange exchange = {shared_memory(), 8192, 0};
   const int column = static_cast<int>(blockIdx.x) * 16 + Shape::column() * 4;

@@ -22,7 +22,7 @@ dropout_0(const bf16* __restrict__ x_in,
           bf16* __restrict__ z_out,
           unsigned* __restrict__ b_out,
           const int rows) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   if (first >= rows * 1024) return;
   const long long seed = load(seed_in, 0);

@@ -12,7 +12,7 @@
 extern "C" __global__ void __launch_bounds__(128)
 even_rows_0(const bf16* __restrict__ x_in,
             float* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
   const int first_column = 4 * Shape::chunk(0);

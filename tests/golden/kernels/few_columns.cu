@@ -10,7 +10,7 @@ few_columns_0(const float* __restrict__ x_in,
               float* __restrict__ m_out,
               unsigned* __restrict__ tickets,
               unsigned char* __restrict__ workspace) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = ColumnShape<8, 64, 1, 64, 4>;
   Exchange exchange = {shared_memory(), 4096, 0};
   const int column_tile = static_cast<int>(blockIdx.x) % 2;

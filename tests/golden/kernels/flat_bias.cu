@@ -10,7 +10,7 @@ flat_bias_0(const bf16* __restrict__ x_in,
             const bf16* __restrict__ bias_in,
             const bf16* __restrict__ residual_in,
             bf16* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 8 * (static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x));
   const Vector<bf16, 8> x = load<8>(x_in, first);
   const Vector<bf16, 8> residual = load<8>(residual_in, first);

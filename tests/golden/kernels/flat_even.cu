@@ -9,7 +9,7 @@ flat_even_0(const bf16* __restrict__ x_in,
             const bf16* __restrict__ bias_in,
             const bf16* __restrict__ scale_in,
             bf16* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int start = static_cast<int>(blockIdx.x) * 4096 + static_cast<int>(threadIdx.x) * 8;
 #pragma unroll
   for (int u = 0; u < 2; ++u) {

@@ -10,7 +10,7 @@ full_sum_0(const float* __restrict__ x_in,
            float* __restrict__ n_out,
            unsigned* __restrict__ tickets,
            unsigned char* __restrict__ workspace) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<256, 1, 512, 4>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int part = static_cast<int>(blockIdx.x);

@@ -10,7 +10,7 @@ gather_concat_0(const float* __restrict__ table_in,
                 const long long* __restrict__ ids_in,
                 const float* __restrict__ extra_in,
                 float* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   const int column = first % 96;
   const int row = first / 96;

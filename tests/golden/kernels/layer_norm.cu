@@ -22,7 +22,7 @@ layer_norm_0(const bf16* __restrict__ x_in,
              const float* __restrict__ bias_in,
              bf16* __restrict__ y_out,
              const int rows) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 0, 0};
   const int first_column = 4 * Shape::chunk(0);

@@ -10,7 +10,7 @@
 extern "C" __global__ void __launch_bounds__(512, 1)
 loaded_ahead_0(const float* __restrict__ x_in,
                float* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<512, 8, 512, 4>;
   Exchange exchange = {shared_memory(), 2048, 0};
   const int row = static_cast<int>(blockIdx.x);

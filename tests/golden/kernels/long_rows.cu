@@ -10,7 +10,7 @@
 extern "C" __global__ void __launch_bounds__(512)
 long_rows_0(const float* __restrict__ x_in,
             float* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<512, 8, 512, 4, 2>;
   Exchange exchange = {shared_memory(), 2048, 0};
   Exchange cluster = {shared_memory() + 4096, 16, 0};

@@ -11,7 +11,7 @@ long_scan_0(const float* __restrict__ x_in,
             float* __restrict__ y_out,
             unsigned* __restrict__ tickets,
             unsigned char* __restrict__ workspace) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int lane = static_cast<int>(threadIdx.x);
   const int number = static_cast<int>(take_number(tickets, shared_memory()));
   const int tile = number % 98;

@@ -10,7 +10,7 @@ matrix_mean_0(const float* __restrict__ x_in,
               float* __restrict__ m_out,
               unsigned* __restrict__ tickets,
               unsigned char* __restrict__ workspace) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<32, 1, 256, 4>;
   Exchange exchange = {shared_memory(), 512, 0};
   const int row = static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / Shape::kThreads;

@@ -48,7 +48,7 @@ powers_0(const bf16* __restrict__ h_in,
          const float* __restrict__ x_in,
          float* __restrict__ a_out,
          float* __restrict__ c_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int block = static_cast<int>(blockIdx.x);
   if (block < 2)
     powers_0_0(h_in, b_out, block);

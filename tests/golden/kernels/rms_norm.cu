@@ -18,7 +18,7 @@ rms_norm_0(const bf16* __restrict__ x_in,
            const bf16* __restrict__ weight_in,
            bf16* __restrict__ y_out,
            const int rows) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<64, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int first_column = 4 * Shape::chunk(0);

@@ -33,7 +33,7 @@ rms_norm_backward_0(const bf16* __restrict__ x_in,
                     const int rows,
                     unsigned* __restrict__ tickets,
                     unsigned char* __restrict__ workspace) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<128, 1, 512, 8>;
   Exchange exchange = {shared_memory(), 1024, 0};
   const int team = static_cast<int>(blockIdx.x) / 2;

@@ -16,7 +16,7 @@ rotary_0(const bf16* __restrict__ x_in,
          const float* __restrict__ cosine_in,
          const float* __restrict__ sine_in,
          bf16* __restrict__ y_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 4 * (static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x));
   const int column = first % 64;
   const int row_1 = (first / 64) % 32;

@@ -8,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(64)
 sgd_0(const float* __restrict__ gradient_in,
       float* weight_io,
       const float lr) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int first = 4 * (static_cast<int>(blockIdx.x) * 64 + static_cast<int>(threadIdx.x));
   if (first >= 640) return;
   const Vector<float, 4> weight = load<4>(weight_io, first);

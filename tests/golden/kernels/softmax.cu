@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(128)
 softmax_0(const float* __restrict__ x_in,
           float* __restrict__ y_out,
           const int rows) {
-  await_launches_before();
+  wait_for_prior_launches();
   using Shape = RowShape<64, 1, 512, 4>;
   Exchange exchange = {shared_memory(), 512, 0};
   const int first_column = 4 * Shape::chunk(0);

@@ -11,7 +11,7 @@ to_channels_last_0(const bf16* __restrict__ x_in,
                    const float* __restrict__ scale_in,
                    bf16* __restrict__ y_out,
                    const int batch) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int left = static_cast<int>(blockIdx.x) % 2 * 32;
   const int top = static_cast<int>(blockIdx.x) / 2 % 15 * 32;
   const int outer = static_cast<int>(blockIdx.x) / 2 / 15;

@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(256)
 transpose_add_0(const float* __restrict__ x_in,
                 const float* __restrict__ y_in,
                 float* __restrict__ s_out) {
-  await_launches_before();
+  wait_for_prior_launches();
   const int left = static_cast<int>(blockIdx.x) % 16 * 32;
   const int top = static_cast<int>(blockIdx.x) / 16 * 32;
   const Tile<float, 32, 1> x_tile(shared_memory());

@@ -89,12 +89,12 @@ TEST_F(HostDriverLaunchTest, KernelsThatMayStartEarlyMustWait) {
         driver.cuLaunchKernelEx(&config, function(kernel), parameters, nullptr);
     return launched == CUDA_SUCCESS ? driver.cuStreamSynchronize(nullptr) : launched;
   };
-  EXPECT_EQ(launch_early("await_launches_before();"), CUDA_SUCCESS);
+  EXPECT_EQ(launch_early("wait_for_prior_launches();"), CUDA_SUCCESS);
   EXPECT_EQ(launch_early(""), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_THAT(
       host::last_error(),
       HasSubstr("kernel set: its launch may start before the one in front of it has ended, but "
-                "the kernel does not wait for that; begin it with await_launches_before()"));
+                "the kernel does not wait for that; begin it with wait_for_prior_launches()"));
 }
 
 // Sums a row with shuffles inside warps and shared memory between them, for any odd mix of waits.

@@ -112,7 +112,7 @@ TEST_P(JoinedStates, HaveTheBitsOfAllOthers) {
   const Kernel& planned = program.kernels.at(0);
   const auto has = [&](bool in_cluster, bool in_block) {
     return std::ranges::any_of(planned.candidates, [&](const Schedule& schedule) {
-      return schedule.joins_columns == in_cluster && (schedule.rows_per_block > 1) == in_block;
+      return schedule.combines_columns == in_cluster && (schedule.rows_per_block > 1) == in_block;
     });
   };
   EXPECT_TRUE(has(false, true));

@@ -68,7 +68,7 @@ TEST_F(PartsWhileTuning, LieInTheirWholesAsInARun) {
       const std::vector<std::uint64_t> places = addresses(data, set);
       std::vector<std::uint64_t> begins;  // of the whole, as each of its parts has it
       for (std::size_t i = 0; i < places.size(); ++i)
-        if (places[i] != 0 && program.buffers[i].whole >= 0)
+        if (places[i] != 0 && program.buffers[i].parent >= 0)
           begins.push_back(places[i] -
                            static_cast<std::uint64_t>(offset_bytes(program.buffers[i], symbols)));
       ASSERT_EQ(begins.size(), 2U);
@@ -84,7 +84,7 @@ TEST_F(PartsWhileTuning, AreRestoredTogether) {
   const std::vector<std::byte> before = data.results(/*set=*/0);
   const std::vector<std::uint64_t> places = addresses(data, /*set=*/0);
   for (std::size_t i = 0; i < places.size(); ++i)
-    if (places[i] != 0 && program.buffers[i].whole >= 0)
+    if (places[i] != 0 && program.buffers[i].parent >= 0)
       device.state()->driver.cuMemsetD8Async(
           places[i], 7, static_cast<std::size_t>(bytes_of(program.buffers[i], symbols)),
           stream.state()->handle);
@@ -131,10 +131,10 @@ graph summed(a: f32[n, 32], b: f32[8, 32]) {
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     const auto number = static_cast<int>(i);
-    if (buffer.whole < 0) continue;
+    if (buffer.parent < 0) continue;
     EXPECT_TRUE(data.has(number));
-    EXPECT_TRUE(data.covers(buffer.whole));
-    EXPECT_TRUE(data.is_overwritten(buffer.whole)) << "by its pieces";
+    EXPECT_TRUE(data.covers(buffer.parent));
+    EXPECT_TRUE(data.is_overwritten(buffer.parent)) << "by its pieces";
     EXPECT_FALSE(data.is_overwritten(number)) << "its neighbours lie beside it";
     ++parts;
   }

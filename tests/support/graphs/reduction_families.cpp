@@ -11,7 +11,7 @@ bool has_cluster(const Schedule& schedule) { return schedule.cluster > 1; }
 bool has_pieces(const Schedule& schedule) { return schedule.splits > 1; }
 bool is_kept(const Schedule& schedule) { return schedule.resident; }
 /// Parts of a row in blocks of their own; of scans: tiles, whose blocks look back at each other.
-bool is_split(const Schedule& schedule) { return schedule.split; }
+bool is_split(const Schedule& schedule) { return schedule.splits_rows; }
 
 const ReductionFamily kFamilies[] = {
     {.name = "short_rows",

@@ -15,7 +15,7 @@ namespace sinter::test {
 namespace {
 
 /// Which outputs `compile` leaves out of the variant that it prepares where there are no sizes.
-std::vector<bool> left_out_at_first(const Graph& graph) {
+std::vector<bool> unwritten_at_first(const Graph& graph) {
   std::vector<bool> result;
   for (const auto& view : output_views(graph.data())) result.push_back(view.has_value());
   return result;
@@ -25,13 +25,13 @@ void add_units(const RunForm& form, DeviceState& device, std::vector<CompileUnit
   VariantSource source(device, clone(*form.graph), device.target, form.options);
   std::vector<std::vector<bool>> variants = {{}};
   if (form.symbols.empty() && form.alignment == 16)
-    if (std::vector<bool> left_out = left_out_at_first(*form.graph);
-        std::ranges::count(left_out, true) > 0)
-      variants.push_back(std::move(left_out));
-  for (const std::vector<bool>& left_out : variants)
+    if (std::vector<bool> unwritten_outputs = unwritten_at_first(*form.graph);
+        std::ranges::count(unwritten_outputs, true) > 0)
+      variants.push_back(std::move(unwritten_outputs));
+  for (const std::vector<bool>& unwritten_outputs : variants)
     for (EmittedKernel& kernel :
          plan_and_emit(source,
-                       {.symbols = form.symbols, .alignment = form.alignment, .left_out = left_out})
+                       {.symbols = form.symbols, .alignment = form.alignment, .unwritten_outputs = unwritten_outputs})
              .kernels)
       units.emplace_back(std::move(kernel.sources));
 }

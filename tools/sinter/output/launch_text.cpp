@@ -97,8 +97,8 @@ class LaunchWriter {
       return fmt::format("{} at arena + {}, {}", variant_.program.name_of(buffer),
                          layout_.buffer_offsets[index], bytes);
     const char* const kind = buffer.kind == Buffer::Kind::input ? "input" : "output";
-    if (buffer.whole < 0) return fmt::format("{} {}, {}", kind, buffer.name, bytes);
-    const Buffer& whole = variant_.program.buffers[static_cast<std::size_t>(buffer.whole)];
+    if (buffer.parent < 0) return fmt::format("{} {}, {}", kind, buffer.name, bytes);
+    const Buffer& whole = variant_.program.buffers[static_cast<std::size_t>(buffer.parent)];
     return fmt::format("{} {} + {}, {}", kind, whole.name, offset_bytes(buffer, symbols_), bytes);
   }
 

@@ -70,7 +70,7 @@ Failure BlockRunner::take_failure() {
     return {CUDA_ERROR_LAUNCH_FAILED,
             fmt::format("kernel {}: its launch may start before the one in front of it has ended, "
                         "but the kernel does not wait for that; begin it with "
-                        "await_launches_before()",
+                        "wait_for_prior_launches()",
                         work_.kernel->entry)};
   return std::move(failure_);
 }

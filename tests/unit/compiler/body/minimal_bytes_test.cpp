@@ -56,7 +56,7 @@ TEST(MinimalBytesTest, OutputsThatAreReturnedAsViewsAreNotWritten) {
       "graph g(x: f32[4, 8]) {\n"
       "  y = exp x\n  t = permute y {axes = [1, 0]}\n  return y, t\n}");
   EXPECT_EQ(minimal_bytes(graph.data(), {}), 128 + 128 + 128);
-  graph.data().outputs[1].is_left_out = true;
+  graph.data().outputs[1].is_unwritten = true;
   EXPECT_EQ(minimal_bytes(graph.data(), {}), 128 + 128);
 }
 

@@ -53,7 +53,7 @@ void expect_states(const Program& program, std::int64_t rows, std::int64_t colum
     EXPECT_TRUE(source.grid.is(blocks_of(schedule)));
     EXPECT_EQ(source.cluster, schedule.cluster);
     EXPECT_EQ(blocks_of(schedule) % schedule.cluster, 0);
-    EXPECT_EQ(left * schedule.rows_per_block * (schedule.joins_columns ? schedule.cluster : 1),
+    EXPECT_EQ(left * schedule.rows_per_block * (schedule.combines_columns ? schedule.cluster : 1),
               schedule.splits);
     EXPECT_LE(source.shared_bytes, find_target("h200")->shared_per_block_opt_in);
     // Of two sums, each state has 4 bytes; the rows are read once besides.
@@ -67,8 +67,8 @@ TEST(RowColumn, EachBlockOrClusterLeavesOneState) {
   expect_states(program, 4096, 1536);
   const auto& candidates = program.kernels[0].candidates.list();
   EXPECT_LE(candidates.size(), 13u);
-  EXPECT_THAT(candidates, Contains(Field(&Schedule::joins_columns, true)));
-  EXPECT_THAT(candidates, Contains(AllOf(Field(&Schedule::joins_columns, false),
+  EXPECT_THAT(candidates, Contains(Field(&Schedule::combines_columns, true)));
+  EXPECT_THAT(candidates, Contains(AllOf(Field(&Schedule::combines_columns, false),
                                          Field(&Schedule::rows_per_block, Gt(1)))));
   EXPECT_LE(states_left(candidates.front()), 64);
   const std::string text =
@@ -80,7 +80,7 @@ TEST(RowColumn, EachBlockOrClusterLeavesOneState) {
 TEST(RowColumn, BlocksOfAClusterMeetBeforeAndAfterTheyReadFromOneAnother) {
   const Program program = planned(backward(4096, 1536));
   for (const Schedule& schedule : program.kernels[0].candidates) {
-    if (!schedule.joins_columns) continue;
+    if (!schedule.combines_columns) continue;
     const std::string text = emit(program, program.kernels[0], schedule, "backward").text;
     const std::size_t before = text.find("cluster_wait();");
     const std::size_t joins = text.find("join_ranks<");

@@ -25,9 +25,9 @@ Program planned(const std::string& text, std::vector<std::int64_t> symbols = {})
 std::vector<std::string> offsets(const Program& program) {
   std::vector<std::string> result;
   for (const Buffer& buffer : program.buffers)
-    if (buffer.whole >= 0)
+    if (buffer.parent >= 0)
       result.push_back(buffer.name + " at " + to_string(buffer.offset) + " of " +
-                       program.buffers[static_cast<std::size_t>(buffer.whole)].name);
+                       program.buffers[static_cast<std::size_t>(buffer.parent)].name);
   return result;
 }
 

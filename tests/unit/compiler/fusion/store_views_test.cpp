@@ -36,9 +36,9 @@ graph rows(a: bf16[8, 500, 3000], b: bf16[8, 500, 3000], d: bf16[8, 500, 3000]) 
 })");
   EXPECT_THAT(temporaries(program, 8 * 500 * 3000), ::testing::IsEmpty());
   const auto part =
-      std::ranges::find_if(program.buffers, [](const Buffer& b) { return b.whole >= 0; });
+      std::ranges::find_if(program.buffers, [](const Buffer& b) { return b.parent >= 0; });
   ASSERT_NE(part, program.buffers.end());
-  EXPECT_EQ(program.buffers[static_cast<std::size_t>(part->whole)].name, "v");
+  EXPECT_EQ(program.buffers[static_cast<std::size_t>(part->parent)].name, "v");
   EXPECT_EQ(part->strides, (std::vector<Extent>{500 * 3000, 1, 500}));
 }
 

@@ -139,13 +139,13 @@ TEST(JoinTest, OnlyKernelsThatWaitForNoOtherBlockMayStartEarly) {
     const Source source = emit(apart, kernel, kernel.schedule, "k");
     EXPECT_TRUE(source.may_start_early);
     // Before anything else: what it reads may still be being written.
-    EXPECT_THAT(source.text, HasSubstr(") {\n  await_launches_before();\n"));
+    EXPECT_THAT(source.text, HasSubstr(") {\n  wait_for_prior_launches();\n"));
   }
   const Program cooperative = planned(centred(32, 1024));
   const Source source = emitted(cooperative);
   ASSERT_TRUE(source.is_cooperative);
   EXPECT_FALSE(source.may_start_early);
-  EXPECT_THAT(source.text, Not(HasSubstr("await_launches_before")));
+  EXPECT_THAT(source.text, Not(HasSubstr("wait_for_prior_launches")));
   // Launches of GPUs before sm_90 know nothing of it.
   const Program old = plan(parse(text), *find_target("sm_80"), {}, {});
   for (const Kernel& kernel : old.kernels)

@@ -49,7 +49,7 @@ TEST(LocalTilesTest, WhatNothingElseReadsNeverComesToMemory) {
   const Kernel& kernel = program.kernels[0];
   ASSERT_TRUE(kernel.schedule.resident_tiles.is_local) << to_string(kernel.schedule);
   EXPECT_EQ(kernel.schedule.resident_tiles.units, 128);
-  EXPECT_FALSE(kernel.inner.empty());
+  EXPECT_FALSE(kernel.internal_buffers.empty());
   const Source source = emitted(program);
   // The sum over images waits for all of them; nobody waits for it.
   EXPECT_TRUE(source.is_cooperative);

@@ -180,7 +180,7 @@ TEST(ResidentTilesTest, BlocksAreCutWhereTheyWouldWorkOnTwo) {
   ASSERT_TRUE(kernel.schedule.resident_tiles);
   EXPECT_LT(kernel.schedule.resident_tiles.channels, 336);
   EXPECT_TRUE(std::ranges::any_of(kernel.schedule.sections, [](const Schedule& section) {
-    return section.stop > 0;
+    return section.block_limit > 0;
   })) << to_string(kernel.schedule);
 }
 
@@ -200,7 +200,7 @@ TEST(ResidentTilesTest, BlocksOfTheLastRoundEndWithTheChannels) {
   sums.threads_per_row = 4;
   sums.rows_per_block = 32;
   sums.vector = 2;
-  sums.stop = 32;
+  sums.block_limit = 32;
   const Source source = emit(program, kernel, schedule, kernel.name);
   EXPECT_THAT(source.text, AllOf(HasSubstr("const int end = minimum((block + 1) * 32, 48);"),
                                  HasSubstr("if (round * 1 + block >= 2) break;")));

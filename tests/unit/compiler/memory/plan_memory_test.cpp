@@ -54,7 +54,7 @@ class ByHand {
     const auto whole = static_cast<int>(program.buffers.size());
     for (const int kernel : kernels) {
       Buffer& part = buffer_of(kernel);
-      part.whole = whole;
+      part.parent = whole;
       part.offset = elements;
       elements = elements + part.elements;
     }

@@ -185,7 +185,7 @@ TEST(OpaquePlan, NothingJoinsACallHoweverManyThereAre) {
   int calls = 0;
   for (const Kernel& kernel : program.kernels) {
     calls += kernel.kind == KernelKind::opaque ? 1 : 0;
-    EXPECT_EQ(kernel.kind == KernelKind::opaque && kernel.list >= 0, false);
+    EXPECT_EQ(kernel.kind == KernelKind::opaque && kernel.foreach_list >= 0, false);
     for (const Kernel& section : kernel.sections) EXPECT_NE(section.kind, KernelKind::opaque);
   }
   EXPECT_EQ(calls, 12);

@@ -23,9 +23,9 @@ TEST(Waves, CountRoundsOfResidentBlocks) {
 
 TEST(Waves, HalfTheLoadsReachThreeQuartersOfTheBandwidth) {
   const auto all = static_cast<double>(h200().bytes_in_flight);
-  EXPECT_DOUBLE_EQ(reached(h200(), all), h200().bandwidth);
-  EXPECT_DOUBLE_EQ(reached(h200(), 2 * all), h200().bandwidth);
-  EXPECT_DOUBLE_EQ(reached(h200(), all / 2), 0.75 * h200().bandwidth);
+  EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), all), h200().bandwidth);
+  EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), 2 * all), h200().bandwidth);
+  EXPECT_DOUBLE_EQ(reached_bandwidth(h200(), all / 2), 0.75 * h200().bandwidth);
 }
 
 TEST(Waves, ALastSmallOneIsSlow) {

@@ -90,7 +90,7 @@ TEST(ReplayEdges, LargeBuffersAreLeftPieceByPiece) {
 TEST(ReplayEdges, PartsSideBySideAreWrittenAtOnce) {
   Variant variant = three_kernels();
   variant.program.buffers.push_back({.dtype = f32, .elements = 200});
-  variant.program.buffers[0].whole = variant.program.buffers[1].whole = 2;
+  variant.program.buffers[0].parent = variant.program.buffers[1].parent = 2;
   variant.program.buffers[1].offset = 100;
   std::vector<std::string> texts;
   for (const LaunchEdge& edge : LaunchOrder(variant).edges({.buffer_offsets = {0, 400, 0}}, {}))

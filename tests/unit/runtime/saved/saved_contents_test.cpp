@@ -143,7 +143,7 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
       buffers.push_back({.kind = Buffer::Kind::temporary,
                          .elements = 4,
                          .name = "part",
-                         .whole = static_cast<int>(buffers.size()) - 1,
+                         .parent = static_cast<int>(buffers.size()) - 1,
                          .offset = offset});
     });
   };
@@ -164,7 +164,7 @@ TEST(SavedContents, SharesOutNoMemoryBySizesThatCannotBe) {
                          .dtype = output.dtype,
                          .elements = elements,
                          .name = "part",
-                         .whole = static_cast<int>(whole),
+                         .parent = static_cast<int>(whole),
                          .offset = offset});
     });
   };
@@ -206,7 +206,7 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   expect("a plan is for pointers without alignment",
          [](auto& k) { k.variants[0].variant.alignment = 0; });
   expect("a plan leaves out outputs that are not there",
-         [](auto& k) { k.variants[0].variant.left_out = {true}; });
+         [](auto& k) { k.variants[0].variant.unwritten_outputs = {true}; });
   expect("a plan counts its kernels in several ways",
          [](auto& k) { k.variants[0].images.pop_back(); });
   expect("a kernel is in an image that is not there",
@@ -219,12 +219,12 @@ TEST(SavedContents, SaysWhichPartMeansNothing) {
   expect("a buffer is an output that is not there",
          [&](auto& k) { program_of(k).buffers[0] = {.kind = Buffer::Kind::output, .index = 2}; });
   expect("a buffer is a part of one that is not there",
-         [&](auto& k) { program_of(k).buffers[0].whole = 0; });
+         [&](auto& k) { program_of(k).buffers[0].parent = 0; });
   expect("a buffer is a part of one that lies elsewhere", [&](auto& k) {
     Program& plan = program_of(k);
     plan.buffers.push_back({.kind = Buffer::Kind::input, .index = 0});
     plan.buffers.push_back(
-        {.kind = Buffer::Kind::temporary, .whole = static_cast<int>(plan.buffers.size()) - 1});
+        {.kind = Buffer::Kind::temporary, .parent = static_cast<int>(plan.buffers.size()) - 1});
   });
   expect("a kernel depends on one that does not come before it",
          [&](auto& k) { program_of(k).kernels[0].depends_on = {0}; });

@@ -60,7 +60,7 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
                                          .inputs = {{.dtype = bf16, .is_number = true}},
                                          .outputs = {{.dtype = i8, .shape = {rows, 63}}}}}};
   variant.alignment = 16;
-  variant.left_out = {true, false};
+  variant.unwritten_outputs = {true, false};
   variant.kernels = {{.source = source, .schedule = schedule}};
   Program& program = variant.program;
   program.arch = "sm_90";
@@ -69,7 +69,7 @@ TEST(SavedFormat, ChangesWithItsFormatAlone) {
                       .dtype = bf16,
                       .elements = rows,
                       .name = "b",
-                      .whole = 0,
+                      .parent = 0,
                       .offset = grid}};
   program.kernels = {{.name = "k", .kind = KernelKind::scan, .stores = {{.buffer = 32}}}};
   program.kernels[0].depends_on = {33};
