@@ -34,14 +34,15 @@ void collect(const fs::path& folder, CacheContents& contents) {
     const std::string stem = name.substr(0, name.find('.'));
     CachedEntry& entry = by_name[stem];
     entry.name = folder.filename().string() + stem;
-    entry.files.push_back(file->path());
+    const bool is_entry = file->path().extension() == ".entry";
+    entry.files.insert(is_entry ? entry.files.begin() : entry.files.end(), file->path());
     entry.bytes += bytes;
     entry.used = std::max(entry.used, used);
   }
   for (auto& [name, entry] : by_name) contents.entries.push_back(std::move(entry));
 }
 
-/// Nothing if the text is not what CacheName::hex makes.
+/// The inverse of CacheName::hex; nothing for any other text.
 std::optional<CacheName> name_from_hex(const std::string& hex) {
   CacheName name;
   std::string bytes;
@@ -52,10 +53,7 @@ std::optional<CacheName> name_from_hex(const std::string& hex) {
 
 /// Removes the files of an entry, the entry itself first; returns errno.
 int remove_files(const CachedEntry& entry) {
-  std::vector<fs::path> files = entry.files;
-  std::ranges::stable_partition(files,
-                                [](const fs::path& file) { return file.extension() == ".entry"; });
-  for (const fs::path& file : files) {
+  for (const fs::path& file : entry.files) {
     std::error_code failed;
     fs::remove(file, failed);
     if (failed) return failed.value();
@@ -105,10 +103,9 @@ CheckedEntry check_entry(const CachedEntry& entry) {
     result.is_alien = true;
     return result;
   }
-  const auto file = std::ranges::find(entry.files, fs::path(".entry"),
-                                      [](const fs::path& path) { return path.extension(); });
-  if (file == entry.files.end()) return damaged("the entry itself is missing");
-  const FileContents contents = read_whole_file(file->string());
+  const fs::path& file = entry.files.front();
+  if (file.extension() != ".entry") return damaged("the entry itself is missing");
+  const FileContents contents = read_whole_file(file.string());
   if (contents.error == ENOENT) {
     CheckedEntry result;
     result.is_gone = true;
@@ -117,7 +114,7 @@ CheckedEntry check_entry(const CachedEntry& entry) {
   if (contents.error != 0)
     return damaged(fmt::format("it cannot be read: {}", std::strerror(contents.error)));
   if ((contents.owner != geteuid() && contents.owner != 0) || contents.others_can_write)
-    return damaged("it could be somebody else's");
+    return damaged("it could be another user's");
   const UnpackedEntry unpacked = unpack_entry(*name, contents.bytes);
   if (!unpacked.damage.empty()) return damaged(unpacked.damage);
   CheckedEntry result;

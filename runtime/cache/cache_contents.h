@@ -1,5 +1,5 @@
-// The disk cache as its owner sees it: what lies there, whether it is sound, and taking it away.
-// Other processes may use the cache meanwhile: what goes is at worst made once more.
+// Lists, checks and removes entries of the disk cache. Other processes may use the cache at the
+// same time: at worst they compile a removed entry again.
 #pragma once
 
 #include <chrono>
@@ -13,58 +13,58 @@
 
 namespace sinter {
 
-/// An entry with what lies beside it: files of one name but for what follows the dot.
+/// An entry with its companion files: all files of one name, extensions aside.
 struct CachedEntry {
-  std::string name;  ///< 64 hexadecimal digits, if it is an entry's
-  std::vector<std::filesystem::path> files;
+  std::string name;  ///< 64 hexadecimal digits if it names an entry
+  std::vector<std::filesystem::path> files;  ///< the entry itself first, if it is there
   std::int64_t bytes = 0;  ///< of all files
   std::filesystem::file_time_type used = std::filesystem::file_time_type::min();
 };
 
 struct CacheContents {
-  std::vector<CachedEntry> entries;               ///< what was used longest ago first
-  std::vector<std::filesystem::path> unfinished;  ///< files that others are writing, or left
+  std::vector<CachedEntry> entries;               ///< least recently used first
+  std::vector<std::filesystem::path> unfinished;  ///< being written, or abandoned
 
   std::int64_t bytes() const;
 };
 
-/// What lies in a folder of entries; what others take away meanwhile is left out.
+/// Lists the entries below a folder. Files that others remove meanwhile are left out.
 CacheContents list_cache(const std::string& entries_folder);
 
-/// Takes away what nobody has finished writing for an hour.
+/// Removes temporary files that were last written more than an hour ago.
 void remove_unfinished(const CacheContents& contents);
 
-/// What a listed entry holds.
+/// The payload of a listed entry, or the reason why it is unusable.
 struct CheckedEntry {
   std::vector<std::byte> payload;
-  std::string damage;     ///< why it is of no use, in words; empty: it is sound
-  bool is_gone = false;   ///< another process took it away
-  bool is_alien = false;  ///< its files are not the cache's
+  std::string damage;     ///< why it is unusable; empty: it is intact
+  bool is_gone = false;   ///< another process removed it
+  bool is_alien = false;  ///< its files do not belong to the cache
 };
 
-/// Reads an entry and holds it against its checksums, name and owner. It is not marked as used.
+/// Reads an entry and checks its checksums, name and owner. Does not mark it as used.
 CheckedEntry check_entry(const CachedEntry& entry);
 
-/// How long to wait for another process that is at the same.
+/// The longest wait for a lock that another process holds.
 inline constexpr std::chrono::seconds kLongestCacheWait{10};
 
-/// Takes away an entry that is damaged; looks again under the lock of its name, since another
-/// process may have made it anew. True if it is gone.
+/// Removes a damaged entry. Checks it again under the lock of its name first, because another
+/// process may have replaced it. True if the damaged entry is gone.
 bool remove_damaged(const std::string& entries_folder, const CachedEntry& entry);
 
 struct PruneLimits {
-  std::optional<std::int64_t> bytes;        ///< what was used longest ago goes, down to as many
-  std::optional<std::chrono::seconds> age;  ///< what was not used for longer than that goes
+  std::optional<std::int64_t> bytes;        ///< least recently used entries go, down to this size
+  std::optional<std::chrono::seconds> age;  ///< entries that were not used for longer go
 };
 
 struct PruneResult {
-  std::int64_t entries = 0;  ///< that went
+  std::int64_t entries = 0;  ///< removed
   std::int64_t bytes = 0;
-  bool is_done = false;  ///< false: another process kept the cache to itself; nothing was done
-  int error = 0;         ///< errno of the first file that would not go
+  bool is_done = false;  ///< false: another process held the cache lock; nothing was removed
+  int error = 0;         ///< errno of the first file that could not be removed
 };
 
-/// Takes entries away, and what nobody has finished writing for an hour.
+/// Removes entries beyond `limits`, and temporary files older than an hour.
 PruneResult prune_cache(const std::string& entries_folder, const PruneLimits& limits);
 
 }  // namespace sinter

@@ -198,9 +198,9 @@ TEST(JoinTest, SectionsOfListsEndWhereRowsDo) {
   const Kernel& kernel = program.kernels.at(0);
   ASSERT_THAT(kernel.sections, SizeIs(10));
   for (std::size_t i = 0; i < kernel.sections.size(); ++i)
-    EXPECT_EQ(kernel.schedule.sections[i].is_flat, kernel.sections[i].list < 0) << i;
+    EXPECT_EQ(kernel.schedule.sections[i].is_flat, kernel.sections[i].foreach_list < 0) << i;
   EXPECT_TRUE(std::ranges::any_of(kernel.sections,
-                                  [](const Kernel& section) { return section.list >= 0; }));
+                                  [](const Kernel& section) { return section.foreach_list >= 0; }));
 }
 
 TEST(JoinTest, WhatOtherSectionsWriteIsNotReadThroughTheNonCoherentCache) {

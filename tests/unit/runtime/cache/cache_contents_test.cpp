@@ -63,6 +63,7 @@ class CacheContentsTest : public ::testing::Test {
 TEST_F(CacheContentsTest, EntriesAreListedWithTheirSourcesTheOldestFirst) {
   EXPECT_THAT(listed(), ElementsAre(names[0].hex(), names[1].hex(), names[2].hex()));
   EXPECT_EQ(listed(0).files.size(), 2U);
+  EXPECT_EQ(listed(0).files.front().extension(), ".entry");
   EXPECT_EQ(listed(0).bytes, entry_bytes);
   EXPECT_EQ(list_cache(entries).bytes(), 3 * entry_bytes);
 }
@@ -90,7 +91,7 @@ TEST_F(CacheContentsTest, DamageIsFound) {
 
 TEST_F(CacheContentsTest, WhatOthersCouldHaveWrittenIsNotTrusted) {
   ASSERT_EQ(chmod(cache.path_of(names[0], "entry").c_str(), 0666), 0);
-  EXPECT_EQ(damage_of(names[0]), "it could be somebody else's");
+  EXPECT_EQ(damage_of(names[0]), "it could be another user's");
 }
 
 TEST_F(CacheContentsTest, FilesOfOthersAreNoEntriesAndStay) {
